@@ -67,8 +67,8 @@ class Destination:
     """Where a new version goes: to the path `output`, to the place of the old one, or nowhere.
 
     overwrite: replace an existing output. verify: read back what was written. unconditional: change
-    objects also in stores that do not honour conditions. in_table: the place of the old one is in a
-    table, which will be told.
+    objects also in stores that do not honour conditions, and files where there are no locks. in_table:
+    the place of the old one is in a table, which will be told.
     """
 
     output: str | os.PathLike[str] | None = None

@@ -332,7 +332,7 @@ def stored_dialect(command: Any) -> Any:
 unconditional = files_option(
     "--unconditional",
     is_flag=True,
-    help="Replace objects also in stores that cannot make sure that nobody else has meanwhile.",
+    help="Replace objects or files also where nothing makes sure that nobody else has meanwhile.",
 )
 
 

@@ -22,6 +22,7 @@ from typing import Final, Self
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage.file_lock import NO_LOCKS, take
 from parquet_bloom.storage.folder_sync import sync_folder
 from parquet_bloom.storage.source import is_url, local_path, naming, tolerating
 from parquet_bloom.vocabulary import RecoveryAction
@@ -35,9 +36,7 @@ END_BYTES: Final = 1 << 20
 # More than any journal has.
 _MOST_BYTES: Final = 4096
 
-# Errors of file systems without locks, of files whose times only their owner may set, and of paths beside
-# which no journal can be.
-_NO_LOCKS = {errno.EOPNOTSUPP, errno.ENOLCK, errno.ENOSYS, errno.EINVAL}
+# Errors of files whose times only their owner may set, and of paths beside which no journal can be.
 _NO_TIMES = {errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EOPNOTSUPP}
 _NO_JOURNAL = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EACCES, errno.ELOOP}
 
@@ -131,8 +130,6 @@ def _sha256(data: bytes) -> str:
 def lock(file: str | os.PathLike[str], name: object) -> int:
     """Open a file to append to it or cut it back, which nobody else can do until the descriptor is
     closed. Raises RewriteError if somebody does, and where there are no locks; OSError."""
-    from fcntl import LOCK_EX, LOCK_NB, flock
-
     with naming(name):
         # Without O_NONBLOCK, opening a named pipe waits for a reader.
         descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -140,14 +137,10 @@ def lock(file: str | os.PathLike[str], name: object) -> int:
         with naming(name):
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise RewriteError(f"{name}: is a pipe or device, expected a file")
-            flock(descriptor, LOCK_EX | LOCK_NB)
+        take(descriptor, name)
     except BaseException as error:
         os.close(descriptor)
-        if isinstance(error, BlockingIOError):
-            raise RewriteError(
-                f"{name}: a build is at work on it, or has it locked: wait until it is done"
-            ) from None
-        if isinstance(error, OSError) and error.errno in _NO_LOCKS:
+        if isinstance(error, OSError) and error.errno in NO_LOCKS:
             raise RewriteError(
                 f"{name}: its file system has no locks, so that nothing can be appended safely"
                 f" ({error.strerror}): replace the file instead"

@@ -1,8 +1,9 @@
 """Atomic outputs: a hidden temporary file, renamed to the target once it is complete.
 
 It is created in the target's folder, so that a kill at any point leaves the old file or the new one.
-Where the file system can, a replaced file is exchanged with the new one and looked at: if another had
-taken its place, it is put back. A Replacement is synced to disk before the rename, and its folder after
+From the last look at the file that it replaces, a Replacement holds its lock, so that no other of ours
+comes between. Where the file system can, the file is exchanged with the new one and looked at: if somebody
+else's had taken its place, that is put back. A Replacement is synced to disk before the rename, and its folder after
 it, because the old content has no other copy; the old file, under the temporary name now, goes only
 then. A NewFile is not synced: if the machine goes down, its source is still there. What a killed output
 leaves is found by its name and age.
@@ -15,12 +16,13 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from threading import Lock
 from types import TracebackType
 from typing import Self
 
 from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage.file_lock import held
 from parquet_bloom.storage.folder_sync import sync_folder
 from parquet_bloom.storage.local_copy import copy_range, reserve, write_at
 from parquet_bloom.storage.reflink import clone
@@ -272,7 +274,12 @@ class NewFile(LocalOutput):
 
 
 class Replacement(LocalOutput):
-    """An output that replaces a file and keeps its mode, owner, group and attributes."""
+    """An output that replaces a file and keeps its mode, owner, group and attributes. `unconditional`: also
+    where the file that was read cannot be locked."""
+
+    def __init__(self, target: str, mode: int, prefix: int, unconditional: bool = False) -> None:
+        super().__init__(target, mode, prefix)
+        self._unconditional = unconditional
 
     def copy_meanwhile(self, source: Source) -> None:
         super().copy_meanwhile(source)
@@ -307,7 +314,11 @@ class Replacement(LocalOutput):
                     os.setxattr(self._descriptor, name, os.getxattr(self.path, name))
 
     def commit(self, replaced: Source | None = None) -> None:
-        super().commit(replaced)
+        lock: AbstractContextManager[None] = nullcontext()
+        if isinstance(replaced, LocalSource):
+            lock = held(replaced, self._unconditional)
+        with lock:
+            super().commit(replaced)
         with self._afterwards("its folder could not be synced"):
             sync_folder(self._folder)
 
@@ -329,11 +340,13 @@ class Replacement(LocalOutput):
             raise
 
 
-def output_to(target: str, overwrite: bool, mode: int, prefix: int) -> LocalOutput:
+def output_to(
+    target: str, overwrite: bool, mode: int, prefix: int, unconditional: bool = False
+) -> LocalOutput:
     """A Replacement if there is a file that may be overwritten, else a NewFile with `mode`."""
     if overwrite:
         with suppress(FileNotFoundError):
-            return Replacement(target, os.stat(target).st_mode, prefix)
+            return Replacement(target, os.stat(target).st_mode, prefix, unconditional)
     return NewFile(target, mode, prefix)
 
 

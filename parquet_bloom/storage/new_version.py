@@ -66,7 +66,7 @@ class Target:
     """Where the new version goes: a path or URL, or None for a dry run; whether it may `overwrite`
     another file, or is to replace its source. `is_appended`: of that, only the new end is written.
     `unconditional`: also in an object store that cannot make sure that the source is still what was
-    read."""
+    read, or on a file system without locks."""
 
     name: str | None
     overwrite: bool = False
@@ -81,7 +81,7 @@ class Target:
             from parquet_bloom.storage.remote import RemoteReplacement
 
             return RemoteReplacement(name, prefix)
-        return output_to(name, self.overwrite, mode, prefix)
+        return output_to(name, self.overwrite, mode, prefix, self.unconditional)
 
 
 def write_version(source: Source, target: Target, change: Change, verify: bool = True) -> int:
@@ -209,7 +209,7 @@ def resolve_target(
         if not in_table:
             check_not_in_table(target)
             recover_first(target)
-        return Target(str(target), overwrite=True, in_place=True)
+        return Target(str(target), overwrite=True, in_place=True, unconditional=unconditional)
     return output_target(output, [] if is_url(where) else [local_name(where)], overwrite)
 
 

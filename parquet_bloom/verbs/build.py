@@ -106,8 +106,8 @@ def build(
     two; such filters are smaller, but Arrow C++ refuses them. existing: what to do with existing
     filters. force: also write filters that miss the target. in_place: replace `source` itself.
     overwrite: replace an existing `output`. dry_run: build, but write nothing. verify: read back
-    what was written. unconditional: replace an object also where its store cannot make sure that
-    nobody else has meanwhile. progress: called with (chunks done, chunks in all).
+    what was written. unconditional: replace an object or file also where its store, or a file
+    system without locks, cannot make sure that nobody else has meanwhile. progress: called with (chunks done, chunks in all).
 
     keys: for encrypted files, the keys of the footer and of `columns`, whose filters are encrypted
     with them; a column without a key is skipped. expose_filter_location: let a plaintext footer show

@@ -28,7 +28,9 @@ from oracle.delta_readers import by_query_builder, rows_at
 
 import parquet_bloom as pb
 from parquet_bloom.options import BuildOptions, TableOptions
+from parquet_bloom.storage import local_output, rename
 from parquet_bloom.storage.folder import LocalFolder
+from parquet_bloom.tables.delta.table import DeltaTable as OurTable
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.verbs.build_table import build_in_table
 from parquet_bloom.verbs.strip_table import strip_in_table
@@ -248,3 +250,79 @@ def test_the_loser_of_two_commits_tries_again(tmp_path, monkeypatch):
     assert len(rival.done) == 16
     monkeypatch.undo()
     rival.check()
+
+
+# ------------------------------------------------------------------------------------------------
+# Two of us
+
+
+def slowly(monkeypatch, act):
+    """An exchange of names before which something happens, once."""
+    real, done = rename.exchange, []
+
+    def exchange(one: str, other: str) -> bool:
+        if not done:
+            done.append(True)
+            act()
+        return real(one, other)
+
+    monkeypatch.setattr(local_output, "exchange", exchange)
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_another_build_between_the_last_look_and_the_new_name(tmp_path, monkeypatch, can_exchange):
+    """It leaves that file alone; else its commit would record a size that is no end any more."""
+    table = make_table(tmp_path / "events", rows=100)
+    rival = Rival(table, 0)
+    reports = []
+    slowly(monkeypatch, lambda: reports.append(build(table, columns=["n"])))
+    if not can_exchange:
+        monkeypatch.setattr(rename, "_renameat2", lambda: None)
+    build(table, threads=1)
+    assert [file.action for file in reports[0].files] == ["failed", "appended", "appended"]
+    assert reports[0].files[0].reason == (
+        "a build is at work on it, or has it locked: wait until it is done"
+    )
+    monkeypatch.undo()
+    rival.check()
+
+
+def test_another_build_that_is_killed_when_it_has_replaced_what_is_not_committed(
+    tmp_path, monkeypatch
+):
+    """Where there are no locks, the commit looks whether its files still end as it says."""
+    table = make_table(tmp_path / "events", rows=100, commits=1)
+    (path,) = live(table)
+    with pb.open(table / path) as file:
+        size = file.source.size
+    pb.build(table / path, tmp_path / "theirs.parquet", columns=["id", "n"], layout="append")
+    commit = OurTable.commit
+
+    def commit_later(self, sizes, operation):
+        os.replace(tmp_path / "theirs.parquet", table / path)
+        return commit(self, sizes, operation)
+
+    monkeypatch.setattr(OurTable, "commit", commit_later)
+    report = build(table)
+    assert report.committed is None
+    (file,) = report.files
+    assert (file.action, file.reason) == ("gone", "was replaced meanwhile: run it again")
+    assert live(table) == {path: size}
+    monkeypatch.undo()
+    assert build(table, columns=["id", "n"]).committed == 1
+
+
+def test_a_file_that_is_gone_before_the_commit(tmp_path, monkeypatch):
+    table = make_table(tmp_path / "events", rows=100, commits=1)
+    (path,) = live(table)
+    real = LocalFolder.sizes_of
+
+    def sizes_of(folder, names):
+        found = real(folder, names)
+        (table / path).unlink()
+        return found
+
+    monkeypatch.setattr(LocalFolder, "sizes_of", sizes_of)
+    report = build(table)
+    assert report.committed is None
+    assert report.files[0].reason == "was replaced meanwhile: run it again"

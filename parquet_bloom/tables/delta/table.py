@@ -24,11 +24,11 @@ from parquet_bloom.tables.delta.action import decoded
 from parquet_bloom.tables.delta.columns import Columns, columns_of
 from parquet_bloom.tables.delta.features import is_outside, unreadable, unwritable
 from parquet_bloom.tables.delta.log import Snapshot, commit_name, read_snapshot
+from parquet_bloom.tables.ends import why_not
 from parquet_bloom.tables.properties import wanted_of
 from parquet_bloom.tables.table import (
     GONE,
     OTHERS,
-    SHORTER,
     Committed,
     NewSize,
     TableFile,
@@ -182,8 +182,8 @@ def _recorded_anew(
             left[name] = OTHERS
     adds = []
     for name, there in zip(wanted, folder.sizes_of(wanted), strict=True):
-        if there is None or there < sizes[name].new:
-            left[name] = SHORTER
+        if reason := why_not(folder.path_of(name), there, sizes[name].new):
+            left[name] = reason
         else:
             adds.append({"add": {**live[name], "size": sizes[name].new, "dataChange": False}})
     return adds, left

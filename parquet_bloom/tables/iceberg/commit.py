@@ -38,8 +38,9 @@ from pyiceberg.typedef import EMPTY_DICT
 
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage.sizes import sizes_of
+from parquet_bloom.tables.ends import why_not
 from parquet_bloom.tables.iceberg.live_files import schema_for
-from parquet_bloom.tables.table import GONE, OTHERS, SHORTER, NewSize
+from parquet_bloom.tables.table import GONE, OTHERS, NewSize
 
 _SIZE: Final = 104
 _SIZE_AT: Final = [field.field_id for field in DATA_FILE_TYPE[2].fields].index(_SIZE)
@@ -124,12 +125,12 @@ class NewSizes(_SnapshotProducer["NewSizes"]):
         if size is None:
             return None
         if recorded == size.old:
-            there = self._there[name]
-            if there is not None and there >= size.new:
+            if reason := why_not(self._reached(name), self._there[name], size.new):
+                self.left[name] = reason
+            else:
                 self.left.pop(name, None)
                 self._is_changed.add(name)
                 return size.new
-            self.left[name] = SHORTER
         elif recorded == size.new:
             self.left.pop(name, None)
         else:
