@@ -26,7 +26,14 @@ import parquet_bloom as pb
 from parquet_bloom.spark.cleaning import CleanOptions, sweep
 from parquet_bloom.spark.request import Request
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.objects import conditions, crc32c, gcs_client, gcs_commit, stores
+from parquet_bloom.storage.objects import (
+    conditions,
+    crc32c,
+    gcs_client,
+    gcs_commit,
+    gcs_sending,
+    stores,
+)
 from parquet_bloom.storage.objects.folders import ObjectFolder
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.temporary_files import is_left
@@ -34,10 +41,13 @@ from parquet_bloom.storage.temporary_files import is_left
 FIXTURE = FIXTURES / "pyarrow_types.parquet"
 OLD = FIXTURE.read_bytes()
 NAME = "lake/day=1/x y%.parquet"
+KEY = "day=1/x y%.parquet"
 URL = "gs://lake/day=1/x%20y%25.parquet"
 # What a build asks to commit, once it is known that the store honours conditions: the old object and an
 # end, put together; an object that is sent as a whole, in one request or in parts.
 APPEND = ["LOOK", "INSERT", "COMPOSE", "DELETE"]
+# Where conditions may be ignored.
+BESIDE = ["LOOK", "INSERT", "COMPOSE", "LOOK", "COMPOSE", "DELETE", "DELETE"]
 WHOLE = ["LOOK", "INSERT"]
 PARTS = ["LOOK", "BEGIN", "PART", "PART", "PART"]
 NOTHING = "nothing was written"
@@ -70,7 +80,7 @@ def take(monkeypatch, way):
     if way != "append":
         monkeypatch.setattr(gcs_commit, "WHOLE_BYTES", 5 << 20)
     if way == "parts":
-        monkeypatch.setattr(gcs_commit, "SENT_BYTES", len(OLD) // 2)
+        monkeypatch.setattr(gcs_sending, "SENT_BYTES", len(OLD) // 2)
     return WAYS[way]
 
 
@@ -443,15 +453,91 @@ def test_unconditional(unknown_store, gcs, way):
     gcs.is_lax = True
     build(gcs, unconditional=True)
     assert is_new(gcs.objects[NAME])
-    at = 2 if way == APPEND else len(way) - 1
-    assert written(gcs) == [*way[:at], "LOOK", *way[at:]]
+    assert written(gcs) == (BESIDE if way == APPEND else [*way[:-1], "LOOK", way[-1]])
+    assert gcs.objects.keys() == {NAME}
 
 
-def test_unconditional_looks_before_it_writes(unknown_store, gcs):
+@pytest.mark.parametrize("kind", ["INSERT", "COMPOSE"])
+def test_unconditional_looks_before_it_writes(unknown_store, gcs, kind):
     gcs.is_lax = True
-    gcs.faults.append(Fault(kind="INSERT", do=lambda: gcs.put(NAME, OLD[::-1])))
+    gcs.faults.append(Fault(kind=kind, do=lambda: gcs.put(NAME, OLD[::-1])))
     with pytest.raises(pb.RewriteError) as raised:
         build(gcs, unconditional=True)
+    assert str(raised.value) == CHANGED
+    assert gcs.objects == {NAME: OLD[::-1]}
+
+
+def test_unconditional_sends_the_conditions(gcs, way):
+    """Of a store that honours them, nobody's version is lost."""
+    last = "COMPOSE" if way == APPEND else way[-1]
+    skip = 1 if way == APPEND else way.count(last) - 1
+    if last != "PART":
+        gcs.faults.append(Fault(kind=last, skip=skip, do=lambda: gcs.put(NAME, OLD[::-1])))
+    else:
+        gcs.faults.append(Fault(kind="LOOK", skip=1, do=lambda: gcs.put(NAME, OLD[::-1])))
+    with pytest.raises(pb.RewriteError) as raised:
+        build(gcs, unconditional=True)
+    assert str(raised.value) == CHANGED
+    assert gcs.objects == {NAME: OLD[::-1]}
+
+
+@pytest.mark.parametrize("rival", [OLD[::-1], bytes(len(OLD) + 5)], ids=["same size", "larger"])
+@pytest.mark.parametrize("number", range(len(BESIDE)))
+def test_unconditional_never_puts_the_end_after_what_others_write(
+    unknown_store, gcs, tmp_path, monkeypatch, number, rival
+):
+    """Whenever they write it. Right before the last request it is lost, as is documented."""
+    gcs.is_lax = True
+    # A generation of a source is a condition, too, which not all look at.
+    monkeypatch.setattr(gcs_commit._Replacing, "_old_source", lambda replacing: {"name": KEY})
+    kind, skip = BESIDE[number], BESIDE[:number].count(BESIDE[number])
+    gcs.faults.append(Fault(kind=kind, skip=skip, do=lambda: gcs.put(NAME, rival)))
+    last = BESIDE.index("DELETE") - 1
+    if number < last:
+        with pytest.raises(pb.RewriteError) as raised:
+            build(gcs, unconditional=True)
+        assert str(raised.value) == CHANGED
+        assert gcs.objects == {NAME: rival}
+        return
+    build(gcs, unconditional=True)
+    assert gcs.objects == {NAME: made_locally(tmp_path) if number == last else rival}
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("number", range(len(BESIDE)))
+def test_unconditional_never_appends_twice(unknown_store, gcs, tmp_path, number, times):
+    """When an answer is lost."""
+    gcs.is_lax = True
+    kind, skip = BESIDE[number], BESIDE[:number].count(BESIDE[number])
+    gcs.faults.append(Lost(kind=kind, skip=skip, times=times))
+    build(gcs, unconditional=True)
+    assert gcs.objects == {NAME: made_locally(tmp_path)}
+
+
+@pytest.mark.parametrize("field", ["size", "crc32c"])
+def test_what_the_store_says_of_the_new_version_is_compared(gcs, monkeypatch, field):
+    """Here it says that another object came of it."""
+    compose = gcs_client.Client.compose
+
+    def wrong(*given):
+        return compose(*given) | {field: "AAAA"}
+
+    monkeypatch.setattr(gcs_client.Client, "compose", wrong)
+    said = said_of(gcs)
+    expected = gcs.resources[NAME][field]
+    assert said == (
+        f"was written, but is not what it should be: {field}: expected {expected}, the store says AAAA"
+    )
+    assert gcs.objects.keys() == {NAME}
+
+
+def test_a_generation_that_is_gone(gcs):
+    """Some stores say so before they look at conditions."""
+    gcs.faults.append(
+        Fault(404, error("notFound"), kind="COMPOSE", do=lambda: gcs.put(NAME, OLD[::-1]))
+    )
+    with pytest.raises(pb.RewriteError) as raised:
+        build(gcs)
     assert str(raised.value) == CHANGED
     assert gcs.objects == {NAME: OLD[::-1]}
 
@@ -616,9 +702,9 @@ def test_a_kill_leaves_the_old_object_or_the_new_one(gcs, tmp_path, number, kind
     code = (
         "import sys\n"
         "from parquet_bloom.cli import main\n"
-        "from parquet_bloom.storage.objects import conditions, gcs_commit\n"
+        "from parquet_bloom.storage.objects import conditions, gcs_commit, gcs_sending\n"
         f"gcs_commit.WHOLE_BYTES = {5 << 20 if small else 1000}\n"
-        f"gcs_commit.SENT_BYTES = {len(OLD) // 2 if small else 1 << 20}\n"
+        f"gcs_sending.SENT_BYTES = {len(OLD) // 2 if small else 1 << 20}\n"
         f"conditions._honouring[{gcs.endpoint!r}, 'lake'] = True\n"
         f"sys.argv = {arguments!r}\n"
         "main()\n"

@@ -175,5 +175,5 @@ class Checks:
         old = with_meta(SMALL.read_bytes(), 0, A, bloom_filter_length=None)
         self.store.put(KEY, old)
         pb.repair(self.url, in_place=True, **self.writes)
-        local = self._locally(old, lambda path: pb.repair(path, in_place=True))
+        local = self._locally(old, lambda path: pb.repair(path, in_place=True, layout="append"))
         assert self.store.get(KEY) == local != old

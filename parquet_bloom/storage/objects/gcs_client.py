@@ -11,6 +11,7 @@ import errno
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +27,7 @@ import requests
 from requests import RequestException
 from urllib3.exceptions import NewConnectionError
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.requests import count
 from parquet_bloom.storage.objects.sending import Failures, send
@@ -98,9 +100,18 @@ def failure(address: Address, error: BaseException, what: str) -> OSError:
     return JSON_API.told(address, error, what)
 
 
+@dataclass(frozen=True, slots=True)
+class Last:
+    """The last request of a replacement. `before`: done before each attempt, whose errors end them;
+    `doubts`: gets failures of attempts that the store may have done nevertheless."""
+
+    before: Callable[[], None] = lambda: None
+    doubts: list[BaseException] = field(default_factory=list)
+
+
 class Client:
     """Requests about the objects of a bucket, counted in `traffic`, repeated if their failure may pass.
-    All raise FAILURES. `doubts`: gets failures of requests that the store may have done nevertheless."""
+    All raise FAILURES. `last`: None for any other request than the last one."""
 
     def __init__(self, address: Address, traffic: Traffic) -> None:
         self._traffic = traffic
@@ -122,7 +133,7 @@ class Client:
         resource: Mapping[str, Any],
         body: bytes,
         parameters: Mapping[str, str],
-        doubts: list[BaseException] | None = None,
+        last: Last | None = None,
     ) -> dict[str, Any]:
         """Write an object in one request."""
         head = (
@@ -133,7 +144,7 @@ class Client:
             Requests(put=1, bytes_up=len(body)),
             "POST",
             f"{self.endpoint}/upload/storage/v1{self._objects}",
-            doubts,
+            last,
             params={"uploadType": "multipart", **parameters},
             data=b"".join((head.encode(), body, f"\r\n--{_BOUNDARY}--\r\n".encode())),
             headers={"Content-Type": f"multipart/related; boundary={_BOUNDARY}"},
@@ -163,7 +174,7 @@ class Client:
         body: bytes,
         size: int,
         md5: str | None,
-        doubts: list[BaseException],
+        last: Last,
     ) -> tuple[int, dict[str, Any]]:
         """Send a part of an object of `size` bytes; `md5`, of all of it, with the last part. Returns the
         number of bytes that the store has now, and the resource of the object if that is all."""
@@ -193,7 +204,7 @@ class Client:
             return _there(answer, size), {} if answer.status_code == 308 else _resource(answer)
 
         kind = Requests(put=1, bytes_up=len(body))
-        return send(read, kind, self._traffic, JSON_API, doubts)
+        return send(read, kind, self._traffic, JSON_API, last.doubts, last.before)
 
     def cancel(self, upload: str) -> None:
         """Of what `begin` has begun. 499 is the answer if there was something to cancel."""
@@ -204,14 +215,14 @@ class Client:
         name: str,
         request: Mapping[str, Any],
         parameters: Mapping[str, str],
-        doubts: list[BaseException] | None = None,
+        last: Last | None = None,
     ) -> dict[str, Any]:
         """Put objects together, in the store."""
         return self._answer(
             PUT,
             "POST",
             f"{self._place(name)}/compose",
-            doubts,
+            last,
             params=parameters,
             json=request,
         )
@@ -233,7 +244,7 @@ class Client:
         kind: Requests,
         method: str,
         url: str,
-        doubts: list[BaseException] | None = None,
+        last: Last | None = None,
         *,
         also: int = 200,
         read: Callable[[Any], Any] = lambda response: response,
@@ -244,7 +255,9 @@ class Client:
         def work() -> Any:
             return read(self._answered(method, url, also, **given))
 
-        return send(work, kind, self._traffic, JSON_API, doubts)
+        if last is None:
+            return send(work, kind, self._traffic, JSON_API)
+        return send(work, kind, self._traffic, JSON_API, last.doubts, last.before)
 
     def _answered(self, method: str, url: str, also: int, **given: Any) -> Any:
         response = self._session.request(

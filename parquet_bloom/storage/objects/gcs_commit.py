@@ -8,13 +8,16 @@
 Either with ifGenerationMatch: the store answers 412 if the object is not the one that was read; and with
 ifMetagenerationMatch, so that nothing is lost of what others say of it. Google honours both always. Other
 servers are first asked to replace, on a condition that cannot hold, an object that is not there.
+
+Where nobody knows whether they are honoured (`unconditional`), both are sent nevertheless, and the old
+object and its end are put together beside it first: if that is what it should be, it takes the place of
+the object. So there is no moment at which the end comes after what others have written, nor one after
+which it comes twice.
 """
 
 from __future__ import annotations
 
-import base64
 import errno
-import hashlib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -34,19 +37,18 @@ from parquet_bloom.storage.objects.gcs_client import (
     FAILURES,
     JSON_API,
     Client,
+    Last,
     Refused,
     failure,
     status_of,
 )
+from parquet_bloom.storage.objects.gcs_sending import Sending, Temporary, beside
 from parquet_bloom.storage.objects.object_source import ObjectSource
 from parquet_bloom.storage.objects.requests import ChangedError
 from parquet_bloom.storage.objects.sending import Found, is_written
-from parquet_bloom.storage.temporary_files import hidden_name
 
 # What is not larger is sent as a whole. To put it together would take three requests.
 WHOLE_BYTES: Final = 5 << 20
-# What is sent at once, and held in memory meanwhile: a multiple of 256 KiB.
-SENT_BYTES: Final = 32 << 20
 
 # Of no object.
 NO_GENERATION: Final = "1"
@@ -107,14 +109,14 @@ class GoogleCommit:
 def honours_conditions(client: Client, key: str) -> bool:
     """Whether the store refuses to replace an object that is not there; one that does not makes it,
     and it is removed. Raises FAILURES."""
-    scratch = _beside(key)
+    scratch = beside(key)
     condition = {"ifGenerationMatch": NO_GENERATION}
     resource = {"name": scratch}
     is_refused = _is_refused(lambda: client.insert(resource, b"", condition))
     if is_refused:
         client.insert(resource, b"", {})
         sources = {"sourceObjects": [{"name": scratch}], "destination": {}}
-        other = _beside(key)
+        other = beside(key)
         is_refused = _is_refused(lambda: client.compose(other, sources, condition))
         if not is_refused:
             client.delete(other, None)
@@ -132,18 +134,13 @@ def _is_refused(ask: Callable[[], object]) -> bool:
     return False
 
 
-def _beside(key: str) -> str:
-    """The name of a temporary object."""
-    folder, slash, name = key.rpartition("/")
-    return f"{folder}{slash}{hidden_name(name)}"
-
-
 class _Replacing:
     """One replacement. What it raises besides ToldError happened before the last request."""
 
     def __init__(
         self, client: Client, new: NewObject, generation: str, is_conditional: bool
     ) -> None:
+        """`is_conditional`: whether the store is known to honour conditions."""
         self._client, self._new, self._generation = client, new, generation
         self._is_conditional = is_conditional
         self._key = new.address.key
@@ -158,28 +155,23 @@ class _Replacing:
         # The key, not the version of it: the newest encrypts.
         key = old.get("kmsKeyName", "").partition("/cryptoKeyVersions/")[0]
         encryption = {"kmsKeyName": key} if key else {}
-        condition = {}
-        if self._is_conditional:
-            condition = {
-                "ifGenerationMatch": self._generation,
-                "ifMetagenerationMatch": old["metageneration"],
-            }
+        condition = {
+            "ifGenerationMatch": self._generation,
+            "ifMetagenerationMatch": old["metageneration"],
+        }
         # A temporary object could not be removed, either.
         is_retained = self._is_retained(old)
         if self._is_appended() and self._new.size > WHOLE_BYTES and not is_retained:
             self._append(old, kept, encryption, condition)
         else:
-            resource = {"name": self._key} | kept
-            sending = _Sending(self._client, self._new, resource, 0, encryption | condition)
-            run = partial(sending.run, self._look_again)
-            self._finish(run, sending.cancel, lambda: {"md5Hash": sending.md5})
+            self._send(kept, encryption | condition)
 
     def _check_still(self, found: Mapping[str, Any]) -> None:
         if found["generation"] != self._generation:
             raise changed_meanwhile(self._new.address)
 
     def _look_again(self) -> None:
-        """Right before the last request, where it has no condition."""
+        """Right before each attempt of the last request, where its conditions may not be looked at."""
         if not self._is_conditional:
             self._check_still(self._client.look(self._key))
 
@@ -196,6 +188,16 @@ class _Replacing:
                 raise RewriteError(f"{address}: not changed in place: it is retained until {until}")
         return bool(times)
 
+    # --------------------------------------------------------------------------------------------
+    # As a whole
+
+    def _send(self, kept: Mapping[str, Any], parameters: Mapping[str, str]) -> None:
+        sending = Sending(self._client, self._new, {"name": self._key, **kept}, 0, parameters)
+        self._finish(sending.run, sending.cancel, lambda: {"md5Hash": sending.md5})
+
+    # --------------------------------------------------------------------------------------------
+    # The old object, and an end
+
     def _is_appended(self) -> bool:
         """Whether the new version is the old one and an end."""
         first, *rest = self._new.pieces
@@ -209,72 +211,102 @@ class _Replacing:
         condition: Mapping[str, str],
     ) -> None:
         """Put the old object and a temporary one together."""
-        name = _beside(self._key)
         # Only objects of one storage class can be put together.
         resource = {name: kept[name] for name in {"storageClass"} & kept.keys()}
         if "eventBasedHold" in old:
             resource["eventBasedHold"] = False
-        start = self._new.old.size
-        sending = _Sending(self._client, self._new, resource | {"name": name}, start, encryption)
-        temporary = _Temporary(self._client, name)
+        end = Temporary(self._client, self._key)
+        temporaries = [end]
+        sending = Sending(
+            self._client, self._new, resource | {"name": end.name}, self._new.old.size, encryption
+        )
         try:
-            end = sending.run(lambda: None, [])
-            temporary.generation = end["generation"]
-            sources: list[dict[str, Any]] = [
-                {"name": self._key},
-                {"name": name, "generation": end["generation"]},
-            ]
-            if condition:
-                sources[0]["objectPreconditions"] = {"ifGenerationMatch": self._generation}
-            crc32c = joined(old["crc32c"], end["crc32c"], int(end["size"]))
-        except BaseException:
+            said = end.made(sending.run(Last()))
+            expected = {"crc32c": joined(old["crc32c"], said["crc32c"], int(said["size"]))}
+            sources = [self._old_source(), end.as_source()]
+            if not self._is_conditional:
+                temporaries.append(whole := Temporary(self._client, self._key))
+                request = {"sourceObjects": sources, "destination": resource}
+                said = whole.made(self._client.compose(whole.name, request, encryption))
+                if self._problem(said, expected):
+                    raise changed_meanwhile(self._new.address)
+                sources = [whole.as_source()]
+        except BaseException as error:
             sending.cancel()
-            temporary.remove()
+            _remove(temporaries)
+            if status_of(error) == 404:
+                # A generation that is gone, for which others have written another.
+                self._check_still(self._client.look(self._key))
             raise
         request = {"sourceObjects": sources, "destination": kept}
-
-        def compose(doubts: list[BaseException]) -> None:
-            self._look_again()
-            self._client.compose(self._key, request, {**encryption, **condition}, doubts)
-
-        self._finish(compose, temporary.remove, lambda: {"crc32c": crc32c})
-        if not temporary.remove():
+        parameters = {**encryption, **condition}
+        self._finish(
+            lambda last: self._client.compose(self._key, request, parameters, last),
+            lambda: _remove(temporaries) is None,
+            lambda: expected,
+        )
+        if left := _remove(temporaries):
             raise ToldError(
                 errno.EIO,
-                f"was written, but the temporary object {name} could not be removed"
-                f" ({JSON_API.said(temporary.problem)})",
+                f"was written, but the temporary object {left.name} could not be removed"
+                f" ({JSON_API.said(left.problem)})",
                 str(self._new.address),
             )
+
+    def _old_source(self) -> dict[str, Any]:
+        condition = {"ifGenerationMatch": self._generation}
+        return {
+            "name": self._key,
+            "generation": self._generation,
+            "objectPreconditions": condition,
+        }
 
     # --------------------------------------------------------------------------------------------
     # The last request, and what became of it
 
     def _finish(
         self,
-        ask: Callable[[list[BaseException]], object],
+        ask: Callable[[Last], Mapping[str, Any]],
         cancel: Callable[[], bool],
         expected: Callable[[], Mapping[str, str]],
     ) -> None:
         """`cancel`: whether nothing can come of the request any more. `expected`: what the store says
-        of the new version's content."""
-        doubts: list[BaseException] = []
+        of the new version's content, besides its size."""
+        last = Last(self._look_again)
         try:
-            ask(doubts)
-        except FAILURES:
+            said = ask(last)
+        except (*FAILURES, RewriteError) as error:
             is_over = cancel()
-            if doubts and self._is_there(expected(), doubts[0]):
+            if last.doubts and self._is_there(expected(), last.doubts[0]):
                 return
-            if is_over or not doubts:
+            if is_over or not last.doubts:
+                if status_of(error) == 404:
+                    self._check_still(self._client.look(self._key))
                 raise
             raise ToldError(
                 errno.EIO,
-                f"no answer came to the last request ({JSON_API.said(doubts[0])}), which cannot be"
-                " cancelled: so far nothing was written",
+                f"no answer came to the last request ({JSON_API.said(last.doubts[0])}), which cannot"
+                " be cancelled: so far nothing was written",
                 str(self._new.address),
             ) from None
         except BaseException:
             cancel()
             raise
+        if problem := self._problem(said, expected()):
+            cancel()
+            raise ToldError(
+                errno.EIO,
+                f"was written, but is not what it should be: {problem}",
+                str(self._new.address),
+            )
+
+    def _problem(self, said: Mapping[str, Any], expected: Mapping[str, str]) -> str:
+        """How what the store says of an object differs from what was to be made; empty if it does not.
+        Of objects that were put together, no store says an MD5."""
+        for name, value in {"size": str(self._new.size), **expected}.items():
+            if said.get(name, value) != value:
+                return f"{name}: expected {value}, the store says {said[name]}"
+        return ""
 
     def _is_there(self, expected: Mapping[str, str], doubt: BaseException) -> bool:
         """As is_written."""
@@ -288,86 +320,7 @@ class _Replacing:
         return is_written(self._new, found, doubt, JSON_API)
 
 
-class _Sending:
-    """The new version, from `start` on, as an object with a `resource`: in one request, or in parts."""
-
-    def __init__(
-        self,
-        client: Client,
-        new: NewObject,
-        resource: Mapping[str, Any],
-        start: int,
-        parameters: Mapping[str, str],
-    ) -> None:
-        self._client, self._new, self._start = client, new, start
-        self._resource, self._parameters = resource, parameters
-        self._upload: str | None = None
-        self._md5 = hashlib.md5(usedforsecurity=False)
-
-    @property
-    def md5(self) -> str:
-        """Of what was sent so far, as Google writes it."""
-        return base64.b64encode(self._md5.digest()).decode()
-
-    def run(self, before_last: Callable[[], None], doubts: list[BaseException]) -> dict[str, Any]:
-        """What the store says of the object. `before_last`: done before the last request; `doubts`: as
-        send, of that. Raises FAILURES."""
-        size = self._new.size - self._start
-        self._new.will_read([(self._start, self._new.size)])
-        if size <= SENT_BYTES:
-            body = self._new.read(self._start, self._new.size)
-            self._md5.update(body)
-            resource = {**self._resource, "md5Hash": self.md5}
-            before_last()
-            return self._client.insert(resource, body, self._parameters, doubts)
-        self._upload = self._client.begin(self._resource, size, self._parameters)
-        at = hashed = 0
-        while True:
-            end = min(at + SENT_BYTES, size)
-            body = self._new.read(self._start + at, self._start + end)
-            self._md5.update(body[hashed - at :])
-            hashed = end
-            doubts.clear()
-            md5 = None
-            if end == size:
-                md5 = self.md5
-                before_last()
-            there, found = self._client.go_on(self._upload, at, body, size, md5, doubts)
-            if found:
-                self._upload = None
-                return found
-            if not at < there <= end:
-                raise OSError(
-                    errno.EIO, f"the store has only {there} of {end} bytes that were sent"
-                )
-            at = there
-
-    def cancel(self) -> bool:
-        """Whether nothing can come of it any more. One request cannot be cancelled."""
-        if self._upload is not None:
-            try:
-                self._client.cancel(self._upload)
-            except FAILURES as error:
-                return status_of(error) in (404, 410)
-        return True
-
-
-class _Temporary:
-    """A temporary object, which is there as soon as it may have been sent."""
-
-    def __init__(self, client: Client, name: str) -> None:
-        self._client, self._name = client, name
-        self._is_there = True
-        self.generation: str | None = None
-
-    def remove(self) -> bool:
-        """Whether it is not there any more; else there is a `problem`."""
-        if self._is_there:
-            try:
-                self._client.delete(self._name, self.generation)
-            except FAILURES as error:
-                self.problem = error
-                self._is_there = status_of(error) != 404
-            else:
-                self._is_there = False
-        return not self._is_there
+def _remove(temporaries: list[Temporary]) -> Temporary | None:
+    """The last one that could not be removed."""
+    left = [each for each in temporaries if not each.remove()]
+    return left[-1] if left else None

@@ -65,11 +65,14 @@ def send(
     traffic: Traffic,
     failures: Failures,
     doubts: list[BaseException] | None = None,
+    before: Callable[[], object] = lambda: None,
 ) -> Answer:
     """What `work` returns, which sends one request of a `kind`. Raises one of the kinds of `failures`.
-    `doubts`: gets failures of requests that the store may have done nevertheless."""
+    `doubts`: gets failures of requests that the store may have done nevertheless. `before`: done before
+    each attempt; what it raises ends them."""
     retry = Requests()
     for pause in (*requests.PAUSES, None):
+        before()
         count(traffic, kind + retry)
         try:
             return work()
