@@ -15,7 +15,8 @@
 #error "Parquet is little-endian, and the kernel reads it without swapping bytes"
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
+/* What only some processors use is unused on others. */
+#define INLINE static inline __attribute__((always_inline, unused))
 
 /* ---- processor.c: which instructions are used ------------------------------------------------ */
 

@@ -5,7 +5,7 @@
 #ifndef PBLOOM_SPLIT_BLOCK_AVX512_H
 #define PBLOOM_SPLIT_BLOCK_AVX512_H
 
-#define AVX512 __attribute__((target("avx512f,avx512dq,avx512vl")))
+#define AVX512 __attribute__((target(AVX2_PARTS ",avx512f,avx512dq,avx512vl")))
 #define ALL_512(x) _mm512_set1_epi64((long long)(x))
 
 /* Find the blocks of a group, in one vector. */

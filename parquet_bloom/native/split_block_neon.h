@@ -89,7 +89,7 @@ static void check_neon(const uint32_t *words, uint64_t num_blocks, const uint64_
     FOR_ALL_GROUPS(whole, 0, CHECK_GROUP);
     for (size_t i = whole; i < count; i++) {
         const char *at = blocks + block_at(hashes[i], (uint32_t)num_blocks);
-        found[i] = has_mask_any(*(const block *)at, MASK(hashes[i]));
+        found[i] = has_mask_any((const block *)at, hashes[i]);
     }
 }
 

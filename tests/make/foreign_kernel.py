@@ -1,4 +1,5 @@
-"""The kernel as another machine runs it: cross-compiled, emulated, and called through a pipe."""
+"""The kernel as another machine runs it, and as another compiler makes it: for aarch64, cross-compiled and
+emulated; for this machine, by clang, on each code path. Both are called through a pipe."""
 
 import shutil
 import subprocess
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 from conftest import ROOT, missing
 
-COMPILER: Final = "aarch64-linux-gnu-gcc"
+from parquet_bloom.native import _kernel
+
+CROSS_COMPILER: Final = "aarch64-linux-gnu-gcc"
 EMULATOR: Final = "qemu-aarch64"
 CALLS: Final = ROOT / "tests" / "native" / "kernel_calls.c"
 # One of the first of its kind: it lacks whatever later ones have.
@@ -38,23 +41,31 @@ def found(program: str) -> str:
     return path
 
 
-def compile_for_aarch64(compiler: str, program: Path) -> None:
+def compiled(compiler: str, folder: Path, *options: str) -> Path:
+    """The program of kernel_calls.c. Compiled without a warning, or there is none."""
+    program = folder / "kernel_calls"
+    include = f"-I{ROOT / 'parquet_bloom' / 'native'}"
+    command = [compiler, "-Werror", *options, include, str(CALLS), *kernel_files()]
+    subprocess.run([*command, "-o", str(program)], check=True)
+    return program
+
+
+def on_aarch64(folder: Path) -> list[str]:
+    """The command that runs the program there."""
+    emulator, compiler = found(EMULATOR), found(CROSS_COMPILER)
     asked = [compiler, "-print-file-name=libc.a"]
     answer = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
     if answer == "libc.a\n":
         missing("the C library for aarch64")
-    include = f"-I{ROOT / 'parquet_bloom' / 'native'}"
-    command = [compiler, "-Werror", "-static", include, str(CALLS), *kernel_files()]
-    subprocess.run([*command, "-o", str(program)], check=True)
+    return [emulator, "-cpu", PROCESSOR, str(compiled(compiler, folder, "-static"))]
 
 
 class ForeignKernel:
     """Ends with the block."""
 
-    def __init__(self, emulator: str, program: Path) -> None:
-        self._process = subprocess.Popen(
-            [emulator, "-cpu", PROCESSOR, program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+    def __init__(self, name: str, command: list[str]) -> None:
+        self.name = name
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._input, self._output = self._process.stdin, self._process.stdout
@@ -91,10 +102,24 @@ class ForeignKernel:
 
 
 @pytest.fixture(scope="session")
-def aarch64(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForeignKernel]:
-    """The kernel for aarch64. Compiled without a warning, or there is none."""
-    program = tmp_path_factory.mktemp("aarch64") / "kernel_calls"
-    emulator = found(EMULATOR)
-    compile_for_aarch64(found(COMPILER), program)
-    with ForeignKernel(emulator, program) as kernel:
+def by_clang(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(found("clang"), tmp_path_factory.mktemp("clang"))
+
+
+@pytest.fixture(
+    scope="session", params=["aarch64 any", *(f"clang {path}" for path in _kernel.CODE_PATHS)]
+)
+def foreign(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ForeignKernel]:
+    maker, path = request.param.split(" ")
+    number = str(_kernel.CODE_PATHS.index(path))
+    if maker == "aarch64":
+        command = [*on_aarch64(tmp_path_factory.mktemp(maker)), number]
+    else:
+        command = [str(request.getfixturevalue("by_clang")), number]
+        # It ends with its input.
+        if subprocess.run(command, input=b"", check=False).returncode:
+            missing(path)
+    with ForeignKernel(request.param, command) as kernel:
         yield kernel

@@ -1,4 +1,5 @@
-/* The kernel of another machine: answers calls of its functions until standard input ends.
+/* The kernel of another machine or compiler: answers calls of its functions until standard input ends. It
+ * takes the code path whose number is its argument.
  *
  *   call     | name, 24 bytes | four numbers | sizes of three buffers | the buffers |
  *   answer   | what the function returns | size of a buffer | the buffer |
@@ -265,8 +266,9 @@ static void answer_call(const struct call *call) {
     fflush(stdout);
 }
 
-int main(void) {
+int main(int count, char **arguments) {
     struct call call;
+    require(count == 2 && choose_code_path((enum code_path)atoi(arguments[1])) == 0, "no such path");
     set_up_memory();
     while (fread(&call, sizeof call, 1, stdin) == 1) {
         for (int i = 0; i < NUM_BUFFERS; i++) {

@@ -1,5 +1,5 @@
-"""The kernel on aarch64, emulated: the same answers as on every code path of this machine and as the
-specifications', for each function that has vectors on any machine."""
+"""The kernel on aarch64, emulated, and as clang compiles it: the same answers as on every code path of this
+machine and as the specifications', for each function that has vectors on any machine."""
 
 import zlib
 from array import array
@@ -55,37 +55,37 @@ def changed(words: np.ndarray, change: Callable[[np.ndarray], Any]) -> np.ndarra
 
 @pytest.mark.parametrize("num_blocks", BLOCK_COUNTS)
 @pytest.mark.parametrize("count", COUNTS)
-def test_split_blocks(aarch64: ForeignKernel, paths: Paths, num_blocks: int, count: int) -> None:
+def test_split_blocks(foreign: ForeignKernel, paths: Paths, num_blocks: int, count: int) -> None:
     hashes, clear = random_numbers(count, count), np.zeros(8 * num_blocks, np.uint32)
-    words = aarch64.array(np.uint32, "split_block_insert", clear, hashes)
+    words = foreign.array(np.uint32, "split_block_insert", clear, hashes)
     assert words.reshape(-1, 8).tolist() == spec.filter_of(hashes.tolist(), num_blocks)
 
     # Half of what is asked was inserted, in an order that no group knows.
     half = spec.filter_of(hashes[::2].tolist(), num_blocks)
-    found = aarch64.array(np.uint8, "split_block_check", spec.words(half), hashes)
+    found = foreign.array(np.uint8, "split_block_check", spec.words(half), hashes)
     assert found.tolist() == [spec.filter_check(half, hash) for hash in hashes.tolist()]
     for _ in paths():
         assert (changed(clear, lambda here: _kernel.insert(here, hashes)) == words).all()
         assert (_kernel.check(spec.words(half), hashes) == found).all()
 
 
-def test_the_first_and_last_hash_of_every_block(aarch64: ForeignKernel) -> None:
+def test_the_first_and_last_hash_of_every_block(foreign: ForeignKernel) -> None:
     """The multiply-shift at its edges, with as many blocks as fill its vectors."""
     for num_blocks in (1, 2, 3, 37, 1024):
         firsts = [-(-(i << 32) // num_blocks) for i in range(num_blocks)]
         highs = firsts + [first - 1 for first in firsts[1:]] + [2**32 - 1]
         hashes = [high << 32 | 0xDEADBEEF for high in highs]
         clear = np.zeros(8 * num_blocks, np.uint32)
-        words = aarch64.array(np.uint32, "split_block_insert", clear, np.array(hashes, np.uint64))
+        words = foreign.array(np.uint32, "split_block_insert", clear, np.array(hashes, np.uint64))
         assert words.reshape(-1, 8).tolist() == spec.filter_of(hashes, num_blocks)
         for hash in (hashes[0], hashes[-1]):
             eight = np.array([hash] * 8, np.uint64)
-            words = aarch64.array(np.uint32, "split_block_insert", clear, eight)
+            words = foreign.array(np.uint32, "split_block_insert", clear, eight)
             assert words.reshape(-1, 8).tolist() == spec.filter_of([hash], num_blocks)
 
 
 @pytest.mark.parametrize("place", range(9))
-def test_check_needs_every_word(aarch64: ForeignKernel, place: int) -> None:
+def test_check_needs_every_word(foreign: ForeignKernel, place: int) -> None:
     """Of each of the eight that are checked together, and of the one after them."""
     hashes = random_numbers(place, 9)
     words = np.full(9 * 8, 0xFFFFFFFF, np.uint32)
@@ -95,12 +95,12 @@ def test_check_needs_every_word(aarch64: ForeignKernel, place: int) -> None:
         mask = spec.mask(int(hashes[place]) % 2**32)[word]
         cleared = words.copy()
         cleared[8 * place + word] ^= mask
-        found = aarch64.array(np.uint8, "split_block_check", cleared, hashes)
+        found = foreign.array(np.uint8, "split_block_check", cleared, hashes)
         assert found.tolist() == [i != place for i in range(9)]
 
 
 @pytest.mark.parametrize("num_blocks", BLOCK_COUNTS)
-def test_bits_of_split_blocks(aarch64: ForeignKernel, paths: Paths, num_blocks: int) -> None:
+def test_bits_of_split_blocks(foreign: ForeignKernel, paths: Paths, num_blocks: int) -> None:
     """Blocks of any fill, among them an empty and a full one."""
     words = random_numbers(num_blocks, 8 * num_blocks, np.uint32)
     words |= random_numbers(num_blocks + 1, 8 * num_blocks, np.uint32)
@@ -108,10 +108,10 @@ def test_bits_of_split_blocks(aarch64: ForeignKernel, paths: Paths, num_blocks: 
     words[-8 * (num_blocks > 1) :][: 8 * (num_blocks > 2)] = 0
     blocks = words.reshape(-1, 8).tolist()
     others = random_numbers(num_blocks + 2, 8 * num_blocks, np.uint32)
-    popcount, _ = aarch64.call("split_block_popcount", words)
-    outside, _ = aarch64.call("split_block_outside", words, others)
-    (fpp,) = aarch64.array(np.float64, "split_block_fpp", words)
-    united = aarch64.array(np.uint32, "split_block_unite", words, others)
+    popcount, _ = foreign.call("split_block_popcount", words)
+    outside, _ = foreign.call("split_block_outside", words, others)
+    (fpp,) = foreign.array(np.float64, "split_block_fpp", words)
+    united = foreign.array(np.uint32, "split_block_unite", words, others)
     assert popcount == spec.popcount(blocks)
     assert outside == spec.popcount((words & ~others).reshape(-1, 8).tolist())
     assert fpp == float(spec.fpp(blocks))
@@ -123,12 +123,12 @@ def test_bits_of_split_blocks(aarch64: ForeignKernel, paths: Paths, num_blocks: 
         assert (changed(words, lambda here: _kernel.unite(here, others)) == united).all()
 
     if num_blocks % 2 == 0:
-        (halved,) = aarch64.array(np.float64, "split_block_halved_fpp", words)
+        (halved,) = foreign.array(np.float64, "split_block_halved_fpp", words)
         assert halved == float(spec.fpp(spec.fold(blocks, 2)))
         for _ in paths():
             assert _kernel.halved_fpp(words, 1.0) == halved
     for factor in (factor for factor in range(1, num_blocks + 1) if num_blocks % factor == 0):
-        folded = aarch64.array(np.uint32, "split_block_fold", words, numbers=(factor,))
+        folded = foreign.array(np.uint32, "split_block_fold", words, numbers=(factor,))
         assert folded.reshape(-1, 8).tolist() == spec.fold(blocks, factor)
 
 
@@ -136,12 +136,12 @@ def test_bits_of_split_blocks(aarch64: ForeignKernel, paths: Paths, num_blocks: 
 
 
 @pytest.mark.parametrize("width", [*range(1, 40), 63, 64, 65, 100])
-def test_values_of_one_width(aarch64: ForeignKernel, paths: Paths, width: int) -> None:
+def test_values_of_one_width(foreign: ForeignKernel, paths: Paths, width: int) -> None:
     data, clear = np.random.default_rng(width).bytes(67 * width), np.zeros(37 * 8, np.uint32)
-    hashes = aarch64.array(np.uint64, "xxh64_fixed", data, numbers=(width,))
+    hashes = foreign.array(np.uint64, "xxh64_fixed", data, numbers=(width,))
     expected = [xxhash.xxh64_intdigest(data[at : at + width]) for at in range(0, len(data), width)]
     assert hashes.tolist() == expected
-    words = aarch64.array(np.uint32, "plain_insert_fixed", data, clear, numbers=(width,))
+    words = foreign.array(np.uint32, "plain_insert_fixed", data, clear, numbers=(width,))
     assert words.reshape(-1, 8).tolist() == spec.filter_of(expected, 37)
     for _ in paths():
         assert (_kernel.xxh64_fixed(data, width) == hashes).all()
@@ -158,18 +158,18 @@ LENGTHS = {
 
 
 @pytest.mark.parametrize("kind", LENGTHS)
-def test_strings(aarch64: ForeignKernel, paths: Paths, kind: str) -> None:
+def test_strings(foreign: ForeignKernel, paths: Paths, kind: str) -> None:
     values = [np.random.default_rng(length).bytes(length) for length in LENGTHS[kind]]
     data, offsets = b"".join(values), np.cumsum([0, *LENGTHS[kind]], dtype=np.int64)
     prefixed, clear = byte_arrays(*values), np.zeros(37 * 8, np.uint32)
     expected = [xxhash.xxh64_intdigest(value) for value in values]
-    hashes = aarch64.array(np.uint64, "xxh64_slices", data, offsets)
+    hashes = foreign.array(np.uint64, "xxh64_slices", data, offsets)
     assert hashes.tolist() == expected
-    hive = aarch64.array(np.uint64, "hive64_slices", data, offsets, numbers=(_kernel.HIVE_SEED,))
+    hive = foreign.array(np.uint64, "hive64_slices", data, offsets, numbers=(_kernel.HIVE_SEED,))
     assert hive.tolist() == [hashing.hive64(value) for value in values]
-    end, hashed = aarch64.call("plain_hash_byte_array", prefixed, numbers=(len(values),))
+    end, hashed = foreign.call("plain_hash_byte_array", prefixed, numbers=(len(values),))
     assert (end, hashed) == (len(prefixed), hashes.tobytes())
-    count, inserted = aarch64.call("plain_insert_byte_array", prefixed, clear)
+    count, inserted = foreign.call("plain_insert_byte_array", prefixed, clear)
     words = np.frombuffer(inserted, np.uint32)
     assert count == len(values)
     assert words.reshape(-1, 8).tolist() == spec.filter_of(expected, 37)
@@ -180,24 +180,24 @@ def test_strings(aarch64: ForeignKernel, paths: Paths, kind: str) -> None:
         assert (here == words).all()
 
 
-def test_a_string_that_runs_past_the_end(aarch64: ForeignKernel) -> None:
+def test_a_string_that_runs_past_the_end(foreign: ForeignKernel) -> None:
     for count in (0, 1, 8, 9, 1024):
         before = byte_arrays(*[b"value"] * count)
         for rest in (b"\1", b"\1\0\0", b"\2\0\0\0x", b"\xff" * 4):
-            returned, _ = aarch64.call("plain_insert_byte_array", before + rest, bytes(32))
+            returned, _ = foreign.call("plain_insert_byte_array", before + rest, bytes(32))
             assert returned == -1 - len(before)
 
 
 @pytest.mark.parametrize(("width", "dtype"), [(2, np.float16), (4, np.float32), (8, np.float64)])
 @pytest.mark.parametrize("special", [0.0, -0.0, np.nan, -np.nan, np.inf, 5e-324])
 def test_special_floats(
-    aarch64: ForeignKernel, paths: Paths, width: int, dtype: Any, special: float
+    foreign: ForeignKernel, paths: Paths, width: int, dtype: Any, special: float
 ) -> None:
     for place in (0, 5, 99):
         values = np.ones(100, dtype)
         values[place] = special
         data = values.tobytes()
-        specials, _ = aarch64.call("plain_float_specials", data, numbers=(width,))
+        specials, _ = foreign.call("plain_float_specials", data, numbers=(width,))
         zero = _kernel.HAS_ZERO * (values[place] == 0)
         assert specials == zero | _kernel.HAS_NAN * bool(np.isnan(special))
         for _ in paths():
@@ -205,27 +205,29 @@ def test_special_floats(
 
 
 @pytest.mark.parametrize("width", [2, 3, 4, 8, 12])
-def test_streams_of_bytes(aarch64: ForeignKernel, width: int) -> None:
+def test_streams_of_bytes(foreign: ForeignKernel, width: int) -> None:
     for count in COUNTS:
         values = random_numbers(count, count * width, np.uint8).reshape(count, width)
-        _, joined = aarch64.call("join_streams", values.T.tobytes(), numbers=(width,))
+        _, joined = foreign.call("join_streams", values.T.tobytes(), numbers=(width,))
         assert joined == values.tobytes() == bytes(_kernel.join_streams(values.T.tobytes(), width))
 
 
-def test_checksums(aarch64: ForeignKernel) -> None:
+def test_checksums(foreign: ForeignKernel) -> None:
     data = np.random.default_rng(5).bytes(5000)
     for size in (*range(200), 5000):
-        assert aarch64.call("checksum", data[:size]) == (zlib.crc32(data[:size]), b"")
+        returned, _ = foreign.call("checksum", data[:size])
+        # On the oldest of x86-64, zlib takes its place.
+        assert returned == zlib.crc32(data[:size]) or (returned, foreign.name) == (-1, "clang any")
 
 
 # --- filters of k hashes --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_hashes_of_integers(aarch64: ForeignKernel, paths: Paths, count: int) -> None:
+def test_hashes_of_integers(foreign: ForeignKernel, paths: Paths, count: int) -> None:
     values = random_numbers(count, count, np.int64)
-    found = aarch64.array(np.uint64, "wang", values)
-    logical = aarch64.array(np.uint64, "wang_logical", values)
+    found = foreign.array(np.uint64, "wang", values)
+    logical = foreign.array(np.uint64, "wang_logical", values)
     assert found.tolist() == [hashing.wang(value) for value in values.tolist()]
     assert logical.tolist() == [hashing.wang_logical(value) for value in values.tolist()]
     for _ in paths():
@@ -235,21 +237,21 @@ def test_hashes_of_integers(aarch64: ForeignKernel, paths: Paths, count: int) ->
 
 @pytest.mark.parametrize("num_bits", [1, 2, 63, 64, 1000, 65_536, 1_000_003])
 @pytest.mark.parametrize("num_hashes", [1, 5])
-def test_k_hashes(aarch64: ForeignKernel, paths: Paths, num_bits: int, num_hashes: int) -> None:
+def test_k_hashes(foreign: ForeignKernel, paths: Paths, num_bits: int, num_hashes: int) -> None:
     clear = np.zeros(-(-num_bits // 64), np.uint64)
     shape = (num_bits, num_hashes)
     for count in (1, 63, 64, 65, 200):
         hashes = random_numbers(count, count)
-        words = aarch64.array(np.uint64, "k_hash_insert", clear, hashes, numbers=shape)
+        words = foreign.array(np.uint64, "k_hash_insert", clear, hashes, numbers=shape)
         bits = [bit for hash in hashes.tolist() for bit in hashing.k_hash_bits(hash, *shape)]
         assert words.tolist() == hashing.long_words(bits, clear.size)
         asked = random_numbers(count // 2, count)
         asked[1::2] = hashes[1::2]
-        found = aarch64.array(np.uint8, "k_hash_check", words, asked, numbers=shape)
+        found = foreign.array(np.uint8, "k_hash_check", words, asked, numbers=shape)
         assert found.tolist() == [
             set(hashing.k_hash_bits(hash, *shape)) <= set(bits) for hash in asked.tolist()
         ]
-        bits_set, _ = aarch64.call("k_hash_bits_set", words)
+        bits_set, _ = foreign.call("k_hash_bits_set", words)
         assert bits_set == len(set(bits))
         for _ in paths():
             here = changed(clear, lambda here, new=hashes: _kernel.k_hash_insert(here, *shape, new))
@@ -277,10 +279,10 @@ FLOAT_BYTES = {
 
 
 @pytest.mark.parametrize("width", FLOAT_BYTES)
-def test_k_hashes_of_floats(aarch64: ForeignKernel, paths: Paths, width: int) -> None:
+def test_k_hashes_of_floats(foreign: ForeignKernel, paths: Paths, width: int) -> None:
     data, clear = FLOAT_BYTES[width], np.zeros(79, np.uint64)
     numbers = (*SHAPE, width)
-    words = aarch64.array(np.uint64, "k_hash_insert_floats", clear, data, numbers=numbers)
+    words = foreign.array(np.uint64, "k_hash_insert_floats", clear, data, numbers=numbers)
     counts = array("q", [len(data) // width])
     for _ in paths():
         here = clear.copy()
@@ -289,7 +291,7 @@ def test_k_hashes_of_floats(aarch64: ForeignKernel, paths: Paths, width: int) ->
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_k_hashes_of_values(aarch64: ForeignKernel, paths: Paths, count: int) -> None:
+def test_k_hashes_of_values(foreign: ForeignKernel, paths: Paths, count: int) -> None:
     """Of integers, texts, and decimals with seven digits after the point."""
     integers = random_numbers(count, count, np.int64)
     lengths = np.random.default_rng(count).integers(0, 80, count)
@@ -298,9 +300,9 @@ def test_k_hashes_of_values(aarch64: ForeignKernel, paths: Paths, count: int) ->
     clear, counts = np.zeros(79, np.uint64), array("q", [count])
     seeded = (*SHAPE, _kernel.HIVE_SEED)
 
-    of_integers = aarch64.array(np.uint64, "k_hash_insert_numbers", clear, integers, numbers=SHAPE)
-    of_texts = aarch64.array(np.uint64, "k_hash_insert_texts", clear, texts, starts, numbers=seeded)
-    of_decimals = aarch64.array(
+    of_integers = foreign.array(np.uint64, "k_hash_insert_numbers", clear, integers, numbers=SHAPE)
+    of_texts = foreign.array(np.uint64, "k_hash_insert_texts", clear, texts, starts, numbers=seeded)
+    of_decimals = foreign.array(
         np.uint64,
         "k_hash_insert_decimals",
         clear,
@@ -326,7 +328,7 @@ BILLION = 1_000_000_000
 
 
 @pytest.mark.parametrize("count", COUNTS[1:])
-def test_orc_times(aarch64: ForeignKernel, paths: Paths, count: int) -> None:
+def test_orc_times(foreign: ForeignKernel, paths: Paths, count: int) -> None:
     random = np.random.default_rng(count)
     seconds = random.integers(-(2**40), 2**40, count)
     zeros = random.integers(0, 8, count)
@@ -334,11 +336,11 @@ def test_orc_times(aarch64: ForeignKernel, paths: Paths, count: int) -> None:
     stored = random.integers(1 - most, most) << 3 | zeros
     both = np.concatenate([seconds, stored])
 
-    returned, data = aarch64.call("orc_settle", both)
+    returned, data = foreign.call("orc_settle", both)
     settled = np.frombuffer(data, np.int64)
     assert returned == 0
-    near, millis = aarch64.call("orc_millis", settled, numbers=(-5000, 5000))
-    shifted = aarch64.call("orc_shift", seconds, numbers=(-1_420_070_400,))
+    near, millis = foreign.call("orc_millis", settled, numbers=(-5000, 5000))
+    shifted = foreign.call("orc_shift", seconds, numbers=(-1_420_070_400,))
     assert shifted == (0, (seconds - 1_420_070_400).tobytes())
     for _ in paths():
         here = both.copy()
@@ -348,10 +350,10 @@ def test_orc_times(aarch64: ForeignKernel, paths: Paths, count: int) -> None:
         assert (bytes(of_here), is_near) == (millis, bool(near))
 
 
-def test_orc_times_that_are_refused(aarch64: ForeignKernel) -> None:
+def test_orc_times_that_are_refused(foreign: ForeignKernel) -> None:
     for at in range(9):
         both = np.zeros(18, np.int64)
         both[9 + at] = BILLION << 3
-        assert aarch64.call("orc_settle", both)[0] < 0
+        assert foreign.call("orc_settle", both)[0] < 0
         both[at] = 2**53
-        assert aarch64.call("orc_shift", both[:9], numbers=(1,))[0] < 0
+        assert foreign.call("orc_shift", both[:9], numbers=(1,))[0] < 0
