@@ -33,6 +33,10 @@ class UnsupportedError(ParquetBloomError):
     """Valid, but not supported: a codec, an encoding, an encryption."""
 
 
+class UnknownEncodingError(UnsupportedError):
+    """Values in an encoding that is newer than this version: a chunk with such pages gets no filter."""
+
+
 class ColumnError(ParquetBloomError):
     """No such column; suggests similar names."""
 

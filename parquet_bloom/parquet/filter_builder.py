@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from threading import local
+from typing import TypeVar
 
 from parquet_bloom.container.threads import threads_for_values
-from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
+from parquet_bloom.errors import (
+    EncryptionError,
+    FormatError,
+    UnknownEncodingError,
+    UnsupportedError,
+)
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MeasuredFilter, Size
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parallel import work_in_order
@@ -14,6 +20,7 @@ from parquet_bloom.parquet.ahead import pages_ranges
 from parquet_bloom.parquet.build import build_filter, has_other_forms, reason_for_none
 from parquet_bloom.parquet.chunk_values import known_non_null
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.codecs import KEPT_BYTES, ChunkBuffers
 from parquet_bloom.parquet.pages.pages import (
@@ -25,6 +32,20 @@ from parquet_bloom.parquet.pages.pages import (
 )
 from parquet_bloom.parquet.writer import Built
 from parquet_bloom.vocabulary import NO_VALUES
+
+Made = TypeVar("Made")
+
+
+def made_or_reason(
+    footer: Footer, chunk: ColumnChunk, make: Callable[[ColumnChunk], Made]
+) -> Made | str:
+    """What `make` returns; or, where the chunk's pages are in an encoding that nobody here knows, why
+    there is nothing. Other errors name the chunk."""
+    with located(footer, chunk):
+        try:
+            return make(chunk)
+        except UnknownEncodingError as error:
+            return str(error)
 
 
 class FilterBuilder:
@@ -67,8 +88,7 @@ class FilterBuilder:
         return filter + pages_room(file.source, file.footer, chunk)
 
     def _try(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
-        with located(self._file.footer, chunk):
-            return self._build(chunk)
+        return made_or_reason(self._file.footer, chunk, self._build)
 
     def _build(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
         buffers: ChunkBuffers | None = getattr(self._kept, "buffers", None)

@@ -26,10 +26,11 @@ from parquet_bloom.options import DEFAULT_FPP, BuildOptions, refuse
 from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
 from parquet_bloom.parquet.build import with_specials
 from parquet_bloom.parquet.build_change import plan_of
+from parquet_bloom.parquet.filter_builder import made_or_reason
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.kept import check_end, kept_end
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.pages.pages import chunk_runs, located, pages_room
+from parquet_bloom.parquet.pages.pages import chunk_runs, pages_room
 from parquet_bloom.parquet.pages.runs import PART_VALUES
 from parquet_bloom.parquet.writer import ParquetChange, check_unencrypted
 from parquet_bloom.storage.change import Version
@@ -132,21 +133,23 @@ class Murmur3Build(ParquetChange, BuildChange):
 
     def _filter(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
         """The chunk's filter, or why there is none. Raises PageError, UnsupportedError."""
+        return made_or_reason(self.file.footer, chunk, self._built)
+
+    def _built(self, chunk: ColumnChunk) -> SplitBlockBloomFilter | str:
         file, options, scheme = self.file, self._options, self._dialect.scheme
-        with located(file.footer, chunk):
-            runs = chunk_runs(file.source, file.footer, chunk)
-            parts = (part for run in with_specials(runs, chunk.leaf.type) for part in run.parts())
-            hashes: Iterable[Hashes] = map(scheme.raw_hashes, parts)
-            ndv = options.ndv
-            if ndv is None:
-                hashes = [_all_distinct(hashes, pages_room(file.source, file.footer, chunk))]
-                ndv = max(1, hashes[0].size)
-            fpp = DEFAULT_FPP if options.fpp is None else options.fpp
-            max_bytes = MAX_BYTES if options.max_bytes is None else options.max_bytes
-            num_blocks = num_bytes_for(ndv, fpp, max_bytes) // BLOCK_BYTES
-            filter = SplitBlockBloomFilter.empty(num_blocks)
-            for some in hashes:
-                filter.insert_hashes(scheme.aligned(some, num_blocks))
+        runs = chunk_runs(file.source, file.footer, chunk)
+        parts = (part for run in with_specials(runs, chunk.leaf.type) for part in run.parts())
+        hashes: Iterable[Hashes] = map(scheme.raw_hashes, parts)
+        ndv = options.ndv
+        if ndv is None:
+            hashes = [_all_distinct(hashes, pages_room(file.source, file.footer, chunk))]
+            ndv = max(1, hashes[0].size)
+        fpp = DEFAULT_FPP if options.fpp is None else options.fpp
+        max_bytes = MAX_BYTES if options.max_bytes is None else options.max_bytes
+        num_blocks = num_bytes_for(ndv, fpp, max_bytes) // BLOCK_BYTES
+        filter = SplitBlockBloomFilter.empty(num_blocks)
+        for some in hashes:
+            filter.insert_hashes(scheme.aligned(some, num_blocks))
         return filter if filter.bits_set else NO_VALUES
 
     def check(self, new: OpenFile) -> None:

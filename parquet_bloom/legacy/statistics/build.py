@@ -23,9 +23,10 @@ from parquet_bloom.options import BuildOptions, refuse
 from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
 from parquet_bloom.parquet.build import with_specials
 from parquet_bloom.parquet.build_change import plan_of
+from parquet_bloom.parquet.filter_builder import made_or_reason
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.pages.pages import chunk_runs, located, pages_room
+from parquet_bloom.parquet.pages.pages import chunk_runs, pages_room
 from parquet_bloom.parquet.writer import FieldsChange, built_filter, check_unencrypted
 from parquet_bloom.storage.change import Version
 from parquet_bloom.vocabulary import NO_VALUES
@@ -123,21 +124,23 @@ class StatisticsBuild(FieldsChange, BuildChange):
 
     def _filter(self, chunk: ColumnChunk) -> KHashFilter | str:
         """The chunk's filter, or why there is none. Raises PageError, UnsupportedError."""
+        return made_or_reason(self.file.footer, chunk, self._built)
+
+    def _built(self, chunk: ColumnChunk) -> KHashFilter | str:
         leaf = chunk.leaf.type
         expected = self._dialect.expected_of(chunk.leaf.name)
-        with located(self.file.footer, chunk):
-            runs = chunk_runs(self.file.source, self.file.footer, chunk)
-            hashes: Iterable[Hashes] = (
-                self._strategy.hashes(leaf, part)
-                for run in with_specials(runs, leaf)
-                for part in run.parts()
-            )
-            entries = expected.entries
-            if entries is None:
-                held = pages_room(self.file.source, self.file.footer, chunk)
-                hashes = _fitting(hashes, held)
-                entries = _num_distinct(hashes)
-            return self._filter_of(hashes, entries, expected.fpp)
+        runs = chunk_runs(self.file.source, self.file.footer, chunk)
+        hashes: Iterable[Hashes] = (
+            self._strategy.hashes(leaf, part)
+            for run in with_specials(runs, leaf)
+            for part in run.parts()
+        )
+        entries = expected.entries
+        if entries is None:
+            held = pages_room(self.file.source, self.file.footer, chunk)
+            hashes = _fitting(hashes, held)
+            entries = _num_distinct(hashes)
+        return self._filter_of(hashes, entries, expected.fpp)
 
     def _filter_of(self, hashes: Iterable[Hashes], entries: int, fpp: float) -> KHashFilter | str:
         if entries == 0:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.errors import PageError, UnsupportedError
+from parquet_bloom.errors import PageError, UnknownEncodingError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.footer import compact
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAGIC = b"PAR1"
+
+# All that the format names but ALP, which pyarrow 26 calls damage.
+READABLE = frozenset(Encoding._VALUES_TO_NAMES) - {Encoding.ALP}
 
 # Far more than any writer's pages, which aim at 1 MiB.
 MAX_DECODED_BYTES = 128 << 20
@@ -46,9 +49,11 @@ def plain_run(values: memoryview, leaf: LeafType) -> Run:
 def decoded_runs(encoding: int, leaf: LeafType, values: memoryview, count: int) -> Iterator[Run]:
     """The `count` values of a section in an encoding other than PLAIN and dictionary.
 
-    Raises PageError if the section is damaged or holds another number of values, UnsupportedError
-    for an unknown encoding.
+    Raises PageError if the section is damaged or holds another number of values,
+    UnknownEncodingError for an encoding that nothing here can read.
     """
+    if encoding not in READABLE:
+        raise UnknownEncodingError(f"{_named(encoding)} is not supported")
     is_text = leaf.physical == "BYTE_ARRAY"
     try:
         if encoding == Encoding.DELTA_BINARY_PACKED and leaf.physical in ("INT32", "INT64"):
@@ -143,18 +148,22 @@ def _arrow_run(encoding: int, leaf: LeafType, values: memoryview, count: int) ->
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    name = f"encoding {Encoding._VALUES_TO_NAMES.get(encoding, encoding)}"
+    name = _named(encoding)
     try:
         file = pq.ParquetFile(pa.BufferReader(_one_page_file(encoding, leaf, values, count)))
         column = file.read().column(0)
     except (NotImplementedError, OSError, pa.ArrowException) as error:
         first_line = next(iter(str(error).splitlines()), type(error).__name__)
-        is_known = encoding in Encoding._VALUES_TO_NAMES
-        is_missing = isinstance(error, NotImplementedError) or not is_known
+        is_missing = isinstance(error, NotImplementedError)
         raise (UnsupportedError if is_missing else PageError)(f"{name}: {first_line}") from None
     if len(column) != count:
         raise PageError(f"{name}: {len(column)} values, expected {count}")
     return _run(column.combine_chunks(), leaf)
+
+
+def _named(encoding: int) -> str:
+    """`encoding ALP`, or its number if the format has no name for it."""
+    return f"encoding {Encoding._VALUES_TO_NAMES.get(encoding, encoding)}"
 
 
 def _run(array: Any, leaf: LeafType) -> Run:
