@@ -32,13 +32,16 @@ from pyiceberg.manifest import (
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.table import Transaction
 from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef
 from pyiceberg.table.snapshots import Operation, Snapshot, Summary
+from pyiceberg.table.update import AddSnapshotUpdate, UpdatesAndRequirements
 from pyiceberg.table.update.snapshot import _SnapshotProducer
 from pyiceberg.typedef import EMPTY_DICT
 
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage.sizes import sizes_of
 from parquet_bloom.tables.ends import why_not
+from parquet_bloom.tables.iceberg.branch import moved_main, same_main
 from parquet_bloom.tables.iceberg.live_files import schema_for
 from parquet_bloom.tables.table import GONE, OTHERS, NewSize
 
@@ -55,7 +58,10 @@ class Nothing(ValidationException):
 
 class NewSizes(_SnapshotProducer["NewSizes"]):
     """One commit. Each attempt starts from the newest snapshot, so that what others have committed
-    stays. `left`: why files were left out in the last one, by name."""
+    stays. `left`: why files were left out in the last one, by name; `main`: the branch that it moved, as
+    it was."""
+
+    main: SnapshotRef
 
     def __init__(
         self,
@@ -70,6 +76,13 @@ class NewSizes(_SnapshotProducer["NewSizes"]):
         self.left: dict[str, str] = {}
         self._is_changed: set[str] = set()
         self._counts: dict[str, int] = {}
+
+    def _commit(self) -> UpdatesAndRequirements:
+        """As PyIceberg's, which would forget the retention of the branch."""
+        updates, _ = super()._commit()
+        added = [update for update in updates if isinstance(update, AddSnapshotUpdate)]
+        self.main = self._metadata.refs[MAIN_BRANCH]
+        return (*added, moved_main(self.main, self._snapshot_id)), (same_main(self.main),)
 
     @property
     def _parent(self) -> Snapshot | None:

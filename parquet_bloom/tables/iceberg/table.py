@@ -31,6 +31,7 @@ from parquet_bloom.parallel import read_once
 from parquet_bloom.storage import with_options
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.folder import Folder
+from parquet_bloom.tables.iceberg.branch import put_back_retention
 from parquet_bloom.tables.iceberg.columns import Columns, columns_of
 from parquet_bloom.tables.iceberg.commit import NewSizes, Nothing
 from parquet_bloom.tables.iceberg.library import asking, other_version, said
@@ -233,6 +234,7 @@ class IcebergTable:
                         f"{self.location}: it is unknown whether the catalog took the commit: {said(error)}:"
                         " run it again to find out"
                     ) from error
+                put_back_retention(self.location, newest, producer.main)
                 return Committed(producer.snapshot_id, producer.left)
         raise RewriteError(
             f"{self.location}: other writers were first again and again: nothing was committed; the files"
