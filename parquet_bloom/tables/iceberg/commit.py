@@ -17,9 +17,16 @@ Source: Iceberg, BaseRewriteManifests and IncrementalFileCleanup; PyIceberg, _Sn
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Final
 
-from pyiceberg.exceptions import ValidationException
+from pyiceberg.exceptions import (
+    CommitFailedException,
+    ForbiddenError,
+    NoSuchTableError,
+    UnauthorizedError,
+    ValidationException,
+)
 from pyiceberg.manifest import (
     DATA_FILE_TYPE,
     DataFile,
@@ -38,18 +45,24 @@ from pyiceberg.table.update import AddSnapshotUpdate, UpdatesAndRequirements
 from pyiceberg.table.update.snapshot import _SnapshotProducer
 from pyiceberg.typedef import EMPTY_DICT
 
+from parquet_bloom.errors import ParquetBloomError, RewriteError
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage.sizes import sizes_of
 from parquet_bloom.tables.ends import why_not
-from parquet_bloom.tables.iceberg.branch import moved_main, same_main
+from parquet_bloom.tables.iceberg.branch import moved_main, put_back_retention, same_main
+from parquet_bloom.tables.iceberg.library import asking, said
 from parquet_bloom.tables.iceberg.live_files import schema_for
-from parquet_bloom.tables.table import GONE, OTHERS, NewSize
+from parquet_bloom.tables.table import GONE, OTHERS, Committed, NewSize
 
 _SIZE: Final = 104
 _SIZE_AT: Final = [field.field_id for field in DATA_FILE_TYPE[2].fields].index(_SIZE)
 
 _TOTALS: Final = "total-"
 _TOTAL_SIZE: Final = "total-files-size"
+
+
+# Answers that no catalog gives after it has done something.
+_REFUSALS: Final = (UnauthorizedError, ForbiddenError, NoSuchTableError, MemoryError)
 
 
 class Nothing(ValidationException):
@@ -59,9 +72,11 @@ class Nothing(ValidationException):
 class NewSizes(_SnapshotProducer["NewSizes"]):
     """One commit. Each attempt starts from the newest snapshot, so that what others have committed
     stays. `left`: why files were left out in the last one, by name; `main`: the branch that it moved, as
-    it was."""
+    it was; `has_landed`: whether a commit that was said to have failed is in the table nevertheless, None
+    if that could not be found out."""
 
     main: SnapshotRef
+    has_landed: bool | None = None
 
     def __init__(
         self,
@@ -92,6 +107,39 @@ class NewSizes(_SnapshotProducer["NewSizes"]):
     @property
     def _metadata(self) -> TableMetadata:
         return self._transaction.table_metadata
+
+    def _cleanup_uncommitted(self) -> None:
+        """After a commit: what earlier attempts have written."""
+        if self._uncommitted_manifests:
+            self._take_back()
+
+    def _clean_all_uncommitted(self) -> None:
+        """After a commit that failed, or so it was said: a gateway may send again what was done before,
+        and hand on the conflict that this meets."""
+        self._take_back()
+
+    def _take_back(self) -> None:
+        """Delete what was written and is not in the table, as it is by now; nothing if that cannot be
+        read."""
+        self.has_landed = None
+        try:
+            with asking(".".join(self._transaction._table.name())):
+                used = self._used()
+        except (ParquetBloomError, OSError):
+            return
+        self.has_landed = bool(used)
+        written = {*self._uncommitted_manifests, *self._written_manifests}
+        for name in {*written, *self._written_manifest_lists} - used:
+            with suppress(Exception):
+                self._io.delete(name)
+
+    def _used(self) -> set[str]:
+        """The list of manifests and the manifests of our snapshot; nothing if the table has it not."""
+        table = self._transaction._table.refresh()
+        found = table.snapshot_by_id(self._snapshot_id)
+        if found is None:
+            return set()
+        return {found.manifest_list, *(each.manifest_path for each in found.manifests(self._io))}
 
     def _validate_concurrency(self) -> None:
         """Whatever others have done: every attempt reads it."""
@@ -184,3 +232,35 @@ class NewSizes(_SnapshotProducer["NewSizes"]):
         counts = {name: str(count) for name, count in self._counts.items()}
         about = {"engine-name": "parquet-bloom", "parquet-bloom.operation": self._work}
         return Summary(operation=Operation.REPLACE, **totals, **counts, **about)
+
+
+def committed(where: str, producer: NewSizes) -> Committed | None:
+    """What became of a commit; None if others were first, so that nothing was committed. Raises
+    RewriteError if that cannot be told, and what PyIceberg raises."""
+    transaction = producer._transaction
+    try:
+        producer.commit()
+    except Nothing:
+        return Committed(None, producer.left)
+    try:
+        transaction.commit_transaction()
+    except Nothing:
+        return Committed(None, producer.left)
+    except CommitFailedException as error:
+        if producer.has_landed is None:
+            raise _unknown(where, error) from error
+        if not producer.has_landed:
+            return None
+    except _REFUSALS:
+        raise
+    except Exception as error:
+        raise _unknown(where, error) from error
+    put_back_retention(where, transaction._table, producer.main)
+    return Committed(producer.snapshot_id, producer.left)
+
+
+def _unknown(where: str, error: Exception) -> RewriteError:
+    return RewriteError(
+        f"{where}: it is unknown whether the catalog took the commit: {said(error)}: run it again to find"
+        " out"
+    )

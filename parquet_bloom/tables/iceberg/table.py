@@ -14,11 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyiceberg.catalog import load_catalog
-from pyiceberg.exceptions import (
-    CommitFailedException,
-    CommitStateUnknownException,
-    NoSuchTableError,
-)
+from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.manifest import ManifestFile
 from pyiceberg.schema import Schema
 from pyiceberg.table import StaticTable
@@ -31,10 +27,9 @@ from parquet_bloom.parallel import read_once
 from parquet_bloom.storage import with_options
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.folder import Folder
-from parquet_bloom.tables.iceberg.branch import put_back_retention
 from parquet_bloom.tables.iceberg.columns import Columns, columns_of
-from parquet_bloom.tables.iceberg.commit import NewSizes, Nothing
-from parquet_bloom.tables.iceberg.library import asking, other_version, said
+from parquet_bloom.tables.iceberg.commit import NewSizes, committed
+from parquet_bloom.tables.iceberg.library import asking, other_version
 from parquet_bloom.tables.iceberg.live_files import (
     data_files,
     delete_files,
@@ -220,22 +215,9 @@ class IcebergTable:
                     raise RewriteError(f"{self.location}: changed meanwhile: {'; '.join(reasons)}")
                 if newest.metadata.table_uuid != self.loaded.metadata.table_uuid:
                     raise RewriteError(f"{self.location}: is another table by now")
-                transaction = newest.transaction()
-                producer = NewSizes(transaction, sizes, operation, self._reached)
-                try:
-                    with transaction:
-                        producer.commit()
-                except Nothing:
-                    return Committed(None, producer.left)
-                except CommitFailedException:
-                    continue
-                except (CommitStateUnknownException, OSError) as error:
-                    raise RewriteError(
-                        f"{self.location}: it is unknown whether the catalog took the commit: {said(error)}:"
-                        " run it again to find out"
-                    ) from error
-                put_back_retention(self.location, newest, producer.main)
-                return Committed(producer.snapshot_id, producer.left)
+                producer = NewSizes(newest.transaction(), sizes, operation, self._reached)
+                if (done := committed(self.location, producer)) is not None:
+                    return done
         raise RewriteError(
             f"{self.location}: other writers were first again and again: nothing was committed; the files"
             " are appended to, so run it again"
