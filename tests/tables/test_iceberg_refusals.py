@@ -84,11 +84,37 @@ def test_partitions_by_doubles():
     )
 
 
-def test_files_of_other_tables():
-    make_table(commits=1, properties={"gc.enabled": "false"})
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("false", "false"),
+        ("FALSE", "FALSE"),
+        ("FALSE ", "'FALSE '"),
+        (" true", "' true'"),
+        ("", "''"),
+        ("yes", "yes"),
+        ("1", "1"),
+    ],
+)
+def test_files_of_other_tables(value, shown):
+    """Java takes nothing for true but `true`."""
+    make_table(commits=1, properties={"gc.enabled": value})
     assert refused() == (
-        "gc.enabled is false: its files may be those of another table, which nobody would tell: set it"
+        f"gc.enabled is {shown}: its files may be those of another table, which nobody would tell: set it"
         " to true if they are its own"
+    )
+
+
+@pytest.mark.parametrize("value", ["true", "TRUE", "True"])
+def test_files_of_its_own(value):
+    make_table(commits=1, properties={"gc.enabled": value})
+    assert build().committed is not None
+
+
+def test_tables_that_are_to_be_encrypted():
+    make_table(commits=1, properties={"encryption.key-id": "lake"})
+    assert refused() == (
+        "encryption.key-id is set: its manifests are to be encrypted, which PyIceberg does not do"
     )
 
 

@@ -33,10 +33,8 @@ from pyiceberg.manifest import (
     ManifestContent,
     ManifestEntry,
     ManifestFile,
-    ManifestWriter,
-    write_manifest,
+    ManifestWriterV2,
 )
-from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.table import Transaction
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef
@@ -52,6 +50,8 @@ from parquet_bloom.tables.ends import why_not
 from parquet_bloom.tables.iceberg.branch import moved_main, put_back_retention, same_main
 from parquet_bloom.tables.iceberg.library import asking, said
 from parquet_bloom.tables.iceberg.live_files import schema_for
+from parquet_bloom.tables.iceberg.refusals import in_the_way, lost_of_manifests
+from parquet_bloom.tables.iceberg.unknown_parts import unknown_in
 from parquet_bloom.tables.table import GONE, OTHERS, Committed, NewSize
 
 _SIZE: Final = 104
@@ -61,12 +61,29 @@ _TOTALS: Final = "total-"
 _TOTAL_SIZE: Final = "total-files-size"
 
 
-# Answers that no catalog gives after it has done something.
-_REFUSALS: Final = (UnauthorizedError, ForbiddenError, NoSuchTableError, MemoryError)
+# After these nothing was committed.
+_CERTAIN: Final = (
+    *(ValidationException, MemoryError),
+    *(UnauthorizedError, ForbiddenError, NoSuchTableError),
+)
 
 
 class Nothing(ValidationException):
     """No file is left whose size could be recorded. PyIceberg takes back what it wrote for it."""
+
+
+class InTheWay(ValidationException):
+    """The table is by now one to which nothing may be committed."""
+
+
+class _Writer(ManifestWriterV2):
+    """Writes a manifest with the key-values that others have given it."""
+
+    others: Mapping[str, str] = EMPTY_DICT
+
+    @property
+    def _meta(self) -> dict[str, str]:
+        return {**self.others, **super()._meta}
 
 
 class NewSizes(_SnapshotProducer["NewSizes"]):
@@ -94,6 +111,8 @@ class NewSizes(_SnapshotProducer["NewSizes"]):
 
     def _commit(self) -> UpdatesAndRequirements:
         """As PyIceberg's, which would forget the retention of the branch."""
+        if reasons := [*in_the_way(self._transaction._table, self._parent)]:
+            raise InTheWay("; ".join(reasons))
         updates, _ = super()._commit()
         added = [update for update in updates if isinstance(update, AddSnapshotUpdate)]
         self.main = self._metadata.refs[MAIN_BRANCH]
@@ -153,7 +172,7 @@ class NewSizes(_SnapshotProducer["NewSizes"]):
         for manifest in [] if self._parent is None else self._parent.manifests(self._io):
             entries, is_new = self._entries(manifest)
             if is_new:
-                written.append(self._write(manifest.partition_spec_id, entries))
+                written.append(self._write(manifest, entries))
                 num_entries += len(entries)
             else:
                 kept.append(manifest)
@@ -203,23 +222,20 @@ class NewSizes(_SnapshotProducer["NewSizes"]):
         """How long the files are by now: others may have put older ones in their place."""
         return dict(zip(self._sizes, sizes_of([*map(self._reached, self._sizes)]), strict=True))
 
-    def _write(self, spec_id: int, entries: list[ManifestEntry]) -> ManifestFile:
-        with self.new_manifest_writer(self.spec(spec_id)) as writer:
+    def _write(self, manifest: ManifestFile, entries: list[ManifestEntry]) -> ManifestFile:
+        """Anew, also for a spec of columns that the table has no more."""
+        spec = self.spec(manifest.partition_spec_id)
+        unknown = unknown_in(self._io, manifest, spec)
+        if unknown.fields:
+            raise InTheWay(lost_of_manifests(unknown.fields))
+        schema = schema_for(self._metadata, {field.source_id for field in spec.fields})
+        schema, output = schema or self.schema(), self.new_manifest_output()
+        writer = _Writer(spec, schema, output, self._snapshot_id, self._compression)
+        writer.others = unknown.key_values
+        with writer:
             for entry in entries:
                 writer.existing(entry)
         return writer.to_manifest_file()
-
-    def new_manifest_writer(self, spec: PartitionSpec) -> ManifestWriter:
-        """As before, but also for a spec of columns that the table has no more."""
-        schema = schema_for(self._metadata, {field.source_id for field in spec.fields})
-        return write_manifest(
-            format_version=self._metadata.format_version,
-            spec=spec,
-            schema=schema or self.schema(),
-            output_file=self.new_manifest_output(),
-            snapshot_id=self._snapshot_id,
-            avro_compression=self._compression,
-        )
 
     def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
         """The totals of before, but for the size: no file and no row comes or goes."""
@@ -237,26 +253,35 @@ class NewSizes(_SnapshotProducer["NewSizes"]):
 def committed(where: str, producer: NewSizes) -> Committed | None:
     """What became of a commit; None if others were first, so that nothing was committed. Raises
     RewriteError if that cannot be told, and what PyIceberg raises."""
-    transaction = producer._transaction
+    try:
+        has_landed = _has_landed(where, producer)
+    except Nothing:
+        return Committed(None, producer.left)
+    except InTheWay as error:
+        raise RewriteError(f"{where}: changed meanwhile: {error}") from error
+    if not has_landed:
+        return None
+    put_back_retention(where, producer._transaction._table, producer.main)
+    return Committed(producer.snapshot_id, producer.left)
+
+
+def _has_landed(where: str, producer: NewSizes) -> bool:
     try:
         producer.commit()
-    except Nothing:
-        return Committed(None, producer.left)
+    except Exception:
+        producer._clean_all_uncommitted()
+        raise
     try:
-        transaction.commit_transaction()
-    except Nothing:
-        return Committed(None, producer.left)
+        producer._transaction.commit_transaction()
     except CommitFailedException as error:
         if producer.has_landed is None:
             raise _unknown(where, error) from error
-        if not producer.has_landed:
-            return None
-    except _REFUSALS:
+        return producer.has_landed
+    except _CERTAIN:
         raise
     except Exception as error:
         raise _unknown(where, error) from error
-    put_back_retention(where, transaction._table, producer.main)
-    return Committed(producer.snapshot_id, producer.left)
+    return True
 
 
 def _unknown(where: str, error: Exception) -> RewriteError:

@@ -20,7 +20,6 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import StaticTable
 from pyiceberg.table import Table as Loaded
 from pyiceberg.table.snapshots import Snapshot
-from pyiceberg.types import DoubleType
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.parallel import read_once
@@ -29,7 +28,7 @@ from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.tables.iceberg.columns import Columns, columns_of
 from parquet_bloom.tables.iceberg.commit import NewSizes, committed
-from parquet_bloom.tables.iceberg.library import asking, other_version
+from parquet_bloom.tables.iceberg.library import asking
 from parquet_bloom.tables.iceberg.live_files import (
     data_files,
     delete_files,
@@ -39,6 +38,7 @@ from parquet_bloom.tables.iceberg.live_files import (
 )
 from parquet_bloom.tables.iceberg.metadata_files import newest_metadata
 from parquet_bloom.tables.iceberg.names import NamesById
+from parquet_bloom.tables.iceberg.refusals import in_manifests, in_the_way
 from parquet_bloom.tables.iceberg.stores import options_for, properties_for
 from parquet_bloom.tables.properties import wanted_of
 from parquet_bloom.tables.table import (
@@ -197,9 +197,9 @@ class IcebergTable:
         return tuple(self._refusals(commits))
 
     def _refusals(self, commits: bool) -> Iterator[str]:
-        yield from _unwritable(self.loaded)
-        if any(manifest.key_metadata is not None for manifest in self._manifests):
-            yield "its manifests are encrypted, which PyIceberg does not write"
+        with asking(self.location):
+            yield from in_the_way(self.loaded, self._snapshot)
+            yield from in_manifests(self.loaded, self._manifests)
         if commits and isinstance(self.loaded, StaticTable):
             yield (
                 "only its catalog knows which of its metadata counts: give the catalog, and in place of the"
@@ -211,8 +211,6 @@ class IcebergTable:
         for _ in range(_ATTEMPTS):
             with asking(self.location):
                 newest = self._load()
-                if reasons := [*_unwritable(newest)]:
-                    raise RewriteError(f"{self.location}: changed meanwhile: {'; '.join(reasons)}")
                 if newest.metadata.table_uuid != self.loaded.metadata.table_uuid:
                     raise RewriteError(f"{self.location}: is another table by now")
                 producer = NewSizes(newest.transaction(), sizes, operation, self._reached)
@@ -275,29 +273,3 @@ def _as_of(table: Loaded, where: str, as_of: datetime) -> int:
         if entry.timestamp_ms <= moment.timestamp() * 1000:
             return entry.snapshot_id
     raise RewriteError(no_version_as_of(where, moment, [each.timestamp_ms for each in log]))
-
-
-def _unwritable(table: Loaded) -> Iterator[str]:
-    """What stands in the way of any commit."""
-    match table.metadata.format_version:
-        case 1:
-            yield (
-                "format version 1, expected 2: ALTER TABLE … SET TBLPROPERTIES ('format-version' = '2')"
-            )
-        case number if number != 2:
-            yield f"format version {number}, whose manifests PyIceberg does not write: expected 2"
-    fields = [each for spec in partition_fields(table.metadata).values() for each in spec if each]
-    for name in sorted({field.name for field in fields if isinstance(field.values, DoubleType)}):
-        yield (
-            f"its files are partitioned by {name}, a double, which PyIceberg reads from manifests with the"
-            " precision of a float"
-        )
-    if "delta-version" in table.metadata.properties:
-        yield "it is a view of a Delta table (UniForm): commit to that one"
-    if table.metadata.properties.get("gc.enabled", "true").lower() == "false":
-        yield (
-            "gc.enabled is false: its files may be those of another table, which nobody would tell: set"
-            " it to true if they are its own"
-        )
-    if reason := other_version():
-        yield reason
