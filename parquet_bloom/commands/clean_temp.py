@@ -37,8 +37,8 @@ def _upload_age(ctx: click.Context, param: click.Parameter, text: str | None) ->
     "uploads_older_than",
     callback=_upload_age,
     metavar="AGE",
-    help="Also abort unfinished uploads to S3 that got nothing for this long, at least 1d: those of"
-    " other programs, too.",
+    help="Also abort unfinished uploads that got nothing for this long, at least 1d: to S3, where they"
+    " may be those of other programs, and to Azure, only our own.",
 )
 @files_option("--dry-run", is_flag=True, help="Only show what would be removed.")
 @output_option("--json", "as_json", is_flag=True, help="One JSON document per path.")
@@ -58,6 +58,10 @@ def clean_temp(
     A killed build in S3 leaves an upload, which nobody sees and which is paid for. Nothing tells it from
     one of another program, so it is aborted only with --uploads, and only if it is to a key at which
     there is an object, as ours are, or to a temporary file of ours. Look with --dry-run first.
+
+    In Azure it may leave blocks, which tell whose they are. While they are there, others may be unable
+    to upload to the blob. With --uploads they are discarded: the blob gets another ETag, but keeps its
+    content.
 
     \b
     Example:

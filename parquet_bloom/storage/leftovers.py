@@ -1,4 +1,4 @@
-"""What killed runs have left at a path or URL: temporary files, and unfinished uploads to S3."""
+"""What killed runs have left at a path or URL: temporary files, and unfinished uploads."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import errno
 import os
 from collections.abc import Iterator
 from glob import has_magic
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.storage import not_installed
@@ -19,7 +20,13 @@ from parquet_bloom.storage.temporary_files import Leftover, is_temporary, leftov
 if TYPE_CHECKING:
     from parquet_bloom.storage.address import Address
 
-_END_BY_THEMSELVES = "other stores discard them after a week"
+_END_BY_THEMSELVES = "Google discards them after a week"
+
+# What looks for them in a store: the module, its function, what it needs, and the extra that has it.
+_UNFINISHED: Final = {
+    "s3": ("unfinished", "unfinished_uploads", "boto3", "s3"),
+    "az": ("unfinished_blocks", "unfinished_blocks", "azure-storage-blob", "azure"),
+}
 
 
 def files_left(path: str, older_than: float) -> Iterator[Leftover]:
@@ -77,8 +84,8 @@ def _of_file(found: Iterator[Leftover], name: str) -> Iterator[Leftover]:
 
 
 def uploads_left(path: str, older_than: float) -> Iterator[Leftover]:
-    """The uploads to an object in S3, or to those in a folder and below it, that were begun at least
-    `older_than` seconds ago, got nothing since, and can be ours: see `unfinished`. Raises OSError,
+    """The uploads to an object in S3 or Azure, or to those in a folder and below it, that were begun at
+    least `older_than` seconds ago, got nothing since, and can be ours: see `unfinished` and `unfinished_blocks`. Raises OSError,
     UnsupportedError."""
     kind = None
     if is_object(path):
@@ -86,20 +93,23 @@ def uploads_left(path: str, older_than: float) -> Iterator[Leftover]:
 
         address = Address.of(path)
         kind = address.kind
-    if kind != "s3":
+    if kind not in _UNFINISHED:
         raise UnsupportedError(
-            f"{path}: unfinished uploads are looked for in S3 only"
-            + f": {_END_BY_THEMSELVES}" * (kind in ("az", "gs"))
+            f"{path}: unfinished uploads are looked for in S3 and Azure only"
+            + f": {_END_BY_THEMSELVES}" * (kind == "gs")
         )
+    _check_no_glob(address)
+    module, name, library, extra = _UNFINISHED[kind]
     try:
-        from parquet_bloom.storage.objects.unfinished import unfinished_uploads
+        found = import_module(f"parquet_bloom.storage.objects.{module}")
     except ImportError as error:
         if (error.name or "").startswith("parquet_bloom"):
             raise
         if (error.name or "").startswith("obstore"):
             raise not_installed(path, error) from None
         raise UnsupportedError(
-            f"{path}: to look for uploads, needs boto3, which is not installed:"
-            " pip install 'parquet_bloom[s3]'"
+            f"{path}: to look for uploads, needs {library}, which is not installed:"
+            f" pip install 'parquet_bloom[{extra}]'"
         ) from None
-    return unfinished_uploads(address, older_than)
+    uploads: Iterator[Leftover] = getattr(found, name)(address, older_than)
+    return uploads

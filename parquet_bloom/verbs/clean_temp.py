@@ -61,18 +61,19 @@ def clean_temp(
     dry_run: bool = False,
     storage_options: Mapping[str, str] | None = None,
 ) -> CleaningReport:
-    """Remove temporary files that killed runs have left, and abort uploads to S3.
+    """Remove temporary files that killed runs have left, and abort uploads to S3 and Azure.
 
     path: a folder, which is searched with all folders below it, hidden ones too, or a file, for its own
     leftovers only; a local path or a URL. older_than: in seconds; what was written to since is left.
     uploads_older_than: in seconds, at least a day; also abort the uploads to S3 that began before, got
     nothing since, and were not finished. Nothing tells ours from those of other programs: only uploads
-    to keys at which there is no object, as of committers that make new files, are left alone. None:
-    none is aborted. dry_run: only say what would be removed. storage_options: for the object store
+    to keys at which there is no object, as of committers that make new files, are left alone. In Azure,
+    discard blocks that replacements of ours have left, which gives their blobs another ETag. None: none
+    is aborted. dry_run: only say what would be removed. storage_options: for the object store
     behind a URL, see docs/object-stores.md.
 
-    Raises TypeError and ValueError for ages that cannot be, UnsupportedError for uploads to stores
-    other than S3, OSError if a folder cannot be listed.
+    Raises TypeError and ValueError for ages that cannot be, UnsupportedError for uploads to
+    other stores, OSError if a folder cannot be listed.
     """
     flag_given("dry_run", dry_run)
     _check_age("older_than", older_than, 0)

@@ -175,12 +175,17 @@ class AzureHandler(WritingHandler):
         return 200, f"{BOM}<Tags><TagSet>{pairs}</TagSet></Tags>", {}
 
     def _blocks(self, name: str, body: bytes) -> Answer:
-        blocks = "".join(
-            f"<Block><Name>{number}</Name><Size>{len(data)}</Size></Block>"
-            for number, data in self.store.blocks.get(name, ())
+        lists = {
+            "CommittedBlocks": self.store.blocks.get(name, ()),
+            "UncommittedBlocks": self.store.staged.get(name, {}).items(),
+        }
+        wanted = self._query()["blocklisttype"]
+        found = "".join(
+            f"<{title}>{''.join(block(*each) for each in blocks)}</{title}>"
+            for title, blocks in lists.items()
+            if wanted == "all" or title.lower().startswith(wanted)
         )
-        xml = f"{BOM}<BlockList><CommittedBlocks>{blocks}</CommittedBlocks></BlockList>"
-        return 200, xml, {}
+        return 200, f"{BOM}<BlockList>{found}</BlockList>", {}
 
     def _put(self, name: str, body: bytes) -> Answer:
         if problem := self._problem(name):
@@ -233,6 +238,10 @@ class AzureHandler(WritingHandler):
     def _token(self, name: str, body: bytes) -> Answer:
         given = {"access_token": TOKEN, "expires_in": 3600, "expires_on": "4000000000"}
         return 200, json.dumps(given), {}
+
+
+def block(name: str, data: bytes) -> str:
+    return f"<Block><Name>{name}</Name><Size>{len(data)}</Size></Block>"
 
 
 def error(status: int, code: str) -> Answer:

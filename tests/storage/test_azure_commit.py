@@ -32,8 +32,9 @@ from parquet_bloom.storage.objects import (
     conditions,
     sending,
 )
-from parquet_bloom.storage.objects.azure_blocks import Committed, blocks_of
+from parquet_bloom.storage.objects.azure_blocks import Committed, Names, began, blocks_of
 from parquet_bloom.storage.objects.pieces import Piece, Pieces
+from parquet_bloom.storage.traffic import PUT, Traffic
 
 FIXTURE = FIXTURES / "pyarrow_types.parquet"
 OLD = FIXTURE.read_bytes()
@@ -61,7 +62,7 @@ def unknown_store():
     """It is not known whether it honours conditions."""
 
 
-def put_blocks(azure, name_bytes=16, cuts=(40_000, 80_000)):
+def put_blocks(azure, name_bytes=48, cuts=(40_000, 80_000)):
     """The blob, uploaded in blocks by others. No name is text."""
     names = [(bytes([255, number]) * name_bytes)[:name_bytes] for number in range(len(cuts) + 1)]
     bounds = zip((0, *cuts), (*cuts, len(OLD)), strict=True)
@@ -176,15 +177,15 @@ def test_a_store_that_does_not_copy_from_itself(azure, tmp_path, status, monkeyp
     assert [len(data) for _, data in azure.blocks[NAME]][:2] == [len(OLD) // 2, len(OLD) // 2 + 1]
 
 
-@pytest.mark.parametrize("name_bytes", [11, 12, 64])
+@pytest.mark.parametrize("name_bytes", [19, 20, 64])
 def test_names_of_blocks_have_one_length(azure, name_bytes):
     """Blocks whose names are so short that they could be somebody else's are not named again."""
     put_blocks(azure, name_bytes)
     build(azure)
     assert is_new(azure.objects[NAME])
-    assert written(azure) == (NAMING if name_bytes > 11 else COPYING)
+    assert written(azure) == (NAMING if name_bytes > 19 else COPYING)
     assert {len(b64decode(name)) for name, _ in azure.blocks[NAME]} == {
-        name_bytes if name_bytes > 11 else 24
+        name_bytes if name_bytes > 19 else 48
     }
 
 
@@ -578,6 +579,99 @@ def test_the_blob_is_the_old_one_or_the_new_one_and_the_message_says_which(
         azure.faults.clear()
 
 
+def put_block(azure, name_bytes=48):
+    """Somebody begins to upload a new version, in blocks whose names have a length of their own."""
+    client = azure_client.Client(Address.of(URL, azure.options), Traffic())
+    query = {"comp": "block", "blockid": b64encode(bytes(name_bytes)).decode()}
+    client.ask("PUT", PUT, query, {}, b"theirs")
+
+
+@pytest.mark.parametrize("kind", ["COPY", "BLOCK", "COMMIT"])
+@pytest.mark.parametrize("has_blocks", [False, True], ids=["copied", "named"])
+def test_a_failure_leaves_no_blocks(azure, kind, has_blocks):
+    """As others could not send blocks whose names have another length."""
+    if has_blocks:
+        put_blocks(azure)
+    azure.properties[NAME], azure.tags[NAME] = dict(PROPERTIES), "team=a+b"
+    before = azure.etag(NAME)
+    azure.faults.append(
+        Fault(503, code("ServerBusy"), kind=kind, times=len(sending.requests.PAUSES) + 1)
+    )
+    if has_blocks and kind == "COPY":
+        build(azure)
+        return
+    with pytest.raises(OSError, match="503 ServerBusy; nothing was written"):
+        build(azure)
+    assert (azure.objects, azure.staged) == ({NAME: OLD}, {})
+    assert (azure.properties[NAME], azure.tags[NAME]) == (PROPERTIES, "team=a+b")
+    assert azure.etag(NAME) != before
+    put_block(azure, 36)
+
+
+@pytest.mark.parametrize("kind", ["TAGS", "BLOCKS"])
+def test_what_sends_no_block_puts_nothing_back(azure, kind):
+    azure.faults.append(Fault(500, kind=kind, times=99))
+    before = azure.etag(NAME)
+    with pytest.raises(OSError, match="nothing was written"):
+        build(azure)
+    assert azure.etag(NAME) == before
+    assert "COMMIT" not in azure.kinds()
+
+
+def test_what_others_have_written_is_not_put_back(azure):
+    """Not by themselves either."""
+    azure.faults += [
+        Fault(kind="COMMIT", do=lambda: azure.put(NAME, OLD[::-1])),
+        Fault(503, kind="COMMIT", times=len(sending.requests.PAUSES)),
+    ]
+    with pytest.raises(pb.RewriteError) as raised:
+        build(azure)
+    assert str(raised.value) == CHANGED
+    assert azure.objects == {NAME: OLD[::-1]}
+
+
+def test_where_conditions_are_ignored_nothing_is_put_back(unknown_store, azure):
+    azure.is_lax = True
+    azure.faults.append(Fault(403, code("AuthorizationFailure"), kind="COMMIT"))
+    with pytest.raises(OSError, match="blocks were left, which clean-temp --uploads discards"):
+        build(azure, unconditional=True)
+    assert azure.kinds().count("COMMIT") == 1
+
+
+def test_blocks_of_others_with_names_of_another_length(azure):
+    put_block(azure, 36)
+    with pytest.raises(PermissionError) as raised:
+        build(azure)
+    assert raised.value.strerror == (
+        "writing was refused (400 InvalidBlobOrBlock): blocks that others send now, or a killed run has"
+        " left, have names of another length: try again later, or discard those of killed builds with"
+        " clean-temp --uploads; nothing was written"
+    )
+    # Theirs stay.
+    assert list(azure.staged[NAME].values()) == [b"theirs"]
+
+
+@pytest.mark.parametrize("has_blocks", [False, True], ids=["whole", "blocks"])
+def test_others_can_send_blocks_while_a_build_runs(azure, has_blocks):
+    """With names of the length of those that they sent before, or of that of Azure's libraries."""
+    if has_blocks:
+        put_blocks(azure, 36)
+    azure.faults.append(Fault(kind="COMMIT", do=lambda: put_block(azure, 36 if has_blocks else 48)))
+    build(azure)
+    assert is_new(azure.objects[NAME])
+
+
+def test_names_of_blocks_say_since_when():
+    names = Names(24, 1_800_000_000)
+    given = [names.next() for _ in range(1000)]
+    assert len({*given, *(Names(20, 1_800_000_000).next() for _ in range(100))}) == 1100
+    assert {began(name) for name in given} == {1_800_000_000}
+    assert {len(b64decode(name)) for name in given} == {24}
+    others = (bytes(24), b"pbloom" + bytes(13), b"pbloo" + bytes(24))
+    assert {began(b64encode(name).decode()) for name in others} == {None}
+    assert began("no base 64") is None
+
+
 @pytest.mark.parametrize("skip", [1, 2], ids=["check", "commit"])
 @pytest.mark.parametrize("status", [403, 404, 503])
 def test_a_blob_that_cannot_be_looked_at(azure, skip, status):
@@ -601,11 +695,13 @@ def test_the_messages(azure):
             build(azure)
         assert raised.value.filename == URL
         said[name] = raised.value.strerror
+    # As nothing of the blob may be written, or nothing arrives.
+    left = "blocks were left, which clean-temp --uploads discards; "
     assert said == {
-        "403": "writing was refused (403 AuthorizationFailure); nothing was written",
-        "409": "the store answered 409 BlobBeingRehydrated; nothing was written",
-        "503": "the store answered 503 ServerBusy; nothing was written",
-        "none done": "no answer: ServiceResponseError; nothing was written",
+        "403": f"writing was refused (403 AuthorizationFailure); {left}nothing was written",
+        "409": f"the store answered 409 BlobBeingRehydrated; {left}nothing was written",
+        "503": f"the store answered 503 ServerBusy; {left}nothing was written",
+        "none done": f"no answer: ServiceResponseError; {left}nothing was written",
         "expired": "the credentials have expired (403 ExpiredToken): renew them; nothing was written",
     }
 

@@ -5,13 +5,20 @@
 
 Blocks of the old version that lie whole in what stays are named again, what else stays is copied by the
 store, and what is new is sent; together with it, old bytes that are too few to be worth a request.
+
+The name of a new block says that it is ours, and since when; of two replacements, no names are equal:
+
+    | pbloom | seconds since 1970 | random | number |
+    0        6                    10       17 or more, of 20 or more
 """
 
 from __future__ import annotations
 
+import os
+from base64 import b64decode, b64encode
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from operator import attrgetter
 from typing import Final
 
@@ -25,6 +32,39 @@ SENT_BYTES: Final = 32 << 20
 COPIED_BYTES: Final = 256 << 20
 # Fewer bytes of the old version that follow new ones are sent with them.
 LEAST_BYTES: Final = 64 << 10
+
+
+# The names of blocks, in bytes; all of a blob that are not committed have one length, which is that of the
+# old version's, if it has such. Else it is that of Azure's own libraries for Python and JavaScript, whose
+# blocks are then not refused. Shorter ones than the least leave no room for what makes them nobody else's.
+NAME_BYTES: Final = 48
+LEAST_NAME_BYTES: Final = 20
+_MARK: Final = b"pbloom"
+_NUMBER_BYTES: Final = 3
+
+
+class Names:
+    """Names of new blocks, in base 64, of a replacement that `began` at so many seconds since 1970."""
+
+    def __init__(self, num_bytes: int, began: int) -> None:
+        head = _MARK + began.to_bytes(4, "big")
+        self._head = head + os.urandom(num_bytes - len(head) - _NUMBER_BYTES)
+        self._numbers = count()
+
+    def next(self) -> str:
+        """For several threads."""
+        return b64encode(self._head + next(self._numbers).to_bytes(_NUMBER_BYTES, "big")).decode()
+
+
+def began(name: str) -> int | None:
+    """When the replacement began that gave a block its `name`; None if the name is of others."""
+    try:
+        found = b64decode(name, validate=True)
+    except ValueError:
+        return None
+    if not found.startswith(_MARK) or len(found) < LEAST_NAME_BYTES:
+        return None
+    return int.from_bytes(found[len(_MARK) : len(_MARK) + 4], "big")
 
 
 @dataclass(frozen=True, slots=True)

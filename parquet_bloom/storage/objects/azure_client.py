@@ -12,11 +12,14 @@ from __future__ import annotations
 import errno
 import os
 import re
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
+from xml.etree import ElementTree
 
 from azure.core import PipelineClient
 from azure.core.exceptions import (
@@ -178,6 +181,20 @@ def code_of(error: BaseException) -> str:
     response: Any = error.response
     found = _CODE.search(response.content)
     return response.headers.get("x-ms-error-code") or (found[1].decode() if found else "")
+
+
+def time_of(headers: Mapping[str, str]) -> int:
+    """When the store answered, by its own clock, in seconds since 1970."""
+    said = headers.get("Date")
+    return int(parsedate_to_datetime(said).timestamp() if said else time.time())
+
+
+def parsed(answer: HttpResponse) -> ElementTree.Element:
+    """The XML of an answer. Raises OSError."""
+    try:
+        return ElementTree.fromstring(answer.content)
+    except ElementTree.ParseError:
+        raise OSError(errno.EIO, "the store's answer is not what it should be") from None
 
 
 AZURE: Final = Failures(FAILURES, status_of, code_of, may_pass)

@@ -4,37 +4,46 @@
              From URL), what is new is sent (Put Block), and Put Block List puts all together
     small    one Put Blob
 
-Either with If-Match: the store answers 412 if the blob is not the one that was read. Blocks that come to
-nothing vanish after a week by themselves, or when somebody replaces the blob. Stores that do not know
-If-Match there are found out by `conditions`, unless they are Azure's.
+Either with If-Match: the store answers 412 if the blob is not the one that was read. Stores that do not
+know If-Match there are found out by `conditions`, unless they are Azure's.
+
+While blocks are there that are not committed, nobody can send others whose names have another length. They
+vanish when anybody replaces the blob, or after a week. So whoever fails puts the old blocks back, which
+gives the blob another ETag, but no other content.
 """
 
 from __future__ import annotations
 
 import errno
 import hashlib
-import os
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, TypeVar
-from urllib.parse import urlencode
-from xml.etree import ElementTree
 from xml.sax.saxutils import escape
-
-from azure.core.rest import HttpResponse
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.objects.azure_blocks import Block, Committed, blocks_of, sent
+from parquet_bloom.storage.objects.azure_blocks import (
+    LEAST_NAME_BYTES,
+    NAME_BYTES,
+    Block,
+    Committed,
+    Names,
+    blocks_of,
+    sent,
+)
 from parquet_bloom.storage.objects.azure_client import (
     AZURE,
     FAILURES,
     Client,
     code_of,
+    parsed,
     status_of,
+    time_of,
 )
+from parquet_bloom.storage.objects.azure_properties import kept
 from parquet_bloom.storage.objects.commit import (
     NOTHING,
     NewObject,
@@ -43,6 +52,7 @@ from parquet_bloom.storage.objects.commit import (
 )
 from parquet_bloom.storage.objects.conditions import NO_ETAG, check_conditions
 from parquet_bloom.storage.objects.object_source import ObjectSource, quoted
+from parquet_bloom.storage.objects.pieces import Piece, Pieces
 from parquet_bloom.storage.objects.requests import ChangedError
 from parquet_bloom.storage.objects.sending import Found, is_written
 from parquet_bloom.storage.temporary_files import hidden_name
@@ -52,41 +62,21 @@ from parquet_bloom.storage.traffic import GET, HEAD, PUT, Requests
 WHOLE_BYTES: Final = 4 << 20
 AT_ONCE: Final = 4
 
-# The names of blocks, in bytes; all of a blob have one length. Shorter ones than the least could be those
-# of another's blocks.
-NAME_BYTES: Final = 24
-LEAST_NAME_BYTES: Final = 12
-
-
-# What is said of a blob, and how a new version is told.
-_KEPT: Final = {
-    "Cache-Control": "x-ms-blob-cache-control",
-    "Content-Disposition": "x-ms-blob-content-disposition",
-    "Content-Encoding": "x-ms-blob-content-encoding",
-    "Content-Language": "x-ms-blob-content-language",
-    "Content-Type": "x-ms-blob-content-type",
-    "x-ms-encryption-scope": "x-ms-encryption-scope",
-}
 # Of which nothing can be put together from blocks.
 _KINDS: Final = {"AppendBlob": "an append blob", "PageBlob": "a page blob"}
-# Others are set by the account, or not for those who write.
-_TIERS: Final = {"Cool", "Cold", "Hot"}
-# Accounts and stores without tags.
-_NO_TAGS: Final = {
-    "BlobTagsNotSupportedForAccountType",
-    "FeatureNotYetSupportedForHierarchicalNamespaceAccounts",
-    "NotImplemented",
-}
 _REFUSALS: Final = {
     "BlobImmutableDueToPolicy": "an immutability policy or a legal hold keeps it as it is",
     "AuthenticationFailed": "the key, SAS or token is wrong, or has expired",
     "AuthorizationPermissionMismatch": "allow blobs/read and blobs/write, or make a SAS with rw",
+    "InvalidBlobOrBlock": "blocks that others send now, or a killed run has left, have names of another"
+    " length: try again later, or discard those of killed builds with clean-temp --uploads",
     "InvalidAuthenticationInfo": "the token is wrong, or has expired",
     "LeaseIdMissing": "somebody holds a lease on it",
 }
 # By which a store may say that it does not copy from itself.
 _NO_COPIES: Final = {400, 401, 403, 404, 405, 409, 501}
 _NO_SOURCE: Final = "CannotVerifyCopySource"
+_LEFT: Final = "blocks were left, which clean-temp --uploads discards; "
 
 
 Result = TypeVar("Result")
@@ -105,7 +95,14 @@ class AzureCommit:
         self._trying(self._check)
 
     def commit(self, new: NewObject) -> None:
-        self._trying(_Replacing(self._client, new, self._is_conditional).run)
+        replacing = _Replacing(self._client, new, self._is_conditional)
+        self._trying(replacing.run, lambda: f"{replacing.left}{NOTHING}")
+
+    def put_back(self, old: NewObject, name_bytes: int) -> None:
+        """Let the store discard blocks that are not committed, whose names have so many bytes: `old` is
+        the version that is there."""
+        replacing = _Replacing(self._client, old, self._is_conditional)
+        self._trying(partial(replacing.put_back, name_bytes))
 
     def _check(self) -> None:
         head = self._client.ask("HEAD", HEAD).headers
@@ -120,7 +117,10 @@ class AzureCommit:
             honours = partial(honours_conditions, self._client)
             check_conditions(self.address, self._client.settings.endpoint, honours)
 
-    def _trying(self, work: Callable[[], Result]) -> Result:
+    def _trying(
+        self, work: Callable[[], Result], became: Callable[[], str] = lambda: NOTHING
+    ) -> Result:
+        """`became`: what to say of the blob after a failure."""
         try:
             return work()
         except ToldError:
@@ -128,19 +128,19 @@ class AzureCommit:
         except ChangedError:
             raise changed_meanwhile(self.address) from None
         except FAILURES as error:
-            raise self._told(error) from None
+            raise self._told(error, became()) from None
 
-    def _told(self, error: Exception) -> Exception:
+    def _told(self, error: Exception, became: str) -> Exception:
         code = code_of(error)
         if status_of(error) == 412 and not code.startswith("Lease"):
             return changed_meanwhile(self.address)
         if code in _REFUSALS:
             return PermissionError(
                 errno.EACCES,
-                f"writing was refused ({AZURE.said(error)}): {_REFUSALS[code]}; {NOTHING}",
+                f"writing was refused ({AZURE.said(error)}): {_REFUSALS[code]}; {became}",
                 str(self.address),
             )
-        return AZURE.told(self.address, error, NOTHING)
+        return AZURE.told(self.address, error, became)
 
 
 def honours_conditions(client: Client) -> bool:
@@ -180,46 +180,48 @@ class _Replacing:
         self._scope: dict[str, str] = {}
         self._is_copying = True
         self._name_bytes = NAME_BYTES
+        self._has_staged = False
+        # Failures of requests for blocks that may be there nevertheless.
+        self._doubts: list[BaseException] = []
+        # What failures say besides.
+        self.left = ""
 
     def run(self) -> None:
-        head = self._client.ask("HEAD", HEAD).headers
-        self._check_still(head)
-        kept = _kept(head) | self._tags(has_folders="x-ms-resource-type" in head)
-        self._scope = {name: kept[name] for name in ("x-ms-encryption-scope",) if name in kept}
+        said = self._look()
         if self._new.size <= WHOLE_BYTES:
-            self._put(kept)
+            self._put(said)
             return
         committed = self._committed()
-        blocks = blocks_of(self._new.pieces, committed)
-        names = self._staged(blocks)
-        self._finish({"comp": "blocklist"}, kept, _block_list(names), partial(self._has, names))
+        try:
+            names = self._staged(blocks_of(self._new.pieces, committed))
+            self._finish({"comp": "blocklist"}, said, _block_list(names), partial(self._has, names))
+        except (ToldError, RewriteError, ChangedError):
+            # Of the blob that is there now, others know.
+            raise
+        except BaseException as error:
+            if (self._has_staged or self._doubts) and status_of(error) != 412:
+                self._try_to_put_back(said, committed)
+            raise
+
+    def put_back(self, name_bytes: int) -> None:
+        """Let the store discard all blocks that are not committed, whose names have so many bytes: put
+        the old version in the place of itself. Raises FAILURES, RewriteError."""
+        said, committed = self._look(), self._committed()
+        self._name_bytes = name_bytes
+        self._put_back(said, committed)
+
+    def _look(self) -> dict[str, str]:
+        """What is said of the blob, if it is still the one that was read."""
+        head = self._client.ask("HEAD", HEAD).headers
+        self._check_still(head)
+        said = kept(self._client, head)
+        self._scope = {name: said[name] for name in ("x-ms-encryption-scope",) if name in said}
+        self._began = time_of(head)
+        return said
 
     def _check_still(self, head: Mapping[str, str]) -> None:
         if quoted(head.get("ETag")) != self._new.etag:
             raise changed_meanwhile(self._new.address)
-
-    def _tags(self, has_folders: bool) -> dict[str, str]:
-        """`has_folders`: of an account with a hierarchical namespace, which has no tags."""
-        try:
-            answer = self._client.ask("GET", GET, {"comp": "tags"})
-        except FAILURES as error:
-            if code_of(error) in _NO_TAGS or status_of(error) in (405, 501):
-                return {}
-            if status_of(error) == 403 and has_folders:
-                return {}
-            if status_of(error) == 403:
-                raise PermissionError(
-                    errno.EACCES,
-                    f"its index tags would be lost, as they cannot be read ({AZURE.said(error)}):"
-                    " allow tags/read and tags/write, as the role Storage Blob Data Owner does, or"
-                    " make a SAS with t",
-                ) from None
-            raise
-        tags = [
-            (tag.findtext("Key", ""), tag.findtext("Value", ""))
-            for tag in _parsed(answer).iter("Tag")
-        ]
-        return {"x-ms-tags": urlencode(tags)} if tags else {}
 
     def _committed(self) -> Sequence[Committed]:
         """The blocks of the old version, if it consists of such that can be named again."""
@@ -239,21 +241,22 @@ class _Replacing:
     def _listed(self) -> list[tuple[str, int]]:
         """The names and sizes of the blocks that the blob consists of. Raises ValueError."""
         answer = self._client.ask("GET", GET, {"comp": "blocklist", "blocklisttype": "committed"})
-        blocks = _parsed(answer).iter("Block")
+        blocks = parsed(answer).iter("Block")
         return [(block.findtext("Name", ""), int(block.findtext("Size", ""))) for block in blocks]
 
-    def _put(self, kept: dict[str, str]) -> None:
+    def _put(self, said: dict[str, str]) -> None:
         self._new.will_read([(0, self._new.size)])
         body = self._new.read(0, self._new.size)
         digest = b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
         headers = {"x-ms-blob-type": "BlockBlob", "x-ms-blob-content-md5": digest}
-        self._finish({}, kept | headers, body, partial(self._has_digest, digest))
+        self._finish({}, said | headers, body, partial(self._has_digest, digest))
 
     # --------------------------------------------------------------------------------------------
     # Blocks
 
     def _staged(self, blocks: Sequence[Block]) -> list[tuple[str, str]]:
         """What the list of blocks has of each."""
+        self._names = Names(self._name_bytes, self._began)
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="pbloom-block") as threads:
             new = (block for block in blocks if block.name is None and block.copied is None)
             self._new.will_read((block.start, block.end) for block in new)
@@ -286,10 +289,31 @@ class _Replacing:
         return self._put_block(PUT + Requests(bytes_up=len(body)), {}, body)
 
     def _put_block(self, kind: Requests, headers: dict[str, str], body: bytes) -> tuple[str, str]:
-        name = b64encode(os.urandom(self._name_bytes)).decode()
+        name = self._names.next()
         query = {"comp": "block", "blockid": name}
-        self._client.ask("PUT", kind, query, headers | self._scope, body)
+        self._client.ask("PUT", kind, query, headers | self._scope, body, self._doubts)
+        self._has_staged = True
         return "Uncommitted", name
+
+    def _try_to_put_back(self, said: Mapping[str, str], committed: Sequence[Committed]) -> None:
+        # Report the first error, not this one.
+        try:
+            self._put_back(said, committed)
+        except FAILURES as error:
+            if status_of(error) != 412:
+                self.left = _LEFT
+
+    def _put_back(self, said: Mapping[str, str], committed: Sequence[Committed]) -> None:
+        """As put_back. What was sent as a whole is copied by the store."""
+        if not self._is_conditional:
+            raise OSError(errno.ENOTSUP, "the store may ignore If-Match")
+        whole = Pieces()
+        whole.add(Piece(0, self._new.old.size, is_old=True))
+        self._names = Names(self._name_bytes, self._began)
+        blocks = blocks_of(whole, committed)
+        names = [("Committed", each.name) if each.name else self._copy(each) for each in blocks]
+        headers = {**said, **self._condition}
+        self._client.ask("PUT", PUT, {"comp": "blocklist"}, headers, _block_list(names))
 
     # --------------------------------------------------------------------------------------------
     # The last request, and what became of it
@@ -329,18 +353,3 @@ class _Replacing:
 
     def _has_digest(self, digest: str, head: Mapping[str, str]) -> bool:
         return head.get("Content-MD5") == digest
-
-
-def _parsed(answer: HttpResponse) -> ElementTree.Element:
-    try:
-        return ElementTree.fromstring(answer.content)
-    except ElementTree.ParseError:
-        raise OSError(errno.EIO, "the store's answer is not what it should be") from None
-
-
-def _kept(head: Mapping[str, str]) -> dict[str, str]:
-    kept = {told: head[said] for said, told in _KEPT.items() if said in head}
-    kept |= {name: head[name] for name in head if name.lower().startswith("x-ms-meta-")}
-    if head.get("x-ms-access-tier-inferred") != "true" and head.get("x-ms-access-tier") in _TIERS:
-        kept["x-ms-access-tier"] = head["x-ms-access-tier"]
-    return kept
