@@ -238,9 +238,14 @@ class OrcFile(OrcReader):
         values: each filter lies in the midst of a compressed stream."""
         if not self.source.is_remote:
             return
-        from parquet_bloom.orc.ahead import filter_ranges
+        from parquet_bloom.orc.ahead import filter_ranges, footers_with_indexes
 
         wanted = range(self.num_stripes) if parts is None else parts
+        if any(part not in self._stripes for part in wanted):
+            places = [self.tail.stripes[part] for part in wanted]
+            if (both := footers_with_indexes(places)) is not None:
+                self.source.will_read(both)
+                return
         self.will_read_stripes(wanted)
         self.source.will_read(filter_ranges(self, wanted, columns))
 

@@ -207,6 +207,8 @@ class FilterChange(ParquetChange):
         old = self.file
         if new.footer.without_filters(self.places) != old.footer.without_filters(self.places):
             raise RewriteError("the footer differs in more than the filters")
+        # In an object store, what stays of the new version is read from the old one, too.
+        old.source.will_read(self._kept.moved.values())
         for key, whole in self._kept.moved.items():
             self._check_moved(new, key, whole)
         there = {key: self.places[key] for key in self.places.keys() - self._kept.moved.keys()}

@@ -7,7 +7,7 @@ import pytest
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.storage.objects import read_ahead
+from parquet_bloom.storage.objects import conditions, read_ahead
 from parquet_bloom.storage.paths import expand
 
 MIB = 1 << 20
@@ -134,6 +134,39 @@ def test_a_long_footer_takes_one_more(server, tmp_path):
     assert first.range == "bytes=-262144"
     start, end = second.range.removeprefix("bytes=").split("-")
     assert int(end) + 1 == path.stat().st_size - 262144 > int(start)
+
+
+def test_a_second_column_takes_no_more_than_the_first(s3, hundred_groups, monkeypatch):
+    """The filters of the first one are read once, to be compared, in few requests."""
+    conditions._honouring[s3.endpoint, "lake"] = True
+    s3.put("lake/groups.parquet", hundred_groups.read_bytes())
+    for column in ("c3", "c5"):
+        s3.forget()
+        url, options = "s3://lake/groups.parquet", {"storage_options": s3.options}
+        report = pb.build(url, columns=[column], in_place=True, **options)
+        assert report.num_filters == 100
+        assert s3.count() <= 100 + 1 + 6
+        assert s3.bytes_down <= FILTERS + 2 * MIB
+    assert pb.validate(url, deep=False, **options).ok
+
+
+def test_orc_reads_the_footer_of_a_stripe_with_the_indexes_of_the_next(server, tmp_path):
+    """One request for each, and one for the first; the last footer comes with that of the file."""
+    table = pa.table({"i": range(600_000), "s": [f"{row * 7919:015d}" for row in range(600_000)]})
+    path = tmp_path / "a.orc"
+    orc.write_table(table, tmp_path / "p", stripe_size=1 << 20)
+    pb.build(tmp_path / "p", path, columns=["i"])
+    server.put("lake/a.orc", path.read_bytes())
+    url, options = "s3://lake/a.orc", server.options
+    there, here = pb.inspect(url, storage_options=options), pb.inspect(path)
+    assert there.stripes == here.stripes
+    assert len(here.stripes) > 5
+    assert there.requests.get == len(server.asked) <= 1 + len(here.stripes)
+    server.forget()
+    there = pb.probe(url, "i", [5], storage_options=options)
+    assert there.results == pb.probe(path, "i", [5]).results
+    assert len(server.asked) <= 1 + len(here.stripes)
+    assert server.bytes_down < 2 * MIB
 
 
 def test_orc_reads_footers_of_stripes_and_then_filters(server, tmp_path):
