@@ -367,6 +367,43 @@ def test_the_messages(s3):
     }
 
 
+MISSING = {
+    "CREATE": "the store's answer to CreateMultipartUpload has no UploadId",
+    "TAGS": "the store's answer to GetObjectTagging has no TagSet",
+    "COPY": "the store's answer to UploadPartCopy has no ETag",
+    "PART": "the store's answer to UploadPart has no ETag",
+    "HEAD": "the store's answer to HeadObject has no ETag",
+}
+
+
+@pytest.mark.parametrize("body", ["", "<html>Hello</html>", "<a/>"])
+@pytest.mark.parametrize("kind", MISSING)
+def test_answers_that_say_nothing(s3, kind, body):
+    """As of a proxy before the store."""
+    s3.faults.append(Fault(200, body, kind=kind))
+    with pytest.raises(OSError, match="nothing was written") as raised:
+        build(s3)
+    assert raised.value.strerror == f"{MISSING[kind]}; {NOTHING}"
+    assert (s3.objects, raised.value.filename) == ({NAME: OLD}, URL)
+
+
+def test_an_answer_that_says_nothing_where_conditions_are_tried(unknown_store, s3):
+    s3.faults.append(Fault(200, "", kind="CREATE"))
+    with pytest.raises(OSError, match="has no UploadId; nothing was written"):
+        build(s3)
+    assert s3.objects == {NAME: OLD}
+
+
+def test_a_last_answer_that_says_nothing_is_not_believed(s3):
+    s3.faults.append(Fault(200, "", kind="COMPLETE"))
+    with pytest.raises(OSError, match="nothing was written") as raised:
+        build(s3)
+    assert raised.value.strerror == (
+        f"the store's answer to CompleteMultipartUpload has no ETag; {NOTHING}"
+    )
+    assert (s3.objects, s3.uploads) == ({NAME: OLD}, {})
+
+
 def test_a_lost_answer_and_an_object_that_cannot_be_looked_at(s3):
     s3.faults[:] = [Lost(kind="COMPLETE", times=99), Fault(403, kind="HEAD", skip=1, times=99)]
     with pytest.raises(OSError, match="no answer") as raised:

@@ -156,7 +156,7 @@ def test_in_commit_timestamps_without_one(table):
 
 
 @pytest.mark.parametrize(
-    "place", ["file:///lake/x.parquet", "s3://lake/x.parquet", "/lake/x", "../x"]
+    "place", ["file:///lake/x.parquet", "s3://lake/x", "dbfs:/lake/x", "/lake/x", "../x"]
 )
 def test_files_outside_of_the_table(table, place):
     add = {

@@ -35,6 +35,16 @@ FAILURES: Final = (ClientError, BotoCoreError, OSError)
 
 _making: Final = Lock()
 
+# What is needed of answers.
+_ANSWERS: Final = {
+    "complete_multipart_upload": ("ETag",),
+    "create_multipart_upload": ("UploadId",),
+    "get_object_tagging": ("TagSet",),
+    "head_object": ("ETag",),
+    "put_object": ("ETag",),
+    "upload_part": ("ETag",),
+    "upload_part_copy": ("CopyPartResult", "ETag"),
+}
 _TEMPORARY: Final = {408, 429, 500, 502, 503, 504}
 
 
@@ -83,7 +93,23 @@ class Client:
         doubts: list[BaseException] | None,
     ) -> dict[str, Any]:
         work: Callable[..., dict[str, Any]] = getattr(self._s3, operation)
-        return send(lambda: work(**arguments), kind, self._traffic, BOTO3, doubts)
+
+        def answered() -> dict[str, Any]:
+            answer = work(**arguments)
+            _check_answer(operation, answer)
+            return answer
+
+        return send(answered, kind, self._traffic, BOTO3, doubts)
+
+
+def _check_answer(operation: str, answer: Mapping[str, Any]) -> None:
+    """Raise OSError if something else speaks there: boto3 takes whatever comes with status 200."""
+    found: Any = answer
+    for name in _ANSWERS.get(operation, ()):
+        if name not in found:
+            said = operation.title().replace("_", "")
+            raise OSError(errno.EIO, f"the store's answer to {said} has no {name}")
+        found = found[name]
 
 
 def may_pass(error: BaseException) -> bool:

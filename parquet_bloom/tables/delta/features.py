@@ -6,6 +6,7 @@ Spec: PROTOCOL.md, "Table Features", "Valid Feature Names in Table Features".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -38,6 +39,8 @@ _WRITTEN: Final = _READ | {
     "invariants",
     "rowTracking",
 }
+# With the one slash of `dbfs:/x` and `file:/x`, or two.
+_ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _READER_VERSIONS: Final = (1, 2, 3)
 _WRITER_VERSIONS: Final = (1, 2, 3, 4, 5, 6, 7)
 _MAPPINGS: Final = ("none", "name", "id")
@@ -108,7 +111,7 @@ def _lost(snapshot: Snapshot) -> Iterator[str]:
 
 def is_outside(path: str) -> bool:
     """Whether a decoded path leads out of the table's folder."""
-    return path.startswith(("/", "file:")) or "://" in path or ".." in path.split("/")
+    return path.startswith("/") or _ABSOLUTE.match(path) is not None or ".." in path.split("/")
 
 
 def _has_timestamps(snapshot: Snapshot) -> bool:
