@@ -54,11 +54,24 @@ def library(name: str) -> str:
     return found.stdout.strip()
 
 
+def check_is_used(folder: Path, environment: dict[str, str]) -> None:
+    """Exit unless this kernel is the one that the tests would import."""
+    where = "from parquet_bloom.native import _kernel; print(_kernel.__file__)"
+    command = [sys.executable, "-c", where]
+    answer = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    if not Path(answer.stdout.strip()).is_relative_to(folder):
+        sys.exit(f"{answer.stdout.strip()}: the tests' kernel, expected one in {folder}")
+
+
 def main(arguments: list[str]) -> int:
     with TemporaryDirectory(prefix="pbloom-sanitized-") as scratch:
         build(Path(scratch))
         environment = os.environ | {
             "PYTHONPATH": scratch,
+            # Or the package in the current folder comes first.
+            "PYTHONSAFEPATH": "1",
             # The sanitizer has to come first; then exceptions of C++ in other libraries work.
             "LD_PRELOAD": f"{library('libasan.so')}:{library('libstdc++.so.6')}",
             "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1",
@@ -66,6 +79,7 @@ def main(arguments: list[str]) -> int:
             # Python's own pools would hide the ends of small buffers.
             "PYTHONMALLOC": "malloc",
         }
+        check_is_used(Path(scratch), environment)
         tests = [str(ROOT / "tests" / name) for name in TESTS]
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         return subprocess.run(
