@@ -11,6 +11,7 @@ Spec: parquet-format, BloomFilter.md.
 
 from __future__ import annotations
 
+import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self
 
@@ -135,10 +136,10 @@ class SplitBlockBloomFilter:
         """Insert PLAIN values of `width` bytes each; returns their number."""
         return _kernel.insert_fixed(self._words, values, width)
 
-    def insert_byte_array(self, values: memoryview) -> int:
-        """Insert length-prefixed PLAIN values; returns their number. Raises ValueError if one runs
-        past the end."""
-        return _kernel.insert_byte_array(self._words, values)
+    def insert_byte_array(self, values: memoryview, most: int = sys.maxsize) -> int:
+        """Insert length-prefixed PLAIN values, no more than `most`; returns their number. Raises
+        ValueError if one runs past the end."""
+        return _kernel.insert_byte_array(self._words, values, most)
 
     def check_fixed(self, values: memoryview, width: int) -> NDArray[np.bool_]:
         """As check_hashes, for PLAIN values of `width` bytes each."""
@@ -148,10 +149,10 @@ class SplitBlockBloomFilter:
         """As check_hashes, for the values values[offsets[i]:offsets[i + 1]], int64."""
         return _kernel.check_slices(self._words, values, offsets)
 
-    def check_byte_array(self, values: memoryview) -> NDArray[np.bool_]:
-        """As check_hashes, for length-prefixed PLAIN values. Raises ValueError if one runs past the
-        end."""
-        return _kernel.check_byte_array(self._words, values)
+    def check_byte_array(self, values: memoryview, most: int = sys.maxsize) -> NDArray[np.bool_]:
+        """As check_hashes, for length-prefixed PLAIN values, no more than `most`. Raises ValueError if
+        one runs past the end."""
+        return _kernel.check_byte_array(self._words, values, most)
 
     def insert_whole_pages(
         self,

@@ -169,8 +169,9 @@ def halved_fpp(words: _Words, most: float) -> float:
 def insert_fixed(words: _Words, values: _Bytes, width: int) -> int:
     """Insert PLAIN values of `width` bytes; returns their number."""
 
-def insert_byte_array(words: _Words, data: _Bytes) -> int:
-    """Insert the length-prefixed values that fill `data`; returns their number."""
+def insert_byte_array(words: _Words, data: _Bytes, most: int = ...) -> int:
+    """Insert the length-prefixed values that fill `data`, or the first `most` of them, whatever follows;
+    returns their number."""
 
 def check_fixed(words: _Words, values: _Bytes, width: int) -> NDArray[np.bool_]:
     """For each PLAIN value of `width` bytes: False if it was certainly never inserted."""
@@ -178,18 +179,18 @@ def check_fixed(words: _Words, values: _Bytes, width: int) -> NDArray[np.bool_]:
 def check_slices(words: _Words, data: _Bytes, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
     """The same for the values data[offsets[i]:offsets[i + 1]]."""
 
-def check_byte_array(words: _Words, data: _Bytes) -> NDArray[np.bool_]:
-    """The same for the length-prefixed values that fill `data`."""
+def check_byte_array(words: _Words, data: _Bytes, most: int = ...) -> NDArray[np.bool_]:
+    """The same for length-prefixed values, as many as insert_byte_array takes."""
 
-def count_byte_array(data: _Bytes) -> int:
-    """The number of length-prefixed values that fill `data`."""
+def count_byte_array(data: _Bytes, most: int = ...) -> int:
+    """The number of these values."""
 
-def hash_byte_array(data: _Bytes) -> NDArray[np.uint64]:
-    """The hashes of the length-prefixed values that fill `data`."""
+def hash_byte_array(data: _Bytes, most: int = ...) -> NDArray[np.uint64]:
+    """Their hashes."""
 
-def byte_array_starts(data: _Bytes) -> NDArray[np.int64]:
-    """The starts, after their lengths, of the n length-prefixed values that fill `data`, and of the
-    value that would come next: shape (n + 1,). A value ends 4 bytes before the next one starts."""
+def byte_array_starts(data: _Bytes, most: int = ...) -> NDArray[np.int64]:
+    """The starts of these n values, after their lengths, and of the value that would come next: shape
+    (n + 1,). A value ends 4 bytes before the next one starts."""
 
 def float_specials(values: _Bytes, width: int) -> int:
     """HAS_ZERO | HAS_NAN over IEEE floats of 2, 4 or 8 bytes."""

@@ -90,7 +90,7 @@ cdef extern from "kernel.h" nogil:
         const uint8_t *values, size_t count, size_t width, uint32_t *words, uint64_t num_blocks,
         pthread_mutex_t *turn)
     int64_t plain_insert_byte_array(
-        const uint8_t *data, size_t size, uint32_t *words, uint64_t num_blocks,
+        const uint8_t *data, size_t size, int64_t most, uint32_t *words, uint64_t num_blocks,
         pthread_mutex_t *turn)
     void plain_check_fixed(
         const uint8_t *values, size_t count, size_t width, const uint32_t *words,
@@ -99,9 +99,9 @@ cdef extern from "kernel.h" nogil:
         const uint8_t *data, size_t size, const int64_t *offsets, size_t count,
         const uint32_t *words, uint64_t num_blocks, uint8_t *found)
     int64_t plain_check_byte_array(
-        const uint8_t *data, size_t size, const uint32_t *words, uint64_t num_blocks,
-        uint8_t *found)
-    int64_t plain_count_byte_array(const uint8_t *data, size_t size)
+        const uint8_t *data, size_t size, int64_t most, const uint32_t *words,
+        uint64_t num_blocks, uint8_t *found)
+    int64_t plain_count_byte_array(const uint8_t *data, size_t size, int64_t most)
     size_t plain_hash_byte_array(
         const uint8_t *data, size_t size, size_t *at, size_t room, uint64_t *hashes)
     void plain_byte_array_starts(const uint8_t *data, size_t count, int64_t *starts)

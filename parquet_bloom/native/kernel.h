@@ -146,22 +146,22 @@ double split_block_halved_fpp(const uint32_t *words, uint64_t num_blocks, double
 void plain_insert_fixed(const uint8_t *values, size_t count, size_t width, uint32_t *words,
                         uint64_t num_blocks, pthread_mutex_t *turn);
 
-/* Insert the length-prefixed values that fill `data`. Returns their number, or -1 - (position of
- * the first value that runs past the end). */
-int64_t plain_insert_byte_array(const uint8_t *data, size_t size, uint32_t *words,
+/* Insert the length-prefixed values that fill `data`, or the first `most` of them, whatever follows. Returns
+ * their number, or -1 - (position of the first value that runs past the end). */
+int64_t plain_insert_byte_array(const uint8_t *data, size_t size, int64_t most, uint32_t *words,
                                 uint64_t num_blocks, pthread_mutex_t *turn);
 
 /* Whether each value is found; the slices are those of xxh64_slices. For length-prefixed values, `found`
- * has room for size / 4 answers, more than which cannot be, and what the insert does is returned. */
+ * has room for `most` or size / 4 answers, more than which cannot be, and what the insert does is returned. */
 void plain_check_fixed(const uint8_t *values, size_t count, size_t width, const uint32_t *words,
                        uint64_t num_blocks, uint8_t *found);
 void slices_check(const uint8_t *data, size_t size, const int64_t *offsets, size_t count,
                   const uint32_t *words, uint64_t num_blocks, uint8_t *found);
-int64_t plain_check_byte_array(const uint8_t *data, size_t size, const uint32_t *words,
-                               uint64_t num_blocks, uint8_t *found);
+int64_t plain_check_byte_array(const uint8_t *data, size_t size, int64_t most,
+                               const uint32_t *words, uint64_t num_blocks, uint8_t *found);
 
 /* Only count them; returns the same. */
-int64_t plain_count_byte_array(const uint8_t *data, size_t size);
+int64_t plain_count_byte_array(const uint8_t *data, size_t size, int64_t most);
 
 /* Hash up to `room` length-prefixed values from byte *start on, which advances. Returns their number,
  * less than `room` only at the end of `data` or before a value that runs past it. */

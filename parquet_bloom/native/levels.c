@@ -7,9 +7,11 @@
  */
 #include "kernel.h"
 
-/* `length` numbers: packed, starting at `data`, or if that is NULL all equal to `value`. */
+/* `length` numbers: packed, starting at `data`, from where `size` bytes can be read, or if that is NULL all
+ * equal to `value`. */
 struct run {
     const uint8_t *data;
+    size_t size;
     int64_t length;
     uint32_t value;
 };
@@ -34,6 +36,7 @@ static int next_run(const uint8_t *data, size_t size, size_t *at, int bit_width,
         size_t whole = (size_t)(header >> 1) * (size_t)bit_width;
         if (left < needed) return -1;
         run->data = data + *at;
+        run->size = left;
         *at += whole < left ? whole : left;
         return 0;
     }
@@ -62,22 +65,59 @@ INLINE uint32_t unpack(struct unpacker *from, int bit_width) {
     return number;
 }
 
-static int64_t count_packed(const struct run *run, int bit_width, uint32_t level) {
-    struct unpacker from = {run->data, 0, 0};
+/* Packed numbers that are counted by the word: so many of `bits` each, which fill whole bytes of it; the lowest
+ * bit of each, and the one that is counted in the place of each. Wider ones are counted one by one. */
+enum { MOST_COUNTED = 8 };
+struct counter {
+    int bits, each;
+    uint32_t level;
+    uint64_t lowest, levels;
+};
+
+static struct counter counter(int bits, uint32_t level) {
+    struct counter by = {bits, 0, level, 0, 0};
+    if (bits > MOST_COUNTED || level >> bits != 0) return by;
+    by.each = 8 * (MOST_COUNTED / bits);
+    for (int i = 0; i < by.each; i++) by.lowest |= (uint64_t)1 << (i * bits);
+    by.levels = by.lowest * level;
+    return by;
+}
+
+/* Count what equals the level in a run, and take it from there: all but the last numbers, where less than a
+ * word can be read. */
+INLINE int64_t count_words(struct run *run, const struct counter *by) {
     int64_t equal = 0;
-    for (int64_t i = 0; i < run->length; i++) equal += unpack(&from, bit_width) == level;
+    while (run->length > 0 && run->size >= sizeof by->lowest) {
+        uint64_t numbers, differ = 0, counted = by->lowest;
+        memcpy(&numbers, run->data, sizeof numbers);
+        numbers ^= by->levels;
+        for (int bit = 0; bit < by->bits; bit++) differ |= numbers >> bit;
+        if (run->length < by->each) counted &= ((uint64_t)1 << (run->length * by->bits)) - 1;
+        equal += __builtin_popcountll(~differ & counted);
+        run->data += by->each * by->bits / 8;
+        run->size -= (size_t)(by->each * by->bits / 8);
+        run->length -= by->each;
+    }
+    return equal;
+}
+
+static int64_t count_packed(struct run run, const struct counter *by) {
+    int64_t equal = by->each ? count_words(&run, by) : 0;
+    struct unpacker from = {run.data, 0, 0};
+    for (int64_t i = 0; i < run.length; i++) equal += unpack(&from, by->bits) == by->level;
     return equal;
 }
 
 int64_t levels_count_hybrid(const uint8_t *data, size_t size, int bit_width, int64_t count,
                             uint32_t level) {
+    const struct counter by = counter(bit_width, level);
     int64_t equal = 0;
     size_t at = 0;
     struct run run;
     for (; count > 0; count -= run.length) {
         if (next_run(data, size, &at, bit_width, count, &run) != 0) return -1;
         if (run.data)
-            equal += count_packed(&run, bit_width, level);
+            equal += count_packed(run, &by);
         else
             equal += run.value == level ? run.length : 0;
     }

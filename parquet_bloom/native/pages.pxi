@@ -1,17 +1,17 @@
 # Pages of Parquet: values, levels, deltas, byte streams, headers, whole pages.
 
 
-def count_byte_array(const uint8_t[::1] data not None):
+def count_byte_array(const uint8_t[::1] data not None, int64_t most=INT64_MAX):
     cdef int64_t count
     with nogil:
-        count = plain_count_byte_array(_bytes(data), data.shape[0])
+        count = plain_count_byte_array(_bytes(data), data.shape[0], most)
     return _counted(count)
 
 
-def hash_byte_array(const uint8_t[::1] data not None):
+def hash_byte_array(const uint8_t[::1] data not None, int64_t most=INT64_MAX):
     import numpy as np
 
-    cdef int64_t count = count_byte_array(data)
+    cdef int64_t count = count_byte_array(data, most)
     cdef size_t at = 0
     hashes = np.empty(count, np.uint64)
     cdef uint64_t[::1] out = hashes
@@ -21,10 +21,10 @@ def hash_byte_array(const uint8_t[::1] data not None):
     return hashes
 
 
-def byte_array_starts(const uint8_t[::1] data not None):
+def byte_array_starts(const uint8_t[::1] data not None, int64_t most=INT64_MAX):
     import numpy as np
 
-    cdef int64_t count = count_byte_array(data)
+    cdef int64_t count = count_byte_array(data, most)
     starts = np.empty(count + 1, np.int64)
     cdef int64_t[::1] out = starts
     with nogil:

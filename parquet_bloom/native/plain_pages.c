@@ -46,10 +46,10 @@ INLINE int value_fits(const uint8_t *data, size_t size, size_t at, uint32_t *len
     return size - at - 4 >= *length;
 }
 
-int64_t plain_count_byte_array(const uint8_t *data, size_t size) {
+int64_t plain_count_byte_array(const uint8_t *data, size_t size, int64_t most) {
     int64_t count = 0;
     uint32_t length;
-    for (size_t at = 0; at < size; at += 4 + (size_t)length, count++)
+    for (size_t at = 0; at < size && count < most; at += 4 + (size_t)length, count++)
         if (!value_fits(data, size, at, &length)) return -1 - (int64_t)at;
     return count;
 }
@@ -83,30 +83,28 @@ void plain_byte_array_starts(const uint8_t *data, size_t count, int64_t *starts)
     starts[count] = (int64_t)at + 4;
 }
 
-int64_t plain_insert_byte_array(const uint8_t *data, size_t size, uint32_t *words,
+/* Do `use` with each `n` hashes of the first `most` values, `total` of which came before. */
+#define FOR_BYTE_ARRAYS(data, size, most, use)                                                     \
+    do {                                                                                           \
+        uint64_t hashes[HASHED];                                                                   \
+        size_t at = 0, n = 0, wanted = 0;                                                          \
+        int64_t total = 0;                                                                         \
+        for (; n == wanted && total < (most); total += (int64_t)n) {                               \
+            wanted = (most) - total < HASHED ? (size_t)((most) - total) : HASHED;                  \
+            n = plain_hash_byte_array(data, size, &at, wanted, hashes);                            \
+            use;                                                                                   \
+        }                                                                                          \
+        return at < (size) && total < (most) ? -1 - (int64_t)at : total;                           \
+    } while (0)
+
+int64_t plain_insert_byte_array(const uint8_t *data, size_t size, int64_t most, uint32_t *words,
                                 uint64_t num_blocks, pthread_mutex_t *turn) {
-    uint64_t hashes[HASHED];
-    size_t at = 0, n = HASHED;
-    int64_t total = 0;
-    while (n == HASHED) {
-        n = plain_hash_byte_array(data, size, &at, HASHED, hashes);
-        split_block_insert_in_turn(words, num_blocks, hashes, n, turn);
-        total += (int64_t)n;
-    }
-    return at < size ? -1 - (int64_t)at : total;
+    FOR_BYTE_ARRAYS(data, size, most, split_block_insert_in_turn(words, num_blocks, hashes, n, turn));
 }
 
-int64_t plain_check_byte_array(const uint8_t *data, size_t size, const uint32_t *words,
-                               uint64_t num_blocks, uint8_t *found) {
-    uint64_t hashes[HASHED];
-    size_t at = 0, n = HASHED;
-    int64_t total = 0;
-    while (n == HASHED) {
-        n = plain_hash_byte_array(data, size, &at, HASHED, hashes);
-        split_block_check(words, num_blocks, hashes, n, found + total);
-        total += (int64_t)n;
-    }
-    return at < size ? -1 - (int64_t)at : total;
+int64_t plain_check_byte_array(const uint8_t *data, size_t size, int64_t most,
+                               const uint32_t *words, uint64_t num_blocks, uint8_t *found) {
+    FOR_BYTE_ARRAYS(data, size, most, split_block_check(words, num_blocks, hashes, n, found + total));
 }
 
 /* Without its sign bit, a float is zero if no bit is set, and NaN if it exceeds infinity. */

@@ -144,12 +144,13 @@ cdef int64_t _counted(int64_t count) except -1:
     return count
 
 
-def insert_byte_array(uint32_t[::1] words not None, const uint8_t[::1] data not None):
+def insert_byte_array(
+        uint32_t[::1] words not None, const uint8_t[::1] data not None, int64_t most=INT64_MAX):
     cdef uint64_t num_blocks = _num_blocks(words)
     cdef int64_t count
     with nogil:
         count = plain_insert_byte_array(
-            _bytes(data), data.shape[0], &words[0], num_blocks, NULL)
+            _bytes(data), data.shape[0], most, &words[0], num_blocks, NULL)
     return _counted(count)
 
 
@@ -183,17 +184,19 @@ def check_slices(
     return found.view(np.bool_)
 
 
-def check_byte_array(const uint32_t[::1] words not None, const uint8_t[::1] data not None):
+def check_byte_array(
+        const uint32_t[::1] words not None, const uint8_t[::1] data not None,
+        int64_t most=INT64_MAX):
     import numpy as np
 
     cdef uint64_t num_blocks = _num_blocks(words)
     cdef int64_t count
     # To count them first takes half as long as to check them.
-    found = np.empty(data.shape[0] // 4, np.uint8)
+    found = np.empty(max(0, min(data.shape[0] // 4, most)), np.uint8)
     cdef uint8_t[::1] out = found
     with nogil:
         count = plain_check_byte_array(
-            _bytes(data), data.shape[0], &words[0], num_blocks, <uint8_t *>_bytes(out))
+            _bytes(data), data.shape[0], most, &words[0], num_blocks, <uint8_t *>_bytes(out))
     # Nothing is left that refers to what `found` shrinks from.
     out = None
     found.resize(_counted(count), refcheck=False)

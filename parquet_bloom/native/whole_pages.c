@@ -53,29 +53,13 @@ static int find_section(const struct page_column *column, const struct whole_pag
     return size >= 0;
 }
 
-/* The number of values that are stored, of `most` with nulls; -1 if the levels are damaged. */
-static int64_t num_stored(const struct page_column *column, int64_t most,
+/* The number of values that are stored, of `count` with nulls; -1 if the levels are damaged. */
+static int64_t num_stored(const struct page_column *column, int64_t count,
                           const struct section *section) {
     int64_t highest = column->max_definition_level;
-    if (highest == 0) return most;
+    if (highest == 0) return count;
     return levels_count_hybrid(section->definition, section->definition_size,
-                               64 - __builtin_clzll((uint64_t)highest), most, (uint32_t)highest);
-}
-
-/* fastparquet adds so many zeros to values of fixed width. */
-enum { PADDING = 8 };
-
-/* Cut them off. Where the last values are zeros themselves, their number tells which it is. Returns 0 if
- * there is none. */
-static int cut_padding(const struct page_column *column, int64_t most, struct section *section) {
-    uint64_t last;
-    if (section->size < PADDING) return 1;
-    memcpy(&last, section->values + section->size - PADDING, PADDING);
-    if (last != 0) return 1;
-    int64_t count = num_stored(column, most, section);
-    if (count < 0) return 0;
-    if (section->size == (size_t)count * (size_t)column->width + PADDING) section->size -= PADDING;
-    return 1;
+                               64 - __builtin_clzll((uint64_t)highest), count, (uint32_t)highest);
 }
 
 /* Where values go. */
@@ -95,21 +79,20 @@ static void insert_fixed(const struct page_column *column, const uint8_t *values
     plain_insert_fixed(values, count, width, to->words, to->num_blocks, to->turn);
 }
 
-static int64_t insert_plain(const struct page_column *column, int64_t most, struct section *found,
-                            const struct target *to) {
+/* What follows the values is padding. */
+static int64_t insert_plain(const struct page_column *column, int64_t count,
+                            const struct section *found, const struct target *to) {
     if (column->width == 0) {
-        int64_t inserted = plain_insert_byte_array(found->values, found->size, to->words,
+        int64_t inserted = plain_insert_byte_array(found->values, found->size, count, to->words,
                                                    to->num_blocks, to->turn);
-        return inserted < 0 ? -1 : inserted;
+        return inserted == count ? count : -1;
     }
-    size_t width = (size_t)column->width;
-    if (!cut_padding(column, most, found) || found->size % width) return -1;
-    size_t count = found->size / width, step = NEAR_BYTES / width + 1;
-    /* Nulls are not stored. */
-    if (count > (size_t)most || (column->max_definition_level == 0 && count < (size_t)most)) return -1;
-    for (size_t i = 0; i < count; i += step)
-        insert_fixed(column, found->values + i * width, count - i < step ? count - i : step, to);
-    return (int64_t)count;
+    size_t width = (size_t)column->width, num_values = (size_t)count, step = NEAR_BYTES / width + 1;
+    if (found->size / width < num_values) return -1;
+    for (size_t i = 0; i < num_values; i += step)
+        insert_fixed(column, found->values + i * width,
+                     num_values - i < step ? num_values - i : step, to);
+    return count;
 }
 
 /* Numbers that are decoded a block or more at a time; those of `values` up to `have` are there, and `next`
@@ -276,13 +259,12 @@ int64_t whole_page_insert(const struct page_column *column, const struct whole_p
                           uint32_t *words, uint64_t num_blocks, pthread_mutex_t *turn,
                           int *specials) {
     const struct target to = {words, num_blocks, turn, specials};
-    int64_t most = page->header->details.num_values, encoding = page->header->details.encoding;
     struct section found;
     if (!find_section(column, page, &found)) return -1;
-    if (encoding == PLAIN) return insert_plain(column, most, &found, &to);
-    int64_t count = num_stored(column, most, &found);
+    int64_t count = num_stored(column, page->header->details.num_values, &found);
     if (count < 0) return -1;
-    switch (encoding) {
+    switch (page->header->details.encoding) {
+    case PLAIN: return insert_plain(column, count, &found, &to);
     case DELTA_BINARY_PACKED: return insert_numbers(column, count, &found, &to);
     case DELTA_LENGTH_BYTE_ARRAY: return insert_lengths(count, &found, &to);
     case DELTA_BYTE_ARRAY: return insert_joined(column, count, &found, &to);

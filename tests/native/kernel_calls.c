@@ -88,7 +88,7 @@ FUNCTION(plain_insert_fixed) {
 
 FUNCTION(plain_insert_byte_array) {
     answer->returned =
-        plain_insert_byte_array(BUFFER(0), call->sizes[0], BUFFER(1), BLOCKS(1), NULL);
+        plain_insert_byte_array(BUFFER(0), call->sizes[0], INT64_MAX, BUFFER(1), BLOCKS(1), NULL);
     ANSWER_BUFFER(1);
 }
 

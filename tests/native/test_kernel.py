@@ -487,6 +487,34 @@ def test_byte_array_values(size: int) -> None:
     assert hashes.tolist() == expected
 
 
+@pytest.mark.usefixtures("code_path")
+@pytest.mark.parametrize("behind", [b"", b"\1", bytes(14), byte_arrays(b"more") * 700])
+@pytest.mark.parametrize("most", [0, 1, 7, 8, 9, 63, 64, 65, 511, 512, 513, 1024, 1025])
+def test_no_more_byte_arrays_than_are_wanted(
+    most: int, behind: bytes, memory_end: MemoryEnd
+) -> None:
+    values = strings([n % 70 for n in range(most)])
+    expected = [xxhash.xxh64_intdigest(value) for value in values]
+    data = memory_end.place(byte_arrays(*values) + behind)
+    words = np.zeros(37 * 8, np.uint32)
+    assert _kernel.insert_byte_array(words, data, most) == most
+    assert as_filter(words) == spec.filter_of(expected, 37)
+    assert _kernel.check_byte_array(words, data, most).tolist() == [True] * most
+    assert _kernel.count_byte_array(data, most) == most
+    assert _kernel.hash_byte_array(data, most).tolist() == expected
+    starts = _kernel.byte_array_starts(data, most).tolist()
+    assert starts == np.cumsum([4, *(4 + len(value) for value in values)]).tolist()
+
+
+def test_fewer_than_no_byte_arrays() -> None:
+    data, words = byte_arrays(b"a"), np.zeros(8, np.uint32)
+    assert _kernel.insert_byte_array(words, data, -1) == 0
+    assert _kernel.check_byte_array(words, data, -1).tolist() == []
+    assert _kernel.count_byte_array(data, -1) == 0
+    assert _kernel.hash_byte_array(data, -1).tolist() == []
+    assert not words.any()
+
+
 BYTE_ARRAY_READERS = [
     pytest.param(lambda data: _kernel.insert_byte_array(np.zeros(8, np.uint32), data), id="insert"),
     pytest.param(lambda data: _kernel.check_byte_array(np.zeros(8, np.uint32), data), id="check"),

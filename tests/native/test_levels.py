@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -64,6 +65,18 @@ def test_hybrid_widths(width: int, count: int) -> None:
     )
     assert _kernel.count_levels(spec.rle_run(top, count, width), width, count, top) == count
     assert _kernel.count_levels(spec.rle_run(top, count, width), width, count, top - 1) == 0
+
+
+@pytest.mark.parametrize("width", range(1, 11))
+@pytest.mark.parametrize("count", [8, 56, 63, 64, 65, 127, 128, 129, 1001])
+def test_packed_levels(memory_end: MemoryEnd, width: int, count: int) -> None:
+    """Any of them, next to any other, by the word and one by one."""
+    random = Random(width * count)
+    levels = [random.randrange(2**width) for _ in range(count)]
+    run = memory_end.place(spec.packed_run(levels, width))
+    for level in {*levels[:20], 0, 1, 2**width - 1}:
+        assert _kernel.count_levels(run, width, count, level) == levels.count(level)
+    assert _kernel.count_levels(run, width, count, 2**width) == 0
 
 
 def test_hybrid_by_hand() -> None:

@@ -7,12 +7,17 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import SHARED, missing
 from make.footers import edited
-from make.pages import byte_arrays, compressed, data_page, dictionary_page
+from make.pages import byte_arrays, compressed, data_page, dictionary_page, int64s, levels_v1
 from make.parquet_files import forged, written
 from oracle.specification import rle_run
 
 import parquet_bloom as pb
-from parquet_bloom.parquet.thrift.ttypes import CompressionCodec, Encoding
+from parquet_bloom.parquet.thrift.ttypes import (
+    CompressionCodec,
+    Encoding,
+    FieldRepetitionType,
+    Type,
+)
 
 ODD = SHARED / "data" / "odd"
 DOUBT = "footer: the row groups hold 6 rows, the file 0"
@@ -111,19 +116,48 @@ def test_bytes_after_the_last_value(tmp_path):
     assert {each.rule for each in pb.validate(out).findings} == {"PB208"}
 
 
-@pytest.mark.parametrize("rest", [b"", b"x", b"xyz"])
-def test_fewer_bytes_than_a_length_are_no_value(tmp_path, rest):
+@pytest.mark.parametrize("rest", [b"", b"x", b"xyz", bytes(14), b"\1\0\0\0x", b"\1\0\0\0"])
+def test_what_follows_the_last_value_is_none(tmp_path, rest):
     page = data_page(byte_arrays(b"a", b"bc") + rest, 2)
     path = forged(tmp_path / "x.parquet", [page], 2)
     pb.build(path, columns=["values"], in_place=True)
-    results = pb.probe(path, "values", ["a", "bc", "x"]).results
-    assert [each.verdict for each in results] == ["maybe", "maybe", "absent"]
+    results = pb.probe(path, "values", ["a", "bc", "", "x"]).results
+    assert [each.verdict for each in results] == ["maybe", "maybe", "absent", "absent"]
+    assert pq.read_table(path)["values"].to_pylist() == [b"a", b"bc"]
 
 
-@pytest.mark.parametrize("rest", [b"\5\0\0\0bc", b"\2\0\0\0bc\1\0\0\0"])
-def test_other_bytes_are_damage(tmp_path, rest):
-    """A value that is cut, or one too many that is."""
-    page = data_page(byte_arrays(b"a") + rest, 2)
+def test_a_value_that_is_cut_is_damage(tmp_path):
+    page = data_page(byte_arrays(b"a") + b"\5\0\0\0bc", 2)
     path = forged(tmp_path / "x.parquet", [page], 2)
     with pytest.raises(pb.PageError, match="runs past the end"):
         pb.build(path, columns=["values"], in_place=True)
+
+
+def test_a_right_filter_of_padded_pages_is_right(tmp_path):
+    """fastparquet's zeros are no empty texts that the filter lacks."""
+    path, out = padded(), tmp_path / "out.parquet"
+    pb.build(path, out, columns=["Limit type"])
+    results = pb.probe(out, "Limit type", ["DEPOSIT", "TRADING", ""]).results
+    assert [each.verdict for each in results] == ["maybe", "maybe", "absent"]
+    report = pb.validate(out)
+    assert report.checked.values == pq.read_metadata(path).num_rows == 126
+    assert not {each.rule for each in report.findings} & {"PB116", "PB401", "PB408"}
+    assert pb.repair(out, tmp_path / "repaired.parquet", drop_bad=True).repaired == ()
+
+
+def padded():
+    path = SHARED / "repro" / "fastparquet_padding.parquet"
+    if not path.exists():
+        missing("../shared/repro")
+    return path
+
+
+def test_a_page_without_the_values_that_it_promises(tmp_path):
+    """pyarrow and DuckDB read none of it."""
+    page = data_page(levels_v1(rle_run(1, 100, 1)) + int64s(*range(40)), 100)
+    form = {"type": Type.INT64, "repetition": FieldRepetitionType.OPTIONAL}
+    path = forged(tmp_path / "x.parquet", [page], 100, **form)
+    with pytest.raises(pb.PageError, match=r"page at \d+: 40 values, expected 100"):
+        pb.build(path, columns=["values"], in_place=True)
+    with pytest.raises(OSError, match="Unexpected end of stream"):
+        pq.read_table(path)

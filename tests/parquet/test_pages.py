@@ -18,7 +18,7 @@ from make.pages import (
     v1,
 )
 from make.parquet_files import forged
-from oracle.specification import delta_binary_packed, rle_run
+from oracle.specification import delta_binary_packed, packed_run, rle_run
 
 import parquet_bloom as pb
 from parquet_bloom.errors import UnknownEncodingError
@@ -305,7 +305,7 @@ def test_levels_longer_than_the_page(tmp_path):
 def test_fixed_values_that_are_no_whole_number(tmp_path):
     pages = [data_page(bytes(15), 2)]
     kind, message = refused(tmp_path, pages, 2, type=Type.INT64)
-    assert (kind, message) == (pb.PageError, "15 bytes of values, expected a multiple of 8")
+    assert (kind, message) == (pb.PageError, "page at 21: 1 values, expected 2")
 
 
 @pytest.mark.parametrize(
@@ -321,19 +321,61 @@ def test_fixed_widths(tmp_path, type, width, length):
     ]
 
 
+WIDTHS = {Type.INT32: 4, Type.INT64: 8, Type.INT96: 12, Type.BYTE_ARRAY: None}
+# Eight zeros are fastparquet's behind values of one width, 14 those behind texts; two texts cut off here.
+PADDINGS = [bytes(8), bytes(14), b"abc", byte_arrays(b"cut")[:-1], byte_arrays(B)]
+
+
+def values_of(type, count):
+    """Values, and their PLAIN form."""
+    width = WIDTHS[type]
+    values = [np.random.default_rng(n).bytes(width or 3 * n) for n in range(count)]
+    return values, b"".join(values) if width else byte_arrays(*values)
+
+
+@pytest.mark.parametrize("padding", PADDINGS)
 @pytest.mark.parametrize("repetition", [0, 1])
-@pytest.mark.parametrize(("type", "width"), [(Type.INT32, 4), (Type.INT64, 8), (Type.INT96, 12)])
-def test_padding_at_the_end_of_a_page_is_no_value(tmp_path, type, width, repetition):
-    """fastparquet leaves 8 bytes of zeros there."""
-    values = np.random.default_rng(2).bytes(3 * width)
+@pytest.mark.parametrize("type", WIDTHS)
+def test_padding_at_the_end_of_a_page_is_no_value(tmp_path, type, repetition, padding):
+    """No reader gets that far, whatever it is."""
+    values, plain = values_of(type, 3)
     levels = levels_v1(rle_run(1, 3, 1)) if repetition else b""
-    pages = [
-        dictionary_page(values + bytes(8), 3),
-        data_page(levels + values + bytes(8), 3),
-    ]
+    pages = [dictionary_page(plain + padding, 3), data_page(levels + plain + padding, 3)]
     path = write(tmp_path, pages, 3, type=type, repetition=repetition)
-    expected = [hash_of(values[at : at + width]) for at in range(0, 3 * width, width)]
+    expected = [hash_of(value) for value in values]
     assert hashes_of(path) == [(True, expected), (False, expected)]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("type", WIDTHS)
+def test_the_levels_say_how_many_values_there_are(tmp_path, type, version):
+    """60 of 100, and 40 zeros in their place; whatever the number of nulls in the header says."""
+    values, plain = values_of(type, 60)
+    levels = packed_run([i % 5 < 3 for i in range(100)], 1)
+    body = plain + bytes(4 * 40)
+    page = (
+        data_page(levels_v1(levels) + body, 100)
+        if version == 1
+        else data_page_v2(levels, body, 100, num_nulls=0)
+    )
+    path = write(tmp_path, [page], 100, type=type, repetition=1)
+    assert hashes_of(path) == [(False, [hash_of(value) for value in values])]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("type", WIDTHS)
+def test_a_page_without_the_values_that_its_levels_promise(tmp_path, type, version):
+    _, plain = values_of(type, 40)
+    levels = rle_run(1, 100, 1)
+    page = (
+        data_page(levels_v1(levels) + plain, 100)
+        if version == 1
+        else data_page_v2(levels, plain, 100, num_nulls=0)
+    )
+    kind, message = refused(tmp_path, [page], 100, type=type, repetition=1)
+    assert kind is pb.PageError
+    assert message.endswith(": 40 values, expected 100")
+    assert message.startswith("page at ")
 
 
 def test_one_page_at_a_time(tmp_path, monkeypatch):

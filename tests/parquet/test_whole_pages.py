@@ -292,6 +292,8 @@ ODD_PAGES = {
     "one value too many": data_page(byte_arrays(b"d"), 9),
     "a value that is cut": data_page(byte_arrays(b"d") + b"\5\0\0\0bc", 2),
     "a few bytes more": data_page(byte_arrays(b"d", b"e") + b"xyz", 2),
+    "zeros behind the values": data_page(byte_arrays(b"d", b"e") + bytes(14), 2),
+    "values behind the values": data_page(byte_arrays(b"d", b"e", b"f") + b"\5\0\0\0bc", 2),
     "no values": data_page(byte_arrays(b"d", b"e"), None),
     "less than no values": data_page(byte_arrays(b"d", b"e"), -2),
     "not the body's checksum": data_page(byte_arrays(b"d", b"e"), 2, crc=5),
@@ -320,8 +322,9 @@ def test_odd_pages(tmp_path, name, codec):
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_padding(tmp_path, count):
-    """fastparquet's, and values that only look like it."""
-    for body in (int64s(5, 0, 0), int64s(*[7] * count) + bytes(8), int64s(*[0] * count)):
+    """fastparquet's, values that only look like it, other bytes, and too few."""
+    good = int64s(*[7] * count)
+    for body in (int64s(5, 0, 0), good + bytes(8), int64s(*[0] * count), good + b"abc", good[:-1]):
         pages = [data_page(int64s(1), 1), data_page(body, count), data_page(int64s(2), 1)]
         same(forged(tmp_path / "x.parquet", pages, count + 2, type=Type.INT64))
         levels = levels_v1(rle_run(1, count, 1))

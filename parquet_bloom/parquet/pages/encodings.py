@@ -41,9 +41,17 @@ MAX_DECODED_BYTES = 128 << 20
 _LENGTHS_BYTES = 32
 
 
-def plain_run(values: memoryview, leaf: LeafType) -> Run:
-    """PLAIN values that fill a buffer."""
-    return PrefixedRun(values) if leaf.width is None else FixedRun(values, leaf.width)
+def plain_run(values: memoryview, leaf: LeafType, count: int, where: str) -> Run:
+    """The first `count` PLAIN values. What follows is none, and no reader gets that far: fastparquet fills
+    pages with zeros, HVR left two bytes.
+
+    Raises PageError if there are fewer, in `where`; for BYTE_ARRAY, the run does."""
+    if leaf.width is None:
+        return PrefixedRun(values, count, where)
+    size = count * leaf.width
+    if len(values) < size:
+        raise PageError(f"{where}: {len(values) // leaf.width} values, expected {count}")
+    return FixedRun(values[:size], leaf.width)
 
 
 def decoded_runs(encoding: int, leaf: LeafType, values: memoryview, count: int) -> Iterator[Run]:

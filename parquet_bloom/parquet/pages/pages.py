@@ -6,9 +6,9 @@
     v2 body   repetition levels | definition levels | compressed( values )
 
 A filter needs the set of values, not the rows. A dictionary-encoded data page adds nothing to the
-dictionary page, so its body is not read. A PLAIN page holds only non-null values, so levels are
-skipped and nesting needs no special case; for other encodings, the values are counted in the
-levels. One page is in memory at a time.
+dictionary page, so its body is not read. Other pages hold only non-null values, so nesting needs no
+special case: of the levels, it is only counted how many values they promise, which takes a few
+operations for each of their runs. One page is in memory at a time.
 
 Spec: parquet-format, README.md "Data Pages", Encodings.md.
 """
@@ -28,7 +28,7 @@ from parquet_bloom.parquet.pages.encodings import decoded_runs, plain_run
 from parquet_bloom.parquet.pages.levels import Levels, hybrid
 from parquet_bloom.parquet.pages.page import Page
 from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
-from parquet_bloom.parquet.pages.runs import PrefixedRun, Run
+from parquet_bloom.parquet.pages.runs import Run
 from parquet_bloom.parquet.pages.whole_pages import STRETCH_BYTES, WholePages
 from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType, Type
 
@@ -39,11 +39,8 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.footer import Footer
     from parquet_bloom.storage.source import Source
-    from parquet_bloom.values.types import LeafType
 
 DICTIONARY_ENCODINGS = (Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY)
-
-PADDING = bytes(8)
 
 # To tell the row of each value: levels, rows and indices of the dictionary.
 _ROW_BYTES = 24
@@ -156,7 +153,7 @@ def _runs_by_page(
 @dataclass(frozen=True, slots=True)
 class PageRows:
     """Values of a data page, and the row of each, counted from the start of the row group: `run`, or
-    entries of the dictionary by their `indices`. Padding, which a run may end with, has no row."""
+    entries of the dictionary by their `indices`."""
 
     page: int
     rows: NDArray[np.int64]
@@ -278,41 +275,22 @@ def _dictionary_run(reader: PageReader, page: Page, chunk: ColumnChunk) -> Run:
     count = page.header.num_values
     if page.header.encoding not in (Encoding.PLAIN, Encoding.PLAIN_DICTIONARY):
         raise PageError(f"dictionary page at {page.start}: encoding is not PLAIN")
+    if count is None or count < 0:
+        raise PageError(f"dictionary page at {page.start}: num_values is {count}")
     body = reader.body(page)
     # No writer adds another dictionary, but if there is one, this one lasts as long.
     buffer, reader.dictionary_buffer = reader.dictionary_buffer, None
     values = decompress(chunk.codec, body, page.plain_size, buffer=buffer)
     reader.held += len(values)
-    run = plain_run(_strip_padding(values, chunk.leaf.type, count), chunk.leaf.type)
-    if len(run) != count:
-        raise PageError(f"dictionary page at {page.start}: {len(run)} values, expected {count}")
-    return run
-
-
-def _strip_padding(values: memoryview, leaf: LeafType, count: int | None) -> memoryview:
-    """PLAIN values of fixed width without the 8 zero bytes that fastparquet adds; among others,
-    these are read as two empty values, which do no harm."""
-    end = (leaf.width or 0) * (count or 0)
-    return values[:end] if leaf.width and values[end:] == PADDING else values
+    return plain_run(values, chunk.leaf.type, count, f"dictionary page at {page.start}")
 
 
 def _data_runs(section: _Section, page: Page, chunk: ColumnChunk, encoding: int) -> Iterator[Run]:
-    leaf = chunk.leaf.type
-    if encoding != Encoding.PLAIN:
-        yield from decoded_runs(encoding, leaf, section.values, section.definition.num_highest())
-        return
-    values = section.values
-    if leaf.width is None:
-        yield PrefixedRun(values, section.definition.num_highest)
-        return
-    if values[-len(PADDING) :] == PADDING:
-        values = _strip_padding(values, leaf, section.definition.num_highest())
-    run = plain_run(values, leaf)
-    count, most = len(run), section.definition.count
-    # Nulls are not stored.
-    if count > most or (section.definition.highest == 0 and count < most):
-        raise PageError(f"page at {page.start}: {count} values, its header says {most}")
-    yield run
+    count = section.definition.num_highest()
+    if encoding == Encoding.PLAIN:
+        yield plain_run(section.values, chunk.leaf.type, count, f"page at {page.start}")
+    else:
+        yield from decoded_runs(encoding, chunk.leaf.type, section.values, count)
 
 
 @dataclass(frozen=True, slots=True)

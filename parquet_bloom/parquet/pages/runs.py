@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -170,54 +171,47 @@ def checked(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
 
 
 class PrefixedRun(Run):
-    """Length-prefixed BYTE_ARRAY values that fill `data`.
+    """PLAIN values of BYTE_ARRAY, each after its length: those that fill `data`, or the first `count`,
+    whatever follows. If there are fewer, that is an error in `where`."""
 
-    `count`: how many there are by the levels. After so many, some writers left a few bytes that are
-    none; readers do not get that far.
-    """
-
-    def __init__(self, data: memoryview, count: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self, data: memoryview, count: int | None = None, where: str = "BYTE_ARRAY"
+    ) -> None:
         self._data = data
         self._count = count
+        self._most = sys.maxsize if count is None else count
+        self._where = where
 
     def __len__(self) -> int:
-        return self._checked(_kernel.count_byte_array)
+        return self._all(checked(_kernel.count_byte_array, self._data, self._most))
 
     def insert_into(self, filter: SplitBlockBloomFilter) -> int:
-        return self._checked(filter.insert_byte_array)
+        return self._all(checked(filter.insert_byte_array, self._data, self._most))
 
     def found_in(self, filter: SplitBlockBloomFilter) -> NDArray[np.bool_]:
-        return self._checked(filter.check_byte_array)
+        found = checked(filter.check_byte_array, self._data, self._most)
+        self._all(found.size)
+        return found
 
     def hashes(self) -> NDArray[np.uint64]:
-        return self._checked(_kernel.hash_byte_array)
+        hashes = checked(_kernel.hash_byte_array, self._data, self._most)
+        self._all(hashes.size)
+        return hashes
 
     def hashed_by(self, hasher: Hasher) -> Hashes:
-        starts = self._starts()
-        return hasher.slices(self._data, starts, LENGTH_BYTES)
+        return hasher.slices(self._data, self._starts(), LENGTH_BYTES)
 
     def _starts(self) -> NDArray[np.int64]:
         """Where each value starts, without its length, and where one more would."""
-        return self._checked(_kernel.byte_array_starts)
+        starts = checked(_kernel.byte_array_starts, self._data, self._most)
+        self._all(starts.size - 1)
+        return starts
 
-    def _checked(self, work: Callable[[memoryview], T]) -> T:
-        try:
-            return work(self._data)
-        except ValueError as error:
-            end = self._end()
-            if not 0 < len(self._data) - end < LENGTH_BYTES:
-                raise PageError(str(error)) from None
-            self._data = self._data[:end]
-            return work(self._data)
-
-    def _end(self) -> int:
-        """Where the last value ends by the levels."""
-        end = 0
-        for _ in range(self._count() if self._count else 0):
-            end += LENGTH_BYTES + int.from_bytes(self._data[end : end + LENGTH_BYTES], "little")
-            if end > len(self._data):
-                break
-        return end
+    def _all(self, found: int) -> int:
+        """The number of values, if these are all."""
+        if self._count is not None and found != self._count:
+            raise PageError(f"{self._where}: {found} values, expected {self._count}")
+        return found
 
     def take(self, positions: Iterable[int], most: int | None = None) -> Iterator[bytes]:
         starts = self._starts()
@@ -229,10 +223,10 @@ class PrefixedRun(Run):
             yield self
             return
         starts = self._starts()
-        ends = [*(starts[PART_VALUES::PART_VALUES] - LENGTH_BYTES).tolist(), len(self._data)]
+        ends = [*starts[PART_VALUES::PART_VALUES].tolist(), int(starts[-1])]
         del starts
-        for start, end in pairwise(dict.fromkeys([0, *ends])):
-            yield PrefixedRun(self._data[start:end])
+        for start, end in pairwise(dict.fromkeys([LENGTH_BYTES, *ends])):
+            yield PrefixedRun(self._data[start - LENGTH_BYTES : end - LENGTH_BYTES])
 
     def lengths(self) -> NDArray[np.int64]:
         import numpy as np
