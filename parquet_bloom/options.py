@@ -113,6 +113,7 @@ class BuildOptions(Selection):
     existing: Existing = "keep"
     force: bool = False
     expose_filter_location: bool = False
+    drop_foreign_fields: bool = False
     orc_streams: OrcStreams | None = None
     layout: FileLayout | None = None
     append_in_place: bool = False

@@ -58,14 +58,15 @@ class SurveyedColumn:
 
 @dataclass(frozen=True, slots=True)
 class SurveyedFile:
-    """One file, or all files of a table; `size` in bytes, `columns` as the table has them; `requests`:
-    sent to object stores to survey it, None where nobody counts them."""
+    """One file, or all files of a table; `size` in bytes, `columns` as the table has them; `obstacles`:
+    what `build` would refuse; `requests`: sent to object stores to survey it, None where nobody counts them."""
 
     path: str
     num_rows: int
     num_groups: int
     size: int
     columns: tuple[SurveyedColumn, ...]
+    obstacles: tuple[str, ...]
     requests: Requests | None
 
 
@@ -137,6 +138,7 @@ class Table:
                 num_groups=surveyor.num_groups,
                 size=source.size,
                 columns=tuple(of_file),
+                obstacles=surveyor.file.obstacles,
                 requests=source.requests,
             )
         )
@@ -150,6 +152,7 @@ class Table:
             num_groups=sum(file.num_groups for file in self.files),
             size=sum(file.size for file in self.files),
             columns=tuple(map(self._column, range(len(self.subjects)))),
+            obstacles=tuple(dict.fromkeys(each for file in self.files for each in file.obstacles)),
             requests=in_all(file.requests for file in self.files),
         )
 

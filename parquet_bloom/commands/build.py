@@ -11,6 +11,7 @@ import click
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.build_options import (
     append_in_place,
+    drop_foreign_fields,
     expose_filter_location,
     filters,
     orc_streams,
@@ -40,6 +41,7 @@ _ONLY_FILES = {
         "in_place",
         "overwrite",
         "append_in_place",
+        "drop_foreign_fields",
         "layout",
         "auto",
         "parts",
@@ -56,6 +58,7 @@ _ONLY_FILES = {
 @appending_in_tables(refused=_ONLY_FILES)
 @option.destinations
 @append_in_place
+@drop_foreign_fields
 @filters
 @option.threads
 @option.memory

@@ -27,6 +27,13 @@ expose_filter_location = encryption_option(
     help="Let a plaintext footer show where the filters of encrypted columns are.",
 )
 
+drop_foreign_fields = files_option(
+    "--drop-foreign-fields",
+    is_flag=True,
+    help="Drop fields of another writer that are in the way: a second footer, or a list in the place of a"
+    " filter's pointer.",
+)
+
 append_in_place = files_option(
     "--append-in-place",
     is_flag=True,

@@ -114,6 +114,10 @@ class Container(Protocol):
     def ends_within(self) -> tuple[int, ...]:
         """Those of them at which it has no filter that it has not now, in the same place."""
 
+    @property
+    def obstacles(self) -> tuple[str, ...]:
+        """What `build` would refuse the file for, or some of its columns, as far as the footer tells."""
+
     def close(self) -> None: ...
 
     @property

@@ -241,6 +241,7 @@ CHUNK_FIELDS = (
     "total_uncompressed_size", "total_compressed_size",
     "data_page_offset", "index_page_offset", "dictionary_page_offset",
     "bloom_filter_offset", "bloom_filter_length", "null_count", "struct_in_statistics",
+    "foreign_pointer",
 )
 if 8 * len(CHUNK_FIELDS) != sizeof(chunk_span):
     raise ImportError("parquet_bloom.native._kernel: CHUNK_FIELDS and kernel.h disagree")

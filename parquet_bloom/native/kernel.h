@@ -375,6 +375,7 @@ struct chunk_span {
     int64_t data_page_offset, index_page_offset, dictionary_page_offset;
     int64_t bloom_filter_offset, bloom_filter_length;
     int64_t null_count, struct_in_statistics; /* of its Statistics; 1 if any field of them is a struct */
+    int64_t foreign_pointer;      /* the first of the fields 14 and 15 that is no integer */
 };
 
 /* Every column chunk of the RowGroup.columns list at `start`; returns as thrift_elements does. */

@@ -249,6 +249,13 @@ static void scan_statistics(struct cursor *c, struct chunk_span *chunk) {
     }
 }
 
+static int64_t read_pointer(struct cursor *c, int64_t id, int type, struct chunk_span *chunk) {
+    int64_t number = read_integer(c, type);
+    if (type != I16 && type != I32 && type != I64 && chunk->foreign_pointer == ABSENT)
+        chunk->foreign_pointer = id;
+    return number;
+}
+
 static void scan_column_meta_data(struct cursor *c, struct chunk_span *chunk) {
     int64_t id = 0;
     int type;
@@ -268,8 +275,8 @@ static void scan_column_meta_data(struct cursor *c, struct chunk_span *chunk) {
             else
                 skip_value(c, type, 0);
             break;
-        case 14: chunk->bloom_filter_offset = read_integer(c, type); break;
-        case 15: chunk->bloom_filter_length = read_integer(c, type); break;
+        case 14: chunk->bloom_filter_offset = read_pointer(c, id, type, chunk); break;
+        case 15: chunk->bloom_filter_length = read_pointer(c, id, type, chunk); break;
         default: skip_value(c, type, 0);
         }
     }
@@ -286,7 +293,7 @@ static void scan_column_chunk(struct cursor *c, struct chunk_span *chunk) {
         .total_uncompressed_size = ABSENT, .total_compressed_size = ABSENT,
         .data_page_offset = ABSENT, .index_page_offset = ABSENT, .dictionary_page_offset = ABSENT,
         .bloom_filter_offset = ABSENT, .bloom_filter_length = ABSENT,
-        .null_count = ABSENT, .struct_in_statistics = ABSENT,
+        .null_count = ABSENT, .struct_in_statistics = ABSENT, .foreign_pointer = ABSENT,
     };
     while (read_field_header(c, &id, &type)) {
         switch (id) {

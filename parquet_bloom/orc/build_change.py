@@ -36,6 +36,7 @@ USUAL_STREAMS: Final[OrcStreams] = "utf8"
 _PARQUET_ONLY = (
     *(
         "append_in_place",
+        "drop_foreign_fields",
         "fpp_of",
         "keeps_ends",
         "max_bytes",

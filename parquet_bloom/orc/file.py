@@ -83,6 +83,16 @@ class OrcFile(OrcReader):
         return ()
 
     @property
+    def obstacles(self) -> tuple[str, ...]:
+        from parquet_bloom.orc.footers import check_writable
+
+        try:
+            check_writable(self.tail)
+        except UnsupportedError as error:
+            return (str(error).removeprefix(f"{self.path}: "),)
+        return ()
+
+    @property
     def row_index_stride(self) -> int:
         """Rows of an index group; 0: there is no index."""
         return self.tail.row_index_stride

@@ -13,12 +13,13 @@ from dataclasses import field, replace
 
 from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import RewriteError
+from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.filters.sizing import MAX_BYTES, MeasuredFilter, Size
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, Selection, refuse
 from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.build import reason_for_none
 from parquet_bloom.parquet.filter_builder import FilterBuilder
+from parquet_bloom.parquet.footer import foreign_fields
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.kept import Kept, check_end, check_last, kept_bytes
 from parquet_bloom.parquet.mishashed import Mishashed, mishashed
@@ -37,6 +38,7 @@ OF_DUCKDB = "DuckDB up to 2.0 cannot read encrypted columns that have a filter"
 OF_KEPT = (
     "the locations of filters that were kept are not exposed: replace the filters to expose them"
 )
+OF_NO_LENGTH = "parquet-java 1.14.0 to 1.15.2 (Spark 4.0, Iceberg 1.9) loses rows"
 OF_CTR = "pages in AES-CTR are not authenticated: a value that was altered there is in the filter"
 
 
@@ -47,11 +49,14 @@ class ParquetBuild(FilterChange, BuildChange):
         self, file: OpenFile, options: BuildOptions, progress: Progress | None = None
     ) -> None:
         refuse(file.path, options, ("orc_streams",), "a Parquet file")
+        if options.drop_foreign_fields:
+            _drop_foreign_fields(file, options)
         check_rewritable(file)
         self._options = options
         fpp, max_bytes = options.fpp or DEFAULT_FPP, options.max_bytes or MAX_BYTES
         size = Size(fpp, max_bytes, options.ndv, options.exact_blocks)
         plan = plan_of(file, options, lambda chunk: chunk.has_filters)
+        foreign_fields.check_pointers(file.footer, plan.chunks)
         replaced = {chunk.key: chunk for chunk in plan.chunks if chunk.has_filters}
         check_end(file, replaced)
         sizes = {name: replace(size, fpp=fpp) for name, fpp in options.fpp_of}
@@ -97,6 +102,7 @@ class ParquetBuild(FilterChange, BuildChange):
             if self.file.footer.protection.has_untagged_pages:
                 yield OF_CTR
         yield from self._lost_rows()
+        yield from self._without_lengths()
         for chunk, remains in self.remaining():
             yield f"{chunk.where}: {remains}"
         kept = [each for each in self.skipped if each.reason == HAS_ONE]
@@ -113,10 +119,39 @@ class ParquetBuild(FilterChange, BuildChange):
         for found, names in columns.items():
             yield f"column{'s' if len(names) > 1 else ''} {', '.join(names)}: {found}"
 
+    def _without_lengths(self) -> Iterator[str]:
+        """The columns whose filters have no bloom_filter_length."""
+        footer = self.file.footer
+        if found := {
+            chunk.leaf.name: foreign_fields.foreign_pointer(footer, chunk)
+            for chunk in foreign_fields.chunks_with_foreign_pointer(footer)
+            if chunk.key in self.appended
+        }:
+            problem = next(iter(found.values()))
+            yield (
+                f"column{'s' if len(found) > 1 else ''} {', '.join(found)}: {problem}, which stays:"
+                f" without the length, {OF_NO_LENGTH}; {foreign_fields.REMEDY}"
+            )
+
     def _any_encrypted(self, found: Iterable[BuiltFilters | LeftChunk]) -> bool:
         return self.file.is_encrypted and any(
             self.file.chunk(each.place.part, each.column).has_crypto_metadata for each in found
         )
+
+
+def _drop_foreign_fields(file: OpenFile, options: BuildOptions) -> None:
+    """From here on, the file is as if its footer had none. Raises UnsupportedError where it has some, and
+    its old end stays, at which it would still have them."""
+    dropped = foreign_fields.without_foreign_fields(file.footer)
+    layout = options.layout or options.usual_layout
+    if dropped is file.footer:
+        return
+    if options.append_in_place or options.keeps_ends or layout == "append":
+        raise UnsupportedError(
+            f"{file.path}: footer: fields of another writer are only dropped with the layout replace:"
+            " cut at its old size, the file would have them again"
+        )
+    file.footer = dropped
 
 
 def _no_reason(chunk: ColumnChunk, filter: MeasuredFilter) -> str:

@@ -76,6 +76,12 @@ class ParquetFile(OpenFile):
         return tuple(reversed([older.source.size for older in ends_within(self)]))
 
     @property
+    def obstacles(self) -> tuple[str, ...]:
+        from parquet_bloom.parquet.obstacles import obstacles
+
+        return tuple(obstacles(self))
+
+    @property
     def fingerprint(self) -> str:
         """Changes whenever the file does."""
         return f"{self.source.size}:{_kernel.xxh64(self.footer.raw):016x}"

@@ -23,6 +23,7 @@ from parquet_bloom.parquet.ends import first_end, hides_filters
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.layout import Range
+from parquet_bloom.parquet.obstacles import check_indexes, check_pages
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.plaintext_filters import other_filters, readable_header
 
@@ -80,18 +81,11 @@ def _filters_behind(
     return found
 
 
-def check_pages(file: OpenFile) -> None:
-    """Raise FooterError if the footer places pages behind the data: no place is certain then."""
-    if file.footer.layout.pages_reach_past_the_end:
-        raise FooterError(
-            f"{file.path}: footer: pages reach past {file.footer.start}, where the data ends"
-        )
-
-
 def check_end(file: OpenFile, replaced: Iterable[ChunkKey]) -> None:
-    """Raise FooterError if the footer assigns bytes behind the data to pages, or to a filter other
-    than those of the `replaced` chunks: what is written there would be taken for them."""
+    """Raise FooterError if the footer assigns bytes behind the data to pages, to a page index, or to a
+    filter other than those of the `replaced` chunks: what is written there would be taken for them."""
     check_pages(file)
+    check_indexes(file)
     width = len(file.footer.leaves)
     numbers = {row_group * width + column for row_group, column in replaced}
     if file.footer.layout.filters_reach_past_the_end(numbers):

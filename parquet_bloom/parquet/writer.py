@@ -33,7 +33,13 @@ from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.ends import earlier_ends
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.footer.footer import BLOOM_FILTER_OFFSET, NO_POINTER, FilterPlace
+from parquet_bloom.parquet.footer.footer import (
+    BLOOM_FILTER_LENGTH,
+    BLOOM_FILTER_OFFSET,
+    NO_POINTER,
+    FilterPlace,
+)
+from parquet_bloom.parquet.footer.foreign_fields import extension_obstacle
 from parquet_bloom.parquet.footer.layout import Range
 from parquet_bloom.parquet.kept import Kept
 from parquet_bloom.parquet.open_file import OpenFile
@@ -56,11 +62,8 @@ VERIFY_BYTES = 4 << 20
 def check_rewritable(file: OpenFile) -> None:
     """Raise MissingKeyError for a signed footer that cannot be signed again, UnsupportedError for one
     with an extension, of which nobody could say whether it is still true."""
-    if file.footer.has_extension:
-        raise UnsupportedError(
-            f"{file.path}: footer: field 32767 is an extension, such as a second footer in"
-            " FlatBuffers, which an edited footer would contradict"
-        )
+    if obstacle := extension_obstacle(file.footer):
+        raise UnsupportedError(f"{file.path}: {obstacle}")
     with named(file.path):
         file.footer.protection.check_writable()
 
@@ -220,7 +223,7 @@ class FilterChange(ParquetChange):
         for key, place in there.items():
             chunk = new.chunk_at(key)
             stored = bloom.read_usable_header(new.source, new.footer, chunk)
-            found = None if stored is None else FilterPlace(stored.offset, stored.length or 0)
+            found = None if stored is None else _place(chunk, stored)
             if found != place:
                 raise RewriteError(f"{chunk.where}: filter at {found}, expected {place}")
             if stored is not None and bitset_digest(new, stored) != self._digests[chunk.key]:
@@ -285,8 +288,17 @@ class FieldsChange(ParquetChange):
             raise RewriteError("the footer differs in more than the filters")
         for key, edit in self.edits.items():
             chunk = new.chunk_at(key)
-            if new.footer.fields(chunk, edit) != edit:
+            # What another writer keeps there has stayed.
+            applied = {number: edit[number] for number in edit if number != chunk.foreign_pointer}
+            if new.footer.fields(chunk, applied) != applied:
                 raise RewriteError(f"{chunk.where}: the footer differs from what was written")
+
+
+def _place(chunk: ColumnChunk, stored: bloom.StoredFilter) -> FilterPlace:
+    """Where the filter is, by the footer; by its header where another writer has the length's field."""
+    if chunk.foreign_pointer == BLOOM_FILTER_LENGTH:
+        return FilterPlace(stored.offset, stored.end - stored.offset)
+    return FilterPlace(stored.offset, stored.length or 0)
 
 
 def built_filter(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.filters.rates import percent
+from parquet_bloom.render.hints import would_refuse
 from parquet_bloom.render.many_files import FileSummary
 from parquet_bloom.render.terminal import Row, write_line, write_table, write_text
 from parquet_bloom.render.wording import shortened, size, without_numbers
@@ -28,6 +29,8 @@ def write_advice(report: AdviceReport, verbose: bool = False) -> None:
     their first clauses unless `verbose`."""
     unit = UNITS[report.format].group
     write_text(f"{report.path}: {_heading(report)}")
+    for line in would_refuse(report.obstacles):
+        write_text(line)
     cells = [_row(advice) for advice in report.columns]
     if not sys.stdout.isatty():
         write_table([name.format(unit) for name in HEADER], cells)

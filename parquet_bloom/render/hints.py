@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from parquet_bloom.vocabulary import HAS_ONE, NO_FILTER, NO_KEY, NO_MEMORY
@@ -20,6 +21,11 @@ def with_hint(message: str) -> str:
         if message == reason or message.endswith(f": {reason}"):
             return f"{message}; {hint}"
     return message
+
+
+def would_refuse(obstacles: Sequence[str] | None) -> list[str]:
+    """What `build` would refuse, a line for each."""
+    return [f"build would refuse: {each}" for each in obstacles or ()]
 
 
 def command(verb: str, *arguments: str) -> str:

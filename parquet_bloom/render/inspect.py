@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.filters.rates import percent
-from parquet_bloom.render.hints import next_line
+from parquet_bloom.render.hints import next_line, would_refuse
 from parquet_bloom.render.many_files import FileSummary, Remark
 from parquet_bloom.render.terminal import write_line, write_table, write_text
 from parquet_bloom.render.wording import columns_alike, shortened, size, where
@@ -57,6 +57,8 @@ def write_inspection(
     )
     if report.earlier_ends:
         write_text(_ends(report.earlier_ends))
+    for line in would_refuse(report.obstacles):
+        write_text(line)
     rows = [
         (str(part.place.part), column.column, *map(cells.get, _OF_COLUMN))
         for part in report.parts

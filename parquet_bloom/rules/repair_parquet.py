@@ -35,7 +35,7 @@ from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import FilterPlace, Footer
-from parquet_bloom.parquet.kept import check_pages
+from parquet_bloom.parquet.obstacles import check_pages
 from parquet_bloom.parquet.writer import check_rewritable
 from parquet_bloom.rules import legacy, portability, security, structure_parquet
 from parquet_bloom.rules.examine import check_view

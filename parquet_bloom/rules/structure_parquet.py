@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
+from parquet_bloom.container import number_of
 from parquet_bloom.errors import FilterError, FooterError, MissingKeyError, TamperedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.native import _kernel
@@ -11,6 +12,12 @@ from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.ends import false_ends
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.footer import BLOOM_FILTER_OFFSET
+from parquet_bloom.parquet.footer.foreign_fields import (
+    chunks_with_foreign_pointer,
+    extension,
+    foreign_pointer,
+)
 from parquet_bloom.parquet.footer.layout import MAGIC_BYTES
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.unparsed import bare_bitset
@@ -41,11 +48,12 @@ def check_footer(
             f"row groups {groups} do not have unique ordinals: anyone who can write to the file can"
             " swap what is encrypted in them, filters included",
         )
-    if footer.has_extension:
+    if (number := extension(footer)) is not None:
         yield finding(
             "PB117",
-            "field 32767 of the footer is an extension, such as a second footer in FlatBuffers:"
-            " whether it agrees about filters is not checked, and the file cannot be changed",
+            f"field {number} of the footer is an extension, such as a second footer in"
+            " FlatBuffers: whether it agrees about filters is not checked, and the file is not changed"
+            " as long as it has one",
         )
     if footer.has_file_references:
         yield finding(
@@ -61,9 +69,46 @@ def check_footer(
             found=end,
         )
     wanted, groups_wanted = {leaf.index for leaf in leaves}, set(row_groups)
+    yield from _indexes_outside(file, wanted)
+    yield from _foreign_fields(file, wanted)
     for chunk, found in lengths_without_offset(file):
         if chunk.leaf.index in wanted and chunk.row_group in groups_wanted:
             yield found
+
+
+def _indexes_outside(file: ParquetFile, wanted: Collection[int]) -> Iterator[Finding]:
+    """The columns, among those `wanted`, with page indexes behind the data, each once."""
+    footer, places = file.footer, file.footer.layout.indexes_past_the_end
+    by_column: dict[int, list[tuple[int, int]]] = {}
+    for number, place in places.items():
+        by_column.setdefault(number % len(footer.leaves), []).append(place)
+    for column, ranges in sorted(by_column.items()):
+        if column in wanted:
+            start, end = ranges[0]
+            yield finding(
+                "PB121",
+                f"page indexes of {number_of(len(ranges), 'column chunk')} reach past the data",
+                column=footer.leaves[column].name,
+                expected=f"an end by {footer.start}",
+                found=f"bytes {start} to {end - 1}",
+            )
+
+
+def _foreign_fields(file: ParquetFile, wanted: Collection[int]) -> Iterator[Finding]:
+    """The columns, among those `wanted`, with something else in the fields of a filter's pointer, each
+    once."""
+    told = set()
+    for chunk in chunks_with_foreign_pointer(file.footer):
+        if chunk.leaf.index not in wanted or chunk.leaf.index in told or chunk.has_filters:
+            continue
+        told.add(chunk.leaf.index)
+        is_refused = chunk.foreign_pointer == BLOOM_FILTER_OFFSET
+        yield finding(
+            "PB120",
+            f"{foreign_pointer(file.footer, chunk)}:"
+            f" {'`build` refuses the column' if is_refused else '`build` writes no length'}",
+            column=chunk.leaf.name,
+        )
 
 
 def lengths_without_offset(file: ParquetFile) -> Iterator[tuple[ColumnChunk, Finding]]:
@@ -175,6 +220,14 @@ def _has_blocks(stored: bloom.StoredFilter) -> bool:
 def _check_length(chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Finding]:
     length = stored.end - stored.offset
     if stored.length == length:
+        return
+    if stored.length is None and chunk.foreign_pointer is not None:
+        yield chunk_finding(
+            "PB122",
+            chunk,
+            "another writer keeps something else in the field of bloom_filter_length: parquet-java"
+            " 1.14.0 to 1.15.2 (Spark 4.0, Iceberg 1.9) loses rows",
+        )
         return
     if stored.length is None:
         rule = "PB111"

@@ -102,7 +102,8 @@ class ColumnAdvice:
 @dataclass(frozen=True, slots=True, repr=False)
 class AdviceReport(Report):
     """The advice on one file; `size` in bytes; `fpp`: the target; `files`: how many were judged
-    together, including this one; `recommended`: the columns whose verdict is `build`; `requests`: sent to
+    together, including this one; `recommended`: the columns whose verdict is `build`; `obstacles`: what
+    `build` would refuse the file for, or some of its columns, None for nothing; `requests`: sent to
     the object store that has the file, None for other files."""
 
     _rows: ClassVar = ("columns",)
@@ -117,6 +118,7 @@ class AdviceReport(Report):
     fpp: float
     recommended: tuple[str, ...]
     columns: tuple[ColumnAdvice, ...]
+    obstacles: tuple[str, ...] | None = field(default=None, metadata=WHERE_KNOWN)
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
 
@@ -235,6 +237,7 @@ class Advisor:
             fpp=self._options.target_fpp,
             recommended=tuple(each.column for each in columns if each.verdict == "build"),
             columns=columns,
+            obstacles=file.obstacles or None,
             requests=file.requests,
         )
 

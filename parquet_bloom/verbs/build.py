@@ -93,6 +93,7 @@ def build(
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
     expose_filter_location: bool = False,
+    drop_foreign_fields: bool = False,
     orc_streams: OrcStreams | None = None,
     layout: FileLayout | None = None,
     dialect: Murmur3 | StatisticsFilter | Dialect | None = None,
@@ -113,6 +114,10 @@ def build(
     with them; a column without a key is skipped. expose_filter_location: let a plaintext footer show
     where these filters are, and so how large; for columns with the footer's key, Arrow C++ looks
     nowhere else.
+
+    drop_foreign_fields: drop what another writer has put into a Parquet file's footer where an edit
+    would contradict it, such as a second footer, or needs its place, such as a list in the fields of a
+    filter's pointer; with `layout` replace.
 
     storage_options: for the object store behind a URL, see docs/object-stores.md.
 
@@ -150,6 +155,7 @@ def build(
         existing=existing,
         force=force,
         expose_filter_location=expose_filter_location,
+        drop_foreign_fields=drop_foreign_fields,
         orc_streams=orc_streams,
         layout=layout,
         append_in_place=append_in_place,

@@ -46,7 +46,8 @@ class FileInspection(Report):
 
     `unverified`: why the footer of an encrypted file may have been replaced, None if it cannot have
     been. `earlier_ends`: the sizes at which the file can be cut and is as it was before filters were
-    appended, None if there are none. `requests`: sent to the object store that has the file, None for
+    appended, None if there are none. `obstacles`: what `build` would refuse the file for, or some of its
+    columns, None for nothing. `requests`: sent to the object store that has the file, None for
     other files, here and in other reports. In an ORC file: `compression`, and `row_index_stride`, the
     rows per index group, 0 without an index.
     """
@@ -67,6 +68,7 @@ class FileInspection(Report):
     compression: str | None = field(default=None, metadata=WHERE_KNOWN)
     row_index_stride: int | None = field(default=None, metadata=WHERE_KNOWN)
     earlier_ends: tuple[int, ...] | None = field(default=None, metadata=WHERE_KNOWN)
+    obstacles: tuple[str, ...] | None = field(default=None, metadata=WHERE_KNOWN)
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
     @property
@@ -145,6 +147,7 @@ def inspect_file(
         compression=file.compression,
         row_index_stride=file.row_index_stride,
         earlier_ends=file.earlier_ends or None,
+        obstacles=file.obstacles or None,
         requests=file.source.requests,
     )
 

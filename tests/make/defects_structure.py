@@ -29,12 +29,15 @@ from make.footers import (
     with_created_by,
     with_extension,
     with_file_type,
+    with_index_past_the_end,
     with_meta,
+    with_meta_field,
     without_lengths,
 )
 from make.pages import data_page, int64s
 from make.parquet_files import Column, built, forge, written
 
+from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes
 
 # Where the ids of the members of algorithm, hash and compression lie in the header of a bitset of
@@ -233,6 +236,11 @@ def with_another_end() -> bytes:
     return built(without_filters(), "as", layout="append").replace(b"-arrow", b"-ARROW", 1)
 
 
+def with_foreign_length(data: bytes) -> bytes:
+    """A list where bloom_filter_length belongs, in row group 0, column a."""
+    return with_meta_field(data, 15, (compact.TYPE_LIST, bytes([1 << 4 | compact.TYPE_I32, 2])))
+
+
 REST = (
     Defect("a row group is lost", "PB115", making(with_lost_row_group), None, None),
     # Nobody knows then whether what lies behind these pages is part of them.
@@ -248,7 +256,15 @@ REST = (
     Defect("page header", "PB116", making(lambda: damaged(checksum=False)), deep=True),
     Defect("FlatBuffers", "PB117", making(lambda: with_extension(sound())), None, None),
     Defect("FILE", "PB118", making(lambda: with_file_type(sound())), None, None),
+    Defect("as printed", "PB117", making(lambda: with_extension(sound(), -16384)), None, None),
     Defect("another writer at the first end", "PB119", making(with_another_end), None, None),
+    Defect("Dremio", "PB120", making(lambda: with_foreign_length(without_filters())), None),
+    Defect("nanoparquet", "PB121", making(lambda: with_index_past_the_end(sound())), None),
+    Defect(
+        "Dremio, with a filter",
+        "PB122",
+        making(lambda: built(with_foreign_length(without_filters()), ["a"])),
+    ),
 )
 
 

@@ -113,10 +113,25 @@ def with_meta_field(data: bytes, number: int, value: tuple[int, bytes]) -> bytes
     return with_footer(data[:start], raw[:meta] + new + raw[_kernel.struct_end(raw, meta) :])
 
 
-def with_extension(data: bytes) -> bytes:
+def with_index_past_the_end(data: bytes) -> bytes:
+    """The same file with a column index of the first chunk that ends with the file."""
+    start = footer_start(data)
+
+    def edit(footer: ttypes.FileMetaData) -> None:
+        chunk = footer.row_groups[0].columns[0]
+        chunk.column_index_offset, chunk.column_index_length = start - 4, 40
+
+    return edited(data, edit)
+
+
+def with_extension(data: bytes, field: int = 32767) -> bytes:
     """The same file with four bytes of another format in its footer."""
     start = footer_start(data)
-    extension = {32767: (compact.TYPE_BINARY, b"\4abcd")}
+    if field < 0:
+        # Behind all others, as by those who write 08 FF FF 01.
+        field_bytes = bytes([compact.TYPE_BINARY]) + compact.zigzag(field) + b"\4abcd\0"
+        return with_footer(data[:start], data[start : -len(MAGIC) - 5] + field_bytes)
+    extension = {field: (compact.TYPE_BINARY, b"\4abcd")}
     return with_footer(data[:start], compact.splice(data[start:-8], 0, extension))
 
 

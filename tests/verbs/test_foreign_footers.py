@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from make.footers import footer_start, with_extension, with_file_type, with_meta_field
+from make.commands import outcome
+from make.footers import (
+    footer_start,
+    with_extension,
+    with_file_type,
+    with_index_past_the_end,
+    with_meta_field,
+)
 from make.parquet_files import written
 
 import parquet_bloom as pb
@@ -13,10 +20,6 @@ from parquet_bloom.parquet.footer import compact
 TABLE = pa.table({"a": list(range(100)), "b": list(range(100))})
 A_LIST = (compact.TYPE_LIST, bytes([1 << 4 | compact.TYPE_I32, 2]))
 SOME_BYTES = (compact.TYPE_BINARY, b"\4abcd")
-SECOND_FOOTER = (
-    "footer: field 32767 is an extension, such as a second footer in FlatBuffers, which an edited"
-    " footer would contradict"
-)
 
 
 def saved(tmp_path: Path, data: bytes) -> Path:
@@ -37,25 +40,102 @@ def refused(call, path, message):
 # --- fields of ColumnMetaData ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("number", "name", "value", "found"),
-    [
-        (15, "bloom_filter_length", A_LIST, "a list"),
-        (14, "bloom_filter_offset", A_LIST, "a list"),
-        (14, "bloom_filter_offset", SOME_BYTES, "bytes"),
-        (15, "bloom_filter_length", (1, b""), "a boolean"),
-    ],
+TO_DROP = "`build --drop-foreign-fields` drops it"
+LOST_WITHOUT_LENGTH = (
+    "which stays: without the length, parquet-java 1.14.0 to 1.15.2 (Spark 4.0, Iceberg 1.9) loses"
+    " rows"
 )
-def test_a_field_of_another_type_is_not_replaced(tmp_path, number, name, value, found):
-    path = saved(tmp_path, with_meta_field(written(TABLE), number, value))
-    message = (
-        f"row group 0, column a: ColumnMetaData field {number}, {name}: expected an integer, found"
+
+
+@pytest.mark.parametrize(("value", "found"), [(A_LIST, "a list"), (SOME_BYTES, "bytes")])
+def test_an_offset_has_no_other_place(tmp_path, value, found):
+    path = saved(tmp_path, with_meta_field(written(TABLE), 14, value))
+    problem = (
+        "ColumnMetaData field 14, bloom_filter_offset: expected an integer, found"
         f" {found}, which would be lost"
     )
+    message = f"row group 0, column a: {problem}"
     for options in ({}, {"existing": "replace"}, {"dry_run": True}):
-        refused(lambda o=options: pb.build(path, in_place=True, columns=["a"], **o), path, message)
+        refused(
+            lambda o=options: pb.build(path, in_place=True, columns=["a"], **o),
+            path,
+            f"{message}: {TO_DROP}",
+        )
     murmur3 = pb.Murmur3(publish_offset=True)
     refused(lambda: pb.build(path, in_place=True, columns=["a"], dialect=murmur3), path, message)
+
+
+@pytest.mark.parametrize(("value", "found"), [(A_LIST, "a list"), ((1, b""), "a boolean")])
+def test_a_filter_can_do_without_a_length(tmp_path, value, found):
+    data = with_meta_field(written(TABLE), 15, value)
+    path = saved(tmp_path, data)
+    report = pb.build(path, in_place=True, columns=["a"])
+    [note] = report.notes
+    assert note == (
+        f"column a: ColumnMetaData field 15, bloom_filter_length: expected an integer, found {found},"
+        f" {LOST_WITHOUT_LENGTH}; {TO_DROP}"
+    )
+    with pb.open(path) as file:
+        chunk = file.chunk(0, "a")
+        assert file.footer.fields(chunk, [15]) == {15: value}
+        assert chunk.bloom_filter_offset == footer_start(data)
+    assert [each.verdict for each in pb.probe(path, "a", [5, 1000]).results] == ["maybe", "absent"]
+    [missing] = pb.validate(path).findings
+    assert (missing.rule, missing.column) == ("PB122", "a")
+    pb.repair(path, in_place=True)
+    pb.strip(path, in_place=True)
+    assert path.read_bytes() == data
+
+
+@pytest.mark.parametrize("number", [14, 15])
+def test_what_is_in_the_way_is_dropped_on_request(tmp_path, number):
+    data = written(TABLE)
+    path = saved(tmp_path, with_meta_field(data, number, A_LIST))
+    report = pb.build(path, in_place=True, columns=["a"], drop_foreign_fields=True)
+    assert report.notes == ()
+    assert pb.validate(path).findings == ()
+    expected = tmp_path / "expected.parquet"
+    expected.write_bytes(data)
+    pb.build(expected, in_place=True, columns=["a"])
+    assert path.read_bytes() == expected.read_bytes()
+    pb.strip(path, in_place=True)
+    assert path.read_bytes() == data
+
+
+def test_nothing_is_dropped_where_the_old_end_stays(tmp_path):
+    path = saved(tmp_path, with_meta_field(written(TABLE), 14, A_LIST))
+    message = (
+        "footer: fields of another writer are only dropped with the layout replace: cut at its old"
+        " size, the file would have them again"
+    )
+    for options in ({"in_place": True, "layout": "append"}, {"append_in_place": True}):
+        refused(
+            lambda o=options: pb.build(path, columns=["a"], drop_foreign_fields=True, **o),
+            path,
+            message,
+        )
+    data = path.read_bytes()
+    pb.build(path, in_place=True, columns=["b"], layout="append")
+    assert path.read_bytes()[: len(data)] == data
+
+
+def test_what_build_would_refuse_is_said_beforehand(tmp_path):
+    path = saved(tmp_path, with_meta_field(written(TABLE), 14, A_LIST))
+    problem = "ColumnMetaData field 14, bloom_filter_offset: expected an integer, found a list"
+    said = (f"column a: {problem}: {TO_DROP}",)
+    assert pb.inspect(path).obstacles == said
+    assert pb.advise(path).obstacles == said
+    for verb in ("inspect", "advise"):
+        assert f"build would refuse: {said[0]}\n" in outcome(verb, str(path)).stdout
+    [found] = pb.validate(path).findings
+    assert (found.rule, found.column) == ("PB120", "a")
+    assert found.message == f"{problem}: `build` refuses the column"
+    path = saved(tmp_path, with_meta_field(written(TABLE), 15, A_LIST))
+    assert pb.inspect(path).obstacles is None
+    assert "obstacles" not in pb.advise(path).to_dict()
+    [found] = pb.validate(path).findings
+    assert (found.rule, found.column) == ("PB120", "a")
+    assert found.message.endswith("found a list: `build` writes no length")
 
 
 def test_other_columns_are_built_and_stripped_beside_it(tmp_path):
@@ -67,15 +147,12 @@ def test_other_columns_are_built_and_stripped_beside_it(tmp_path):
     assert path.read_bytes() == data
 
 
-def test_strip_refuses_to_drop_a_list_beside_an_offset(tmp_path):
-    path = saved(tmp_path, written(TABLE))
+def test_strip_keeps_a_list_beside_an_offset(tmp_path):
+    data = with_meta_field(written(TABLE), 15, A_LIST)
+    path = saved(tmp_path, data)
     pb.build(path, in_place=True, columns=["a"])
-    path.write_bytes(with_meta_field(path.read_bytes(), 15, A_LIST))
-    message = (
-        "row group 0, column a: ColumnMetaData field 15, bloom_filter_length: expected an integer,"
-        " found a list, which would be lost"
-    )
-    refused(lambda: pb.strip(path, in_place=True), path, message)
+    pb.strip(path, in_place=True)
+    assert path.read_bytes() == data
 
 
 def test_statistics_of_another_type_are_not_replaced(tmp_path):
@@ -90,11 +167,27 @@ def test_statistics_of_another_type_are_not_replaced(tmp_path):
 
 # --- a second footer ------------------------------------------------------------------------------
 
+# The second one is what the specification prints, 08 FF FF 01, read as Thrift's compact protocol.
+EXTENSIONS = pytest.mark.parametrize("field", [32767, -16384])
 
-def test_a_footer_with_an_extension_is_not_edited(tmp_path):
+
+def second_footer(field):
+    return (
+        f"footer: field {field} is an extension, such as a second footer in FlatBuffers, which an"
+        f" edited footer would contradict: {TO_DROP}"
+    )
+
+
+def test_the_bytes_of_the_specification():
+    data = with_extension(written(TABLE), -16384)
+    assert data[footer_start(data) : -8].endswith(b"\x08\xff\xff\x01\4abcd\0")
+
+
+@EXTENSIONS
+def test_a_footer_with_an_extension_is_not_edited(tmp_path, field):
     path = saved(tmp_path, written(TABLE))
     pb.build(path, in_place=True, columns=["a"])
-    path.write_bytes(with_extension(path.read_bytes()))
+    path.write_bytes(with_extension(path.read_bytes(), field))
     for call in (
         lambda: pb.build(path, in_place=True, columns=["b"]),
         lambda: pb.build(path, in_place=True, columns=["b"], dialect=pb.Murmur3()),
@@ -102,20 +195,70 @@ def test_a_footer_with_an_extension_is_not_edited(tmp_path):
         lambda: pb.strip(path, in_place=True),
         lambda: pb.repair(path, in_place=True, rebuild=True),
     ):
-        refused(call, path, SECOND_FOOTER)
+        refused(call, path, second_footer(field))
+    assert pb.inspect(path).obstacles == (second_footer(field),)
+    assert pb.advise(path).obstacles == (second_footer(field),)
 
 
-def test_a_footer_with_an_extension_is_read(tmp_path):
+@EXTENSIONS
+def test_a_footer_with_an_extension_is_read(tmp_path, field):
     path = saved(tmp_path, written(TABLE))
     pb.build(path, in_place=True, columns=["a"])
-    path.write_bytes(with_extension(path.read_bytes()))
+    path.write_bytes(with_extension(path.read_bytes(), field))
     assert [each.verdict for each in pb.probe(path, "a", [5, 1000]).results] == ["maybe", "absent"]
     [found] = pb.validate(path).findings
     assert (found.rule, found.place, found.column) == ("PB117", None, None)
     assert found.message == (
-        "field 32767 of the footer is an extension, such as a second footer in FlatBuffers: whether"
-        " it agrees about filters is not checked, and the file cannot be changed"
+        f"field {field} of the footer is an extension, such as a second footer in FlatBuffers: whether"
+        " it agrees about filters is not checked, and the file is not changed as long as it has one"
     )
+
+
+@EXTENSIONS
+def test_an_extension_is_dropped_on_request(tmp_path, field):
+    data = written(TABLE)
+    path = saved(tmp_path, with_extension(data, field))
+    pb.build(path, in_place=True, columns=["a"], drop_foreign_fields=True)
+    assert pb.validate(path).findings == ()
+    pb.strip(path, in_place=True)
+    assert path.read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    ("magic", "kind"),
+    [(b"PARX", "a footer with flags and a checksum"), (b"PAR3", "a footer in FlatBuffers only")],
+)
+def test_newer_footers_are_named(tmp_path, magic, kind):
+    data, path = written(TABLE), tmp_path / "foreign.parquet"
+    for whole in (data[:-4] + magic, magic + data[4:-4] + magic):
+        path.write_bytes(whole)
+        message = f"ends with {magic!r}: {kind} is newer than this version, and not supported"
+        refused(lambda: pb.inspect(path), path, message)
+
+
+# --- page indexes that are not there --------------------------------------------------------------
+
+
+def test_page_indexes_past_the_data_are_told_and_not_built_upon(tmp_path):
+    data = with_index_past_the_end(written(TABLE))
+    path, start = saved(tmp_path, data), footer_start(data)
+    problem = (
+        f"row group 0, column a: footer: bytes {start - 4} to {start + 35} are a page index, expected to"
+        f" end by {start}, where the data ends: write the file again"
+    )
+    for options in ({}, {"layout": "append"}, {"dialect": pb.Murmur3()}, {"dry_run": True}):
+        with pytest.raises(pb.FooterError) as caught:
+            pb.build(path, in_place=True, columns=["b"], **options)
+        assert str(caught.value) == f"{path}: {problem}"
+    assert path.read_bytes() == data
+    assert pb.inspect(path).obstacles == (problem,)
+    [found] = pb.validate(path).findings
+    assert (found.rule, found.column) == ("PB121", "a")
+    assert found.statement == (
+        "page indexes of 1 column chunk reach past the data (expected an end by"
+        f" {start}, found bytes {start - 4} to {start + 35})"
+    )
+    assert pb.validate(path, columns=["b"]).findings == ()
 
 
 # --- the logical type FILE ------------------------------------------------------------------------

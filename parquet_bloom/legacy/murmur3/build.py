@@ -39,6 +39,7 @@ from parquet_bloom.vocabulary import NO_VALUES
 _NOT_SUPPORTED = (
     *(
         "append_in_place",
+        "drop_foreign_fields",
         "fpp_of",
         "keeps_ends",
         "exact_blocks",

@@ -37,6 +37,7 @@ MAX_FOOTER_BYTES = (1 << 31) - 1
 _NOT_SUPPORTED = (
     *(
         "append_in_place",
+        "drop_foreign_fields",
         "fpp_of",
         "keeps_ends",
         "exact_blocks",

@@ -38,6 +38,7 @@ class ColumnChunk:
     bloom_filter_length: int | None
     null_count: int | None
     struct_in_statistics: int | None
+    foreign_pointer: int | None
 
     @property
     def key(self) -> ChunkKey:

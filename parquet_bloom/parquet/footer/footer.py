@@ -48,7 +48,6 @@ _FILE_FIELDS = {
     6: ("created_by", compact.TYPE_BINARY),
     8: ("encryption_algorithm", compact.TYPE_STRUCT),
     9: ("footer_signing_key_metadata", compact.TYPE_BINARY),
-    32767: ("extension", compact.TYPE_BINARY),
 }
 BLOOM_FILTER_OFFSET, BLOOM_FILTER_LENGTH = 14, 15
 
@@ -132,12 +131,6 @@ class Footer:
         boundaries = self._boundaries(self._fields["key_value_metadata"][0])
         pairs = (self._struct(ttypes.KeyValue, "key_value_metadata", at) for at in boundaries[:-1])
         return frozenset(pair.key or "" for pair in pairs)
-
-    @property
-    def has_extension(self) -> bool:
-        """Whether bytes of another format are attached to the FileMetaData, such as a second copy of
-        it in FlatBuffers. Spec: parquet-format, BinaryProtocolExtensions.md."""
-        return "extension" in self._fields
 
     @read_once
     def has_file_references(self) -> bool:

@@ -47,6 +47,18 @@ class Layout:
         """Whether pages have an impossible offset or size."""
         return self.pages.last > self._end
 
+    @read_once
+    def indexes_past_the_end(self) -> dict[int, Range]:
+        """By the number of a chunk, counted row group by row group: a page index of it that ends behind
+        the data."""
+        found: dict[int, Range] = {}
+        for kind in ("offset_index", "column_index"):
+            offsets, lengths = (self._chunks.every(f"{kind}_{of}") for of in ("offset", "length"))
+            for chunk, (start, length) in enumerate(zip(offsets, lengths, strict=True)):
+                if start >= MAGIC_BYTES and length > 0 and start + length > self._end:
+                    found.setdefault(chunk, (start, start + length))
+        return found
+
     def filters_reach_past_the_end(self, replaced: Collection[int]) -> bool:
         """Whether a filter extends past the end of the data, except those of the `replaced` chunks,
         counted row group by row group."""

@@ -12,6 +12,7 @@ from parquet_bloom.errors import (
     FooterError,
     MissingKeyError,
     NotSupportedFileError,
+    UnsupportedError,
 )
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.footer.footer import Footer
@@ -23,11 +24,19 @@ if TYPE_CHECKING:
 
 TAIL_BYTES = 8
 
+# How files end that are newer than what is read here.
+# Source: parquet-format #588 (a draft), BinaryProtocolExtensions.md (an example).
+_NEWER = {
+    b"PARX": "a footer with flags and a checksum",
+    b"PAR3": "a footer in FlatBuffers only",
+}
+
 
 def read_footer(source: Source, keys: Keys | None = None) -> Footer:
     """Read and scan the footer of a file.
 
-    Raises NotSupportedFileError if it is not a Parquet file, FooterError if the footer is damaged;
+    Raises NotSupportedFileError if it is not a Parquet file, UnsupportedError for a newer kind of
+    footer, FooterError if the footer is damaged;
     for an encrypted footer MissingKeyError, TamperedError, or UnsupportedError for encryption that
     violates the format; EncryptionError if the footer is in plaintext but `keys` has a key for it.
     """
@@ -39,6 +48,10 @@ def read_footer(source: Source, keys: Keys | None = None) -> Footer:
         )
     tail = bytes(source.read_at(source.size - TAIL_BYTES, TAIL_BYTES))
     # To read the head would take a request, and the tail says the same.
+    if (newer := _NEWER.get(tail[4:])) is not None:
+        raise UnsupportedError(
+            f"{where}: ends with {tail[4:]!r}: {newer} is newer than this version, and not supported"
+        )
     head = tail[4:] if source.is_remote else bytes(source.read_at(0, len(MAGIC)))
     magic = MAGIC_ENCRYPTED if head == MAGIC_ENCRYPTED else MAGIC
     if head != magic and not source.is_remote:

@@ -37,10 +37,11 @@ _KINDS = {
 }
 
 # What an edit may replace or drop in a ColumnMetaData: Statistics, and the place of a filter.
+_OFFSET, _LENGTH = 14, 15
 _REPLACEABLE = {
     12: ("statistics", "a struct"),
-    14: ("bloom_filter_offset", "an integer"),
-    15: ("bloom_filter_length", "an integer"),
+    _OFFSET: ("bloom_filter_offset", "an integer"),
+    _LENGTH: ("bloom_filter_length", "an integer"),
 }
 
 # The rest of a ColumnChunk with nothing but a ColumnMetaData, for the kernel to scan.
@@ -165,28 +166,34 @@ class OpenedChunks:
         edited.write(self._raw[done:])
         return edited.getvalue()
 
-    def _check_types(
+    def _applicable(
         self, key: ChunkKey, stored: Sequence[compact.StoredField], fields: Fields
-    ) -> None:
-        """Raise UnsupportedError if a field that is to go has been used for something else: what
-        another writer put there could not be brought back."""
+    ) -> Fields:
+        """The fields of an edit, without those that another writer has used for something else, which
+        could not be brought back: they are not dropped, and a filter can do without its length. Raises
+        UnsupportedError where the edit needs the place of one."""
+        kept = set()
         for number, kind, _, _, _ in stored:
             if number not in _REPLACEABLE or number not in fields:
                 continue
             name, expected = _REPLACEABLE[number]
             found = compact.TYPE_NAMES[kind]
-            if found != expected:
+            if found == expected:
+                continue
+            kept.add(number)
+            if number != _LENGTH and (number != _OFFSET or fields[number] is not None):
                 raise UnsupportedError(
                     f"{self._named(key)}: ColumnMetaData field {number}, {name}: expected"
                     f" {expected}, found {found}, which would be lost"
                 )
+        return {number: field for number, field in fields.items() if number not in kept}
 
     def _edit(self, key: ChunkKey, edit: Edit, seal: Seal) -> tuple[int, int, bytes]:
         """The start and end of the bytes to replace, and the new bytes."""
         start, end = (self.table.one(field, *key) for field in ("meta_start", "meta_end"))
         stored = _kernel.fields(self.text, start)
-        self._check_types(key, stored, edit.fields)
-        meta_data = compact.spliced(self.text, stored, edit.fields)
+        fields = self._applicable(key, stored, edit.fields)
+        meta_data = compact.spliced(self.text, stored, fields)
         if key not in self._copies:
             return start, end, meta_data
         with named(self._named(key)):
@@ -198,7 +205,7 @@ class OpenedChunks:
             present = {field[0] for field in _kernel.fields(self._raw, copy_start)}
             shown = {
                 number: field
-                for number, field in edit.fields.items()
+                for number, field in fields.items()
                 if edit.is_shown or number in present
             }
             copy = compact.splice(self._raw, copy_start, shown)
