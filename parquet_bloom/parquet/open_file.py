@@ -67,9 +67,12 @@ class OpenFile(DataFile):
     def call_columns(self, called: Mapping[int, str], of_table: Collection[str]) -> None:
         """Take the names that a table has for the leaf columns, by their place in the file; all others
         are none of its columns, and nobody finds them. `of_table`: all names that it has."""
-        leaves = tuple(
-            replace(leaf, called=called.get(leaf.index, f"{leaf.name} (not in the table)"))
+        names = [
+            (leaf, called.get(leaf.index, f"{leaf.name} (not in the table)"))
             for leaf in self.footer.leaves
+        ]
+        leaves = tuple(
+            leaf if name == leaf.name else replace(leaf, called=name) for leaf, name in names
         )
         # In place of those that it has read.
         vars(self.footer)["leaves"] = leaves
@@ -85,7 +88,7 @@ class OpenFile(DataFile):
     @property
     def renamed(self) -> frozenset[str]:
         leaves = self.footer.leaves
-        return frozenset(leaf.name for leaf in leaves if leaf.name != ".".join(leaf.path))
+        return frozenset(leaf.called for leaf in leaves if leaf.called)
 
     @property
     def _leaves(self) -> tuple[LeafColumn, ...]:

@@ -163,8 +163,8 @@ class OrcExamination(Examination):
     # --------------------------------------------------------------------------------------------
     # Columns, and the file
 
-    def column(self, name: str) -> OrcColumn | None:
-        return {column.name: column for column in self.file.tail.columns[1:]}.get(name)
+    def columns_called(self, name: str) -> list[OrcColumn]:
+        return [column for column in self.file.tail.columns[1:] if column.name == name]
 
     def parts_without(self, column: OrcColumn) -> list[int]:
         return [

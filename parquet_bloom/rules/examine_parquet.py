@@ -12,7 +12,13 @@ from parquet_bloom.container import record
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.errors import EncryptionError, FormatError, TamperedError, UnsupportedError
+from parquet_bloom.errors import (
+    ColumnError,
+    EncryptionError,
+    FormatError,
+    TamperedError,
+    UnsupportedError,
+)
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.filters.split_block import SettledFilter, SplitBlockBloomFilter
 from parquet_bloom.legacy.presence import candidates
@@ -30,7 +36,7 @@ from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.layout import Range
-from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.parquet.footer.schema import LeafColumn, find_column
 from parquet_bloom.parquet.membership import (
     ChunkMembership,
     check_membership,
@@ -331,8 +337,12 @@ class ParquetExamination(Examination):
         for row_group, column in self._unremarkable:
             yield footer.chunk(row_group, footer.leaves[column]), False
 
-    def column(self, name: str) -> LeafColumn | None:
-        return next((leaf for leaf in self.file.footer.leaves if leaf.name == name), None)
+    def columns_called(self, name: str) -> list[LeafColumn]:
+        leaves = self.file.footer.leaves
+        try:
+            return [find_column(leaves, name)]
+        except ColumnError:
+            return [leaf for leaf in leaves if leaf.shared_name == name]
 
     def parts_without(self, column: LeafColumn) -> list[int]:
         of_leaf = self._offsets[column.index :: len(self.file.footer.leaves)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from parquet_bloom.container import Place
 from parquet_bloom.filters.rates import exact_percent, percent
@@ -141,20 +142,23 @@ def check_columns(examination: Examination) -> Iterator[Finding]:
 def check_required(examination: Examination) -> Iterator[Finding]:
     """Columns that must have a filter in every part with values."""
     for name in examination.policy.required_columns():
-        column = examination.column(name)
-        if column is None:
-            # Null in all rows, if it is another file's column.
-            if not examination.file.lacks(name):
-                message = "a filter is required but there is no such column"
-                yield finding("PB310", message, column=name)
-            continue
-        for part in examination.parts_without(column):
-            place = Place(part, units=examination.file.units)
-            if examination.is_hidden(part, column):
-                message = "a filter is required, and encryption hides whether there is one"
-                yield finding("PB310", message, place=place, column=name)
-            elif examination.has_values(part, column):
-                yield finding("PB310", "a filter is required", place=place, column=name)
+        columns = examination.columns_called(name)
+        # Null in all rows, if it is another file's column.
+        if not columns and not examination.file.lacks(name):
+            message = "a filter is required but there is no such column"
+            yield finding("PB310", message, column=name)
+        for column in columns:
+            yield from _check_required(examination, column)
+
+
+def _check_required(examination: Examination, column: Any) -> Iterator[Finding]:
+    for part in examination.parts_without(column):
+        place = Place(part, units=examination.file.units)
+        if examination.is_hidden(part, column):
+            message = "a filter is required, and encryption hides whether there is one"
+            yield finding("PB310", message, place=place, column=column.name)
+        elif examination.has_values(part, column):
+            yield finding("PB310", "a filter is required", place=place, column=column.name)
 
 
 def check_share(examination: Examination) -> Iterator[Finding]:

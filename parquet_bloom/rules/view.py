@@ -136,8 +136,8 @@ class Examination(ABC):
         return []
 
     @abstractmethod
-    def column(self, name: str) -> Any | None:
-        """The column of this name, asked for or not; None if there is none."""
+    def columns_called(self, name: str) -> Sequence[Any]:
+        """The columns of this name, asked for or not: none, one, or those that share it."""
 
     @abstractmethod
     def parts_without(self, column: Any) -> Sequence[int]:

@@ -216,7 +216,13 @@ def columns_named(*names):
     [
         (["user_id", "b"], "userid", r"^no column userid; did you mean user_id\?$"),
         (["x", "y"], "quite_else", "the file has x, y"),
-        (["a", "a"], "a", "column a: 2 leaf columns have this path"),
+        (
+            ["a", "a"],
+            "a",
+            r"column a: 2 leaf columns have this path, expected one by its index: #0, #1$",
+        ),
+        (["a", "b"], "#2", "^column #2: expected an index up to 1$"),
+        (["a", "b"], "#x", "^no column #x; the file has a, b$"),
         (["a.b", "a.c"], "a", "column a: a group, expected a leaf column such as a.b, a.c"),
     ],
 )

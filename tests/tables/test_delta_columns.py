@@ -135,4 +135,6 @@ def test_a_name_of_two_columns_is_no_columns(tmp_path, mode):
     (file,) = table.files()
     with table.open(file) as opened, pytest.raises(pb.ColumnError) as raised:
         opened.probe("a.b", "one")
-    assert str(raised.value) == f"{file.path}: column a.b: 2 leaf columns have this path"
+    assert str(raised.value) == (
+        f"{file.path}: column a.b: 2 leaf columns have this path, expected one by its index: #0, #1"
+    )

@@ -8,7 +8,9 @@ Spec: parquet-format, README.md "Nested Encoding", LogicalTypes.md.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from parquet_bloom.dataclass import dataclass
@@ -43,7 +45,8 @@ _CONVERTED = {
 class LeafColumn:
     """One leaf of the schema; `index` is its position in every row group; `field_ids`: the numbers that a
     table gave the segments of its path, None for those without; `called`: what the table calls it that
-    the file is opened for, None without one."""
+    the file is opened for, None without one; `is_shared`: other leaves have the same
+    dotted path."""
 
     index: int
     path: tuple[str, ...]
@@ -52,6 +55,12 @@ class LeafColumn:
     max_repetition_level: int
     field_ids: tuple[int | None, ...] = ()
     called: str | None = None
+    is_shared: bool = False
+
+    @property
+    def dotted(self) -> str:
+        """The path with dots."""
+        return ".".join(self.path)
 
     @property
     def field_id(self) -> int | None:
@@ -60,8 +69,14 @@ class LeafColumn:
 
     @property
     def name(self) -> str:
-        """The dotted path, or what the table calls it."""
-        return self.called or ".".join(self.path)
+        """The dotted path, or what the table calls it; where leaves share a path, with its index."""
+        is_clear = self.called or not self.is_shared
+        return self.shared_name if is_clear else f"{self.dotted}#{self.index}"
+
+    @property
+    def shared_name(self) -> str:
+        """The same without an index."""
+        return self.called or self.dotted
 
     @property
     def physical_type(self) -> str:
@@ -101,7 +116,10 @@ def leaf_columns(elements: Sequence[ttypes.SchemaElement]) -> tuple[LeafColumn, 
     check_fits("schema: the names of all columns take", 8 * sum(map(_name_length, leaves)))
     if end != len(elements):
         raise FooterError(f"schema: {len(elements)} elements, expected {end}")
-    return tuple(leaves)
+    counts = Counter(leaf.dotted for leaf in leaves)
+    if len(counts) == len(leaves):
+        return tuple(leaves)
+    return tuple(replace(leaf, is_shared=counts[leaf.dotted] > 1) for leaf in leaves)
 
 
 def _name_length(leaf: LeafColumn) -> int:
@@ -217,13 +235,21 @@ def _from_converted(element: ttypes.SchemaElement) -> LogicalType | None:
 
 
 def find_column(leaves: Sequence[LeafColumn], name: str) -> LeafColumn:
-    """The leaf with this dotted path. Raises ColumnError, which suggests similar names."""
+    """The leaf with this name, or `#3`: the one with this index. Raises ColumnError, which suggests
+    similar names."""
     names = [leaf.name for leaf in leaves]
-    count = names.count(name)
-    if count == 1:
+    if names.count(name) == 1:
         return leaves[names.index(name)]
-    if count:
-        raise ColumnError(f"column {name}: {count} leaf columns have this path")
+    if sharing := [leaf for leaf in leaves if leaf.shared_name == name]:
+        raise ColumnError(
+            f"column {name}: {len(sharing)} leaf columns have this path, expected one by its index:"
+            f" {_some([f'#{leaf.index}' for leaf in sharing])}"
+        )
+    if name.startswith("#") and name[1:].isdecimal():
+        found = next((leaf for leaf in leaves if leaf.index == int(name[1:])), None)
+        if found is not None:
+            return found
+        raise ColumnError(f"column {name}: expected an index up to {leaves[-1].index}")
     below = [leaf for leaf in names if leaf.startswith(f"{name}.")]
     if below:
         raise ColumnError(f"column {name}: a group, expected a leaf column such as {_some(below)}")
