@@ -312,7 +312,7 @@ def stored_dialect(command: Any) -> Any:
     @legacy_option(
         "--dialect",
         type=click.Choice(words(Dialect)),
-        help="Dialect of the filters.  [default: any that bloom_filter_offset leads to]",
+        help="Dialect of the filters.  [default: any that is there, today's first]",
     )
     @legacy_option(
         "--seed",

@@ -54,10 +54,6 @@ def find(
     return chunk_filters.find(file, chunk, dialect, seed)
 
 
-def reason_for_none(file: ParquetFile, chunk: ColumnChunk) -> str:
-    return presence.reason_for_none(file.footer, chunk)
-
-
 def num_private(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Mapping[str, int]:
     return Counter(
         dialect

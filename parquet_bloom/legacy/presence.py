@@ -11,7 +11,6 @@ from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.schema import LeafColumn
-from parquet_bloom.vocabulary import NO_FILTER
 
 # The key of our note in the key-value metadata of a ColumnMetaData.
 NOTE_KEY: Final = "pbloom.murmur3"
@@ -77,14 +76,6 @@ def private_dialects(footer: Footer, chunk: ColumnChunk) -> tuple[str, ...]:
         return ()
     found = {"murmur3": _has_note(footer, chunk), "statistics": _has_struct(footer, chunk)}
     return tuple(dialect for dialect, is_there in found.items() if is_there)
-
-
-def reason_for_none(footer: Footer, chunk: ColumnChunk) -> str:
-    """Why a chunk has no filter of today, and which dialects to ask for instead."""
-    dialects = private_dialects(footer, chunk)
-    if not dialects:
-        return NO_FILTER
-    return f"{NO_FILTER}; for a legacy one, choose dialect {' or '.join(dialects)}"
 
 
 def _has_note(footer: Footer, chunk: ColumnChunk) -> bool:

@@ -17,7 +17,7 @@ from parquet_bloom.errors import FilterError, MissingKeyError, ParquetBloomError
 from parquet_bloom.filters.sizing import BLOCK_BITS, BLOCK_BYTES, estimate_ndv
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.footer.chunk_table import known
-from parquet_bloom.parquet.legacy_kind import NOT_OF_DIALECT, UnusableLegacy
+from parquet_bloom.parquet.legacy_kind import NOT_OF_DIALECT, UnusableLegacy, private_or_reason
 from parquet_bloom.parquet.ordinary_filters import NONE, OrdinaryFilter, read_ordinary
 from parquet_bloom.vocabulary import NO_FILTER, NO_KEY
 
@@ -225,9 +225,13 @@ def stored_filter(
     except FilterError as error:
         raise FilterError(f"{error}; unparsed writes the bytes that are there") from None
     if stored is None:
-        legacy = file.legacy
-        reason = NO_FILTER if legacy is None else legacy.reason_for_none(file, chunk)
-        raise FilterError(f"{file.path}: {chunk.where}: {reason}")
+        found, reason = None, NO_FILTER
+        if dialect is None:
+            found, reason = private_or_reason(file, chunk, reason)
+        if found is None:
+            where = f"{file.path}: {chunk.where}: "
+            raise FilterError(where + reason.removeprefix(where))
+        return _stored_legacy(file, chunk, found)
     # Fails if it has been tampered with.
     read = bloom.bits(file.source, stored)
     if decrypt:

@@ -97,8 +97,8 @@ class ParquetFile(OpenFile):
     ) -> ColumnFilter:
         """The filter of one column chunk, read whole. index_group: None.
 
-        dialect: of the filter; by default, whatever bloom_filter_offset leads to. seed: of the hash of
-        a `murmur3` filter, if the file does not say. Raises ColumnError if there is no such chunk,
+        dialect: of the filter; by default, whatever bloom_filter_offset leads to, or else a private
+        legacy one. seed: of the hash of a `murmur3` filter, if the file does not say. Raises ColumnError if there is no such chunk,
         FilterError if it has no usable filter, UnsupportedError for an index group.
         """
         if index_group is not None:

@@ -100,8 +100,17 @@ class LegacyKind(Protocol):
     ) -> LegacyFilter | None:
         """The filter of this dialect; one with a note is preferred to a published one."""
 
-    def reason_for_none(self, file: Any, chunk: ColumnChunk) -> str:
-        """Why a chunk has no filter of the current format, and which dialects it has instead."""
-
     def num_private(self, file: Any, leaves: Sequence[LeafColumn]) -> Mapping[str, int]:
         """How many private filters there seem to be, by dialect."""
+
+
+def private_or_reason(
+    file: Any, chunk: ColumnChunk, reason: str
+) -> tuple[LegacyFilter | None, str]:
+    """The private filter of a chunk without another; or None, and why: `reason` if there is none of that
+    kind either."""
+    for found in () if file.legacy is None else file.legacy.private(file, chunk):
+        if not isinstance(found, UnusableLegacy):
+            return found, ""
+        reason = found.reason
+    return None, reason

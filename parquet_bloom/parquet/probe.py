@@ -20,8 +20,8 @@ from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.legacy_kind import NOT_OF_DIALECT
-from parquet_bloom.vocabulary import NO_FILTER, NO_KEY
+from parquet_bloom.parquet.legacy_kind import NOT_OF_DIALECT, private_or_reason
+from parquet_bloom.vocabulary import NO_KEY
 
 if TYPE_CHECKING:
     import numpy as np
@@ -193,7 +193,8 @@ class ChunkProber:
                 return found, NOT_OF_DIALECT
 
     def _where_readers_look(self) -> tuple[LegacyFilter | _StoredFilter | None, str]:
-        """The filter at bloom_filter_offset: of the current format, or a published legacy one."""
+        """The filter at bloom_filter_offset: of the current format, or a published legacy one. If there
+        is none, a private one, about which `inspect` would tell, too."""
         kind = self._file.legacy
         try:
             found = self._current()
@@ -206,10 +207,7 @@ class ChunkProber:
             return published, ""
         if found is not None:
             return found, ""
-        reason = bloom.no_filter_reason(self._chunk)
-        if kind is not None and reason == NO_FILTER:
-            reason = kind.reason_for_none(self._file, self._chunk)
-        return found, reason
+        return private_or_reason(self._file, self._chunk, bloom.no_filter_reason(self._chunk))
 
     def _current(self) -> _StoredFilter | None:
         source = self._file.source

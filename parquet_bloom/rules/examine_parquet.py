@@ -13,7 +13,6 @@ from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.errors import (
-    ColumnError,
     EncryptionError,
     FormatError,
     TamperedError,
@@ -36,7 +35,7 @@ from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.layout import Range
-from parquet_bloom.parquet.footer.schema import LeafColumn, find_column
+from parquet_bloom.parquet.footer.schema import LeafColumn, leaves_called
 from parquet_bloom.parquet.membership import (
     ChunkMembership,
     check_membership,
@@ -338,11 +337,7 @@ class ParquetExamination(Examination):
             yield footer.chunk(row_group, footer.leaves[column]), False
 
     def columns_called(self, name: str) -> list[LeafColumn]:
-        leaves = self.file.footer.leaves
-        try:
-            return [find_column(leaves, name)]
-        except ColumnError:
-            return [leaf for leaf in leaves if leaf.shared_name == name]
+        return leaves_called(self.file.footer.leaves, name)
 
     def parts_without(self, column: LeafColumn) -> list[int]:
         of_leaf = self._offsets[column.index :: len(self.file.footer.leaves)]

@@ -153,10 +153,10 @@ def dump(
     """Read one filter; in an ORC file, the filter of one index group (None: the first) in the stripe
     `row_group`.
 
-    dialect: of the filter; by default, whatever bloom_filter_offset leads to. seed: of the hash of a
-    `murmur3` filter, if the file does not say. keys: for encrypted files. storage_options:
-    for the object store behind a URL, see docs/object-stores.md. decrypt: reveal the header
-    and bits of an encrypted column, which tell everyone what values are stored; otherwise they stay
+    dialect: of the filter; by default, whatever bloom_filter_offset leads to, or else a private legacy
+    one. seed: of the hash of a `murmur3` filter, if the file does not say. keys: for encrypted files.
+    storage_options: for the object store behind a URL, see docs/object-stores.md. decrypt: reveal the
+    header and bits of an encrypted column, which tell everyone what values are stored; otherwise they stay
     in their envelopes. unparsed: the bytes that bloom_filter_offset leads to, whatever they are, as
     the bitset of a filter without a header.
 

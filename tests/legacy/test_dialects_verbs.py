@@ -153,7 +153,7 @@ def test_histograms_are_drawn_of_older_filters(published):
         ("id", "xxhash", ["maybe", "absent"]),
         ("id", "murmur3", ["maybe", "absent"]),
         ("id", "statistics", ["unknown", "unknown"]),
-        ("name", None, ["unknown", "unknown"]),
+        ("name", None, ["maybe", "absent"]),
         ("name", "statistics", ["maybe", "absent"]),
         ("name", "murmur3", ["unknown", "unknown"]),
     ],
@@ -167,25 +167,43 @@ def test_probe_asks_the_filters_of_a_dialect(mixed, column, dialect, verdicts):
 
 
 @pytest.mark.parametrize(
-    ("dialects", "named"),
+    ("dialects", "asked"),
     [
         ([pb.Murmur3()], "murmur3"),
         ([pb.StatisticsFilter()], "statistics"),
-        ([pb.StatisticsFilter(), pb.Murmur3()], "murmur3 or statistics"),
+        ([pb.StatisticsFilter(), pb.Murmur3()], "murmur3"),
     ],
 )
-def test_who_finds_no_filter_is_told_of_older_ones(source, tmp_path, dialects, named):
+def test_older_filters_are_recognised_where_there_is_no_other(source, tmp_path, dialects, asked):
+    """As `inspect` and `validate` do."""
     path = tmp_path / "older.parquet"
     path.write_bytes(source.read_bytes())
     for dialect in dialects:
         pb.build(path, columns=["id"], row_groups=[1], in_place=True, dialect=dialect)
-    (result,) = pb.probe(path, "id", [17]).results
-    told = f"no filter; for a legacy one, choose dialect {named}"
-    assert [group.reason for group in result.groups] == ["no filter", told]
-    with pytest.raises(FilterError, match=f": {told}$"):
-        pb.dump(path, "id", 1)
-    (result,) = pb.probe(path, "name", ["17"]).results
+    (stored, absent) = pb.probe(path, "id", [ROWS - 1, -1]).results
+    assert [group.verdict for group in stored.groups] == ["unknown", "maybe"]
+    assert [group.verdict for group in absent.groups] == ["unknown", "absent"]
+    assert [group.reason for group in absent.groups] == ["no filter", None]
+    assert pb.dump(path, "id", 1).bitset == pb.dump(path, "id", 1, dialect=asked).bitset
+    with pb.open(path) as file:
+        assert file.bloom_filter(1, "id").dialect == asked
+    (result,) = pb.probe(path, "id", [-1], dialect="xxhash").results
     assert [group.reason for group in result.groups] == ["no filter", "no filter"]
+    for call in (lambda: pb.dump(path, "id", 1, dialect="xxhash"), lambda: pb.dump(path, "id", 0)):
+        with pytest.raises(FilterError, match=r": no filter$"):
+            call()
+
+
+def test_an_older_filter_that_cannot_be_used_says_why(source, tmp_path):
+    path = tmp_path / "a.parquet"
+    pb.build(source, path, columns=["id"], row_groups=[1], dialect=pb.Murmur3(seed=7))
+    path.write_bytes(path.read_bytes().replace(b'"seed":7', b'"seed":8'))
+    (result,) = pb.probe(path, "id", [-1]).results
+    assert result.verdict == "unknown"
+    assert "checksum" in result.groups[1].reason
+    with pytest.raises(FilterError, match="checksum") as caught:
+        pb.dump(path, "id", 1)
+    assert str(caught.value).count(str(path)) == 1
 
 
 @pytest.mark.parametrize("publish_offset", [False, True], ids=["private", "published"])

@@ -256,5 +256,13 @@ def find_column(leaves: Sequence[LeafColumn], name: str) -> LeafColumn:
     raise ColumnError(no_column(name, names))
 
 
+def leaves_called(leaves: Sequence[LeafColumn], name: str) -> list[LeafColumn]:
+    """The one that find_column finds, or all that share the name; none if there is no such column."""
+    try:
+        return [find_column(leaves, name)]
+    except ColumnError:
+        return [leaf for leaf in leaves if leaf.shared_name == name]
+
+
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
