@@ -141,6 +141,30 @@ def test_levels_count_optional_and_repeated_steps():
 
 
 @pytest.mark.parametrize(
+    "annotation",
+    [
+        {"logicalType": ttypes.LogicalType(MAP=ttypes.MapType()), "converted_type": 1},
+        {"converted_type": 1},
+        {"converted_type": 2},
+    ],
+)
+def test_groups_tell_the_keys_of_a_map_from_its_values(annotation):
+    """Also those of writers who annotated the map as MAP_KEY_VALUE."""
+    leaves = leaf_columns(
+        [
+            element("root", num_children=2),
+            element("m", num_children=1, repetition_type=1, **annotation),
+            element("map", num_children=2, repetition_type=2, converted_type=2),
+            element("k", num_children=1, repetition_type=0),
+            element("part", type=1, repetition_type=0),
+            element("v", type=1, repetition_type=1),
+            element("c", type=6, repetition_type=0),
+        ]
+    )
+    assert [leaf.groups for leaf in leaves] == [("MAP", "", "KEY", ""), ("MAP", "", ""), ("",)]
+
+
+@pytest.mark.parametrize(
     ("elements", "message"),
     [
         ([], "schema: empty"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, FooterError, no_column
@@ -44,8 +44,9 @@ _CONVERTED = {
 @dataclass(frozen=True, slots=True)
 class LeafColumn:
     """One leaf of the schema; `index` is its position in every row group; `field_ids`: the numbers that a
-    table gave the segments of its path, None for those without; `called`: what the table calls it that
-    the file is opened for, None without one; `is_shared`: other leaves have the same
+    table gave the segments of its path, None for those without; `groups`: what kind of group each
+    segment is, such as LIST, MAP or VARIANT, KEY for the key of a map, else empty; `called`: what the
+    table calls it that the file is opened for, None without one; `is_shared`: other leaves have the same
     dotted path."""
 
     index: int
@@ -54,6 +55,7 @@ class LeafColumn:
     max_definition_level: int
     max_repetition_level: int
     field_ids: tuple[int | None, ...] = ()
+    groups: tuple[str, ...] = ()
     called: str | None = None
     is_shared: bool = False
 
@@ -111,7 +113,7 @@ def leaf_columns(elements: Sequence[ttypes.SchemaElement]) -> tuple[LeafColumn, 
     if not elements:
         raise FooterError("schema: empty, expected a root")
     leaves: list[LeafColumn] = []
-    end = _walk(elements, 0, ((), ()), (0, 0), leaves)
+    end = _walk(elements, 0, _Place(), (0, 0), leaves)
     # A long name of a group is part of that of every column below it.
     check_fits("schema: the names of all columns take", 8 * sum(map(_name_length, leaves)))
     if end != len(elements):
@@ -126,33 +128,57 @@ def _name_length(leaf: LeafColumn) -> int:
     return sum(map(len, leaf.path)) + len(leaf.path)
 
 
+class _Place(NamedTuple):
+    """Where a group is: its path, the field ids along it, and what kinds of groups these are."""
+
+    path: tuple[str, ...] = ()
+    ids: tuple[int | None, ...] = ()
+    groups: tuple[str, ...] = ()
+
+    def below(self, element: ttypes.SchemaElement, number: int) -> _Place:
+        """That of its child of this number."""
+        # A map has a repeated group, whose first child is the key.
+        is_key = number == 0 and self.groups[-2:] == ("MAP", "")
+        kind = "KEY" if is_key else "" if element.type is not None else self._kind_of(element)
+        path, ids = (*self.path, element.name or ""), (*self.ids, element.field_id)
+        return _Place(path, ids, (*self.groups, kind))
+
+    def _kind_of(self, group: ttypes.SchemaElement) -> str:
+        """What kind of group a child is. Some writers annotated maps like the groups in them."""
+        kind = _member(group.logicalType)
+        kind = kind or ttypes.ConvertedType._VALUES_TO_NAMES.get(group.converted_type, "")
+        if kind == "MAP_KEY_VALUE":
+            return "" if self.groups[-1:] == ("MAP",) else "MAP"
+        return kind
+
+
 def _walk(
     elements: Sequence[ttypes.SchemaElement],
     at: int,
-    place: tuple[tuple[str, ...], tuple[int | None, ...]],
+    place: _Place,
     levels: tuple[int, int],
     leaves: list[LeafColumn],
 ) -> int:
-    """Collect the leaves of the group at `at`; returns the position after the group. `place`: its path
-    and the field ids along it; `levels`: its definition and repetition level."""
-    path, ids = place
-    if len(path) > MAX_DEPTH:
+    """Collect the leaves of the group at `at`; returns the position after the group. `levels`: its
+    definition and repetition level."""
+    if len(place.path) > MAX_DEPTH:
         raise FooterError(f"schema: nested deeper than {MAX_DEPTH}")
     children = elements[at].num_children or 0
     at += 1
-    for _ in range(children):
+    for number in range(children):
         if at >= len(elements):
             raise FooterError("schema: ends inside a group")
         element = elements[at]
         optional = element.repetition_type == ttypes.FieldRepetitionType.OPTIONAL
         repeated = element.repetition_type == ttypes.FieldRepetitionType.REPEATED
-        below, numbers = (*path, element.name or ""), (*ids, element.field_id)
+        below = place.below(element, number)
         definition, repetition = levels[0] + (optional or repeated), levels[1] + repeated
         if element.type is None:
-            at = _walk(elements, at, (below, numbers), (definition, repetition), leaves)
+            at = _walk(elements, at, below, (definition, repetition), leaves)
         else:
             leaf = _leaf_type(element)
-            leaves.append(LeafColumn(len(leaves), below, leaf, definition, repetition, numbers))
+            of_leaf = below.path, leaf, definition, repetition, below.ids, below.groups
+            leaves.append(LeafColumn(len(leaves), *of_leaf))
             at += 1
     return at
 
