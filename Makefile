@@ -64,6 +64,7 @@ writers: .venv/dev
 # Installs what is not there yet, into .engines; needs Java, Node and npm. docs/engines.md shows what was found.
 engines: .venv/dev
 	PYTHONPATH=tests $(BIN)/python tests/engines/run.py $(ENGINES)
+	PYTHONPATH=tests $(BIN)/python tests/engines/nested.py $(ENGINES)
 
 # Every verb on object stores that others emulate, and what becomes of objects that others write meanwhile;
 # STORES="azurite" for some of them. Installs what is not there yet, into .stores; needs Node and npm.

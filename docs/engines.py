@@ -38,6 +38,14 @@ dictionary; the engine reads a dictionary first, which had been overwritten like
 missing, as such columns get no filter.
 """
 
+NESTED = """
+## Predicates and nested columns
+
+Which predicates use the filters, asked as above of a file with filters on all leaves, written as DuckDB
+has them. DuckDB asks the filter of an element or of a value whatever the index or the key is, so a row
+group is skipped only if the value is nowhere in the leaf; of neighbouring integers it makes a range.
+"""
+
 VERSIONS = """
 ## What was asked
 
@@ -47,12 +55,13 @@ Versions of the packages (ClickHouse is chdb, Spark is pyspark), and in parenthe
 AGAIN = """
 ## Run it again
 
-    make engines                                          # all: 8 GB, and half an hour
+    make engines                                          # all: 9 GB, and half an hour
     make engines ENGINES="duckdb datafusion==55.0.0"      # all versions of one, one of another
     make docs
 
 It needs Java, Node and npm. Each version gets an environment in `.engines`, which is kept. The versions
-are in `tests/engines/run.py`, the types in `tests/engines/files.py`, and the results, with the messages
+are in `tests/engines/run.py`, the types in `tests/engines/files.py`, the predicates on nested columns and
+the versions that are asked them in `tests/engines/nested.py`, and the results, with the messages
 of engines that refuse, in `tests/engines/results`.
 """
 
@@ -94,9 +103,9 @@ def word(plain: str, dictionary: str) -> str:
     )
 
 
-def documents() -> list[dict[str, Any]]:
+def documents(folder: Path) -> list[dict[str, Any]]:
     """The results: engines that use filters first."""
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in RESULTS.glob("*.json")]
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")]
     return sorted(
         found, key=lambda each: ("uses" not in str(each), each["engine"].lower(), each["settings"])
     )
@@ -129,8 +138,8 @@ def losses(found: Sequence[Span]) -> Iterator[str]:
             yield f"- **{engine} {first}{f' to {last}' if last != first else ''}:** {', '.join(types)}"
 
 
-def table(found: Sequence[Span]) -> Iterator[str]:
-    yield f"| values | {' | '.join(span.head for span in found)} |"
+def table(found: Sequence[Span], of: str) -> Iterator[str]:
+    yield f"| {of} | {' | '.join(span.head for span in found)} |"
     yield "|---|" + "---|" * len(found)
     for type in found[0].words:
         yield f"| {type} | {' | '.join(span.words[type] for span in found)} |"
@@ -150,11 +159,13 @@ def asked(found: Sequence[Span]) -> Iterator[str]:
 
 def page() -> str:
     """docs/engines.md"""
-    found = [span for document in documents() for span in spans(document)]
+    found = [span for document in documents(RESULTS) for span in spans(document)]
+    nested = [span for document in documents(RESULTS / "nested") for span in spans(document)]
     return "\n".join(
         [
             *(INTRODUCTION, LOST, *losses(found)),
-            *(TABLE, *table(found)),
+            *(TABLE, *table(found, "values")),
+            *(NESTED, *table(nested, "predicate")),
             *(VERSIONS, *asked(found), AGAIN),
         ]
     )

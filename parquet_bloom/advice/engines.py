@@ -1,8 +1,9 @@
 """Which engines use the Bloom filters of a Parquet column, and why the others do not.
 
 An engine uses filters for the types whose literals it converts to stored bytes, as far as its
-source, its documentation or an experiment tells. That holds for top-level columns and members of
-structs: no engine uses filters for the elements of lists and maps.
+source, its documentation or an experiment tells. That holds for top-level columns. For members of
+structs, elements of lists, values of maps and fields of a VARIANT, docs/engines.md has what was measured;
+no engine uses filters for the keys of maps.
 """
 
 from __future__ import annotations
@@ -12,13 +13,21 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.parquet import shredded
 from parquet_bloom.parquet.mishashed import mishashed
 from parquet_bloom.values.types import LeafType
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.schema import LeafColumn
 
-NO_ELEMENTS: Final = "not for elements of lists and maps"
+# Where a leaf is, if it is no column of its own.
+MEMBERS: Final = "members of structs"
+ELEMENTS: Final = "elements of lists and maps"
+KEYS: Final = "keys of maps"
+FIELDS: Final = "fields of a VARIANT"
+IN_VARIANT: Final = "other parts of a VARIANT"
+
+NO_ELEMENTS: Final = f"not for {ELEMENTS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +41,13 @@ class EngineUse:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """`never`: why it uses no filters at all; `members`: it uses them also in structs; `caveats`: by
-    kind of values, where it does not."""
+    """`never`: why it uses no filters at all; `nested`: which leaves below the top it uses them for, and
+    when, if not always; `caveats`: by kind of values, where it does not."""
 
     name: str
     source: str
     never: str = ""
-    members: bool = True
+    nested: Mapping[str, str] = field(default_factory=dict)
     caveats: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -48,25 +57,39 @@ ENGINES = (
     Engine(
         "Spark",
         "spark ParquetFilters.scala, makeEq; measured with 4.3",
+        nested={MEMBERS: ""},
         caveats={"STRING": "not for CHAR(n) and collated columns"},
     ),
-    Engine("DuckDB", "duckdb extension/parquet/parquet_statistics.cpp; measured with 2.0"),
+    Engine(
+        "DuckDB",
+        "duckdb extension/parquet/parquet_statistics.cpp; measured with 2.0",
+        nested={
+            MEMBERS: "since 2.0",
+            ELEMENTS: "since 2.0, for l[1] = x and m['k'] = x, not for list_contains and UNNEST",
+            FIELDS: "since 2.0, for v.a::INTEGER = x with the type that is stored, if all values of the"
+            " field are of this type",
+        },
+    ),
     Engine(
         "DataFusion",
         "datafusion datasource-parquet/src/row_group_filter.rs, check_scalar; measured with 55",
-        members=False,
         caveats={"UUID": _IS_UUID, "FIXED_LEN_BYTE_ARRAY": _IS_UUID},
     ),
     Engine(
         "Trino",
         "trino TupleDomainParquetPredicate.java, checkInBloomFilter; trino issue 21538",
-        members=False,
     ),
-    Engine("Iceberg", "iceberg ParquetBloomRowGroupFilter.java"),
+    Engine("Iceberg", "iceberg ParquetBloomRowGroupFilter.java", nested={MEMBERS: ""}),
     Engine(
-        "ClickHouse", "ClickHouse parquetBloomFilterHash.cpp; measured with 26.9", members=False
+        "ClickHouse",
+        "ClickHouse parquetBloomFilterHash.cpp; measured with 26.9",
+        nested={MEMBERS: "since 26.9, not in 25.8"},
     ),
-    Engine("Impala", "impala parquet-bloom-filter-util.cc, IsParquetBloomFilterSupported"),
+    Engine(
+        "Impala",
+        "impala parquet-bloom-filter-util.cc, IsParquetBloomFilterSupported",
+        nested={MEMBERS: ""},
+    ),
     Engine("pyarrow", "arrow docs/source/cpp/parquet.rst", "its readers ignore filters"),
     Engine("Polars", "polars pull request 27837", "it ignores filters so far"),
 )
@@ -124,6 +147,17 @@ def kind_of(leaf: LeafType) -> str:
             return name
 
 
+def nesting_of(leaf: LeafColumn) -> str:
+    """Where a leaf is, in the words of `Engine.nested`; empty for a column of its own."""
+    if shredded.is_in_variant(leaf):
+        return FIELDS if shredded.is_field(leaf) else IN_VARIANT
+    if "KEY" in leaf.groups:
+        return KEYS
+    if leaf.max_repetition_level:
+        return ELEMENTS
+    return MEMBERS if len(leaf.path) > 1 else ""
+
+
 def engine_uses(leaf: LeafColumn) -> tuple[EngineUse, ...]:
     """Whether each of ENGINES uses a column's filters."""
     return tuple(EngineUse(engine.name, *_use(engine, leaf)) for engine in ENGINES)
@@ -141,13 +175,13 @@ def _use_of_kind(engine: Engine, leaf: LeafColumn) -> tuple[bool, str]:
     kind = kind_of(leaf.type)
     if engine.never:
         return False, engine.never
-    if leaf.max_repetition_level:
-        return False, NO_ELEMENTS
+    nesting = nesting_of(leaf)
+    if nesting and nesting not in engine.nested:
+        return False, f"not for {nesting}"
     if engine.name not in USERS.get(kind, "").split():
         return False, f"not for {kind}"
-    if len(leaf.path) > 1 and not engine.members:
-        return False, "not for members of structs"
-    return True, engine.caveats.get(kind, "")
+    caveats = engine.nested.get(nesting, ""), engine.caveats.get(kind, "")
+    return True, "; ".join(filter(None, caveats))
 
 
 def seldom_asked(type: LeafType) -> str:

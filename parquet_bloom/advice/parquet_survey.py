@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Final
 
-from parquet_bloom.advice.engines import engine_uses, seldom_asked
+from parquet_bloom.advice.engines import ELEMENTS, engine_uses, nesting_of, seldom_asked
 from parquet_bloom.advice.lookups import OrderKey
 from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.parquet_statistics import KeyOf, bounds, key_of
@@ -21,6 +21,7 @@ from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, Size
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import AdviseOptions
+from parquet_bloom.parquet import shredded
 from parquet_bloom.parquet.build import build_filter, reason_for_none
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -39,6 +40,8 @@ from parquet_bloom.vocabulary import NO_KEY
 
 # The most memory that counting and sampling one chunk takes.
 HASHES_BYTES: Final = 8 << 20
+
+ENCODED: Final = "part of a VARIANT that holds encoded values: no predicate asks for their bytes"
 
 # What a value's place in the order is told by; a value can have gigabytes.
 KEY_BYTES: Final = 64 << 10
@@ -75,11 +78,13 @@ class ParquetSurveyor:
             is_ordered=key is not None,
             value_of=lambda value: given_value(encode_given(leaf.type, value), key),
             engines=engine_uses(leaf),
-            seldom_asked=seldom_asked(leaf.type),
+            seldom_asked=ELEMENTS if nesting_of(leaf) == ELEMENTS else seldom_asked(leaf.type),
             settings=partial(_settings, leaf, self._size),
         )
 
     def reason_for_none(self, leaf: LeafColumn) -> str:
+        if shredded.is_in_variant(leaf) and not shredded.is_typed(leaf):
+            return ENCODED
         return reason_for_none(leaf.type) or ""
 
     def num_values(self, leaf: LeafColumn) -> int:

@@ -38,8 +38,11 @@ WORTHWHILE = 0.55
 MANY_SAVED = 2.0
 LARGE = 0.2
 
-# Engines that look a value up in the dictionary page before, or instead of, using the filter.
-DICTIONARY_READERS = "Spark, Trino, Iceberg, ClickHouse and Impala"
+# Engines that look a value up in the dictionary page before, or instead of, using the filter. ClickHouse
+# by its setting input_format_parquet_dictionary_filter_push_down (ClickHouse pull requests 110567, 120907).
+DICTIONARY_READERS = (
+    "Spark, Trino, Iceberg and Impala as much, and ClickHouse since 26.8 if they take 1 MiB or less"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,7 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     if share > LARGE:
         yield f"the filters are {percent(share)} of the column's size"
     if counts.only_dictionary:
-        yield f"all values are in dictionaries, which tell {DICTIONARY_READERS} as much"
+        yield f"all values are in dictionaries, which tell {DICTIONARY_READERS}"
     if counts.filters < counts.groups:
         without = number_of(counts.groups - counts.filters, unit)
         yield f"the target FPP is out of reach in {without}"

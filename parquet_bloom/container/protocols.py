@@ -161,6 +161,9 @@ class Container(Protocol):
         """Values and literals, to ask Probers of a Column about. Raises ValueTypeError, naming file
         and column, if the column cannot hold one of them."""
 
+    def caveat(self, column: Any) -> str | None:
+        """What answers about a Column are not about, although it may seem so; None mostly."""
+
     def check_answers(self, parts: Sequence[int] | None, dialect: Dialect | None) -> None:
         """Raise FooterError if rows are in none of these parts (None: all) that could answer, ColumnError
         if there is no such part, UnsupportedError for a dialect that the format does not have."""

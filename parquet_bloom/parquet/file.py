@@ -119,6 +119,12 @@ class ParquetFile(OpenFile):
         except ValueTypeError as error:
             raise ValueTypeError(f"{self.path}: column {column.name}: {error}") from None
 
+    def caveat(self, column: LeafColumn) -> str | None:
+        """That a part of a VARIANT is not all of it."""
+        from parquet_bloom.parquet import shredded
+
+        return shredded.caveat(column) if shredded.is_in_variant(column) else None
+
     def check_answers(
         self, parts: Sequence[int] | None = None, dialect: Dialect | None = None
     ) -> None:

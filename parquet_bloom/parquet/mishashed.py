@@ -37,16 +37,18 @@ _OF_DATAFUSION = Mishashed(
 _OF_LONG_DECIMALS = Mishashed(
     "DuckDB", "1.2 to 2.0", "a DECIMAL of more than 38 digits as a DOUBLE"
 )
+# No version before uses filters of members and elements.
+_OF_NESTED_DECIMALS = Mishashed("DuckDB", "2.0", _OF_LONG_DECIMALS.looks_up)
 _OF_BYTES = Mishashed("DuckDB", "1.5", "the text that it shows for bytes, such as \\xFF for 0xff")
 
 
 def mishashed(leaf: LeafColumn) -> Mishashed | None:
     """The reader that loses rows of a column, None if there is none that is known."""
-    # No reader uses filters for elements, and DataFusion none for members.
-    if leaf.max_repetition_level:
-        return None
     found = _by_type(leaf.type)
-    return None if found is _OF_DATAFUSION and len(leaf.path) > 1 else found
+    if len(leaf.path) == 1:
+        return found
+    # The others were found in columns of their own only, and nobody asks the keys of a map.
+    return _OF_NESTED_DECIMALS if found is _OF_LONG_DECIMALS and "KEY" not in leaf.groups else None
 
 
 def _by_type(type: LeafType) -> Mishashed | None:

@@ -9,7 +9,7 @@ from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.options import quoted_name
 from parquet_bloom.render.hints import next_line
 from parquet_bloom.render.many_files import FileSummary, Remark
-from parquet_bloom.render.terminal import write_line, write_table, write_text
+from parquet_bloom.render.terminal import complain, write_line, write_table, write_text
 from parquet_bloom.render.wording import place_cells, place_heads, shortened, size, where
 from parquet_bloom.vocabulary import NO_FILTER
 
@@ -42,17 +42,23 @@ def write_probe(report: ProbeReport, verbose: bool = False, again: Sequence[str]
         ("reason…", f"{group}s to read…", "value…"),
         verbose,
     )
+    _write_caveat(report)
     reasons = {group.reason for result in report.results for group in result.groups}
     if reasons == {NO_FILTER}:
         column = quoted_name(report.column)
         write_line(next_line("build", report.path, "-c", column, "--in-place", *again))
 
 
+def _write_caveat(report: ProbeReport) -> None:
+    if report.caveat:
+        write_line(f"note: {report.caveat}")
+
+
 def summarize_probe(report: ProbeReport) -> FileSummary:
     """Whether one of many files has to be read, and where."""
     numbers = {"rows": 0, "bytes": report.bytes_read, "all": report.results.num_rows}
     if report.is_absent:
-        return FileSummary(state="absent", line="absent", numbers=numbers)
+        return FileSummary(state="absent", line="absent", remarks=_caveats(report), numbers=numbers)
     to_read = _to_read(report.results)
     rows = numbers["rows"] = sum(each.num_rows for each in to_read)
     group = UNITS[report.format].group
@@ -65,7 +71,7 @@ def summarize_probe(report: ProbeReport) -> FileSummary:
     return FileSummary(
         state="to read" if maybe else "unknown",
         line=line,
-        remarks=_doubts(report),
+        remarks=[*_doubts(report), *_caveats(report)],
         numbers=numbers,
         is_answer=bool(maybe),
     )
@@ -75,6 +81,12 @@ def total_probed(numbers: Mapping[str, int]) -> str:
     """`2,000 of 900,000 rows to read; 12.3 KiB read for that`"""
     rows = f"{numbers['rows']:,} of {number_of(numbers['all'], 'row')} to read"
     return f"{rows}; {size(numbers['bytes'])} read to find out"
+
+
+def _caveats(report: ProbeReport) -> list[Remark]:
+    if not report.caveat:
+        return []
+    return [Remark("note", report.caveat, f"note: {report.caveat}")]
 
 
 def _doubts(report: ProbeReport) -> list[Remark]:
@@ -109,6 +121,8 @@ def _names(groups: Sequence[Answer]) -> list[str]:
 
 def write_groups_to_read(report: ProbeReport, verbose: bool = False) -> None:
     """Path, place, first row and number of rows of each group that may have any of the values."""
+    if report.caveat:
+        complain(f"{report.path}: note: {report.caveat}")
     for group in _to_read(report.results):
         place = place_cells(group.place)
         write_line(report.path, *place, str(group.first_row), str(group.num_rows))
@@ -123,6 +137,7 @@ def write_explanations(report: ProbeReport, verbose: bool = False) -> None:
     )  # fmt: skip
     rows = [(*place_cells(each.place), *_cells(each)) for each in report.explanations or ()]
     write_table(heads, rows, _EXPLANATION_GIVES, verbose)
+    _write_caveat(report)
 
 
 def _cells(item: Explanation) -> tuple[str | None, ...]:

@@ -154,7 +154,8 @@ class ProbedValues(Sequence[ProbedValue]):
 class ProbeReport(Report):
     """The verdicts on all values in one file, and the bytes read for them. `unverified`: why the
     footer of an encrypted file may have been replaced, None if it cannot have been. `explanations`:
-    value by value, None if not asked for."""
+    value by value, None if not asked for. `caveat`: what the verdicts are not about, although it may
+    seem so, None mostly."""
 
     _rows: ClassVar = ("results", "groups")
 
@@ -164,6 +165,7 @@ class ProbeReport(Report):
     results: ProbedValues
     bytes_read: int
     unverified: str | None = None
+    caveat: str | None = field(default=None, metadata=WHERE_KNOWN)
     explanations: tuple[Explanation, ...] | None = field(default=None, metadata=WHERE_KNOWN)
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
@@ -275,6 +277,7 @@ def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
         results=ProbedValues(options.values, groups),
         bytes_read=file.source.bytes_read,
         unverified=file.unverified,
+        caveat=file.caveat(column),
         explanations=tuple(chain(*chain(*zip(*explained, strict=True))))
         if options.explain
         else None,

@@ -1,5 +1,7 @@
 """The table of engines: what it says, and that the manual says the same."""
 
+from dataclasses import replace
+
 import pytest
 from conftest import ROOT
 
@@ -10,6 +12,14 @@ from parquet_bloom.values.types import LeafType, LogicalType
 
 def leaf(physical, logical=None, path=("c",), repeated=0, length=0):
     return LeafColumn(0, path, LeafType(physical, length, logical), repeated, repeated)
+
+
+def nested(*groups, path, repeated=0):
+    return replace(leaf("INT64", path=path, repeated=repeated), groups=groups)
+
+
+OF_FIELD = ("typed_value", "a", "typed_value")
+OF_ARRAY = (*OF_FIELD, "list", "element", "typed_value")
 
 
 def uses(column):
@@ -32,11 +42,17 @@ def test_a_plain_integer_is_used_by_all_that_use_any():
         (leaf("INT96"), set()),
         (leaf("BOOLEAN"), set()),
         (leaf("FIXED_LEN_BYTE_ARRAY", LogicalType("INTERVAL"), length=12), set()),
-        (leaf("INT64", path=("l", "list", "element"), repeated=1), set()),
+        (leaf("INT64", path=("l", "list", "element"), repeated=1), {"DuckDB"}),
+        (nested("MAP", "", "", path=("m", "key_value", "value"), repeated=1), {"DuckDB"}),
+        (nested("MAP", "", "KEY", path=("m", "key_value", "key"), repeated=1), set()),
         (
             leaf("INT64", path=("s", "id")),
-            {"Spark", "DuckDB", "Iceberg", "Impala"},
+            {"Spark", "DuckDB", "Iceberg", "ClickHouse", "Impala"},
         ),
+        (nested("VARIANT", "", "", "", path=("v", *OF_FIELD)), {"DuckDB"}),
+        (nested("VARIANT", "", path=("v", "typed_value")), set()),
+        (nested("VARIANT", "", path=("v", "value")), set()),
+        (nested("VARIANT", "", "", "LIST", "", "", "", path=("v", *OF_ARRAY), repeated=1), set()),
         (
             leaf("INT64", LogicalType("TIMESTAMP", unit="MICROS", utc=False)),
             {"DuckDB", "Iceberg"},
@@ -71,7 +87,19 @@ def test_who_uses_what(column, users):
 def test_reasons():
     assert reason(leaf("INT96"), "Spark") == "not for INT96"
     assert reason(leaf("INT64", path=("s", "id")), "Trino") == "not for members of structs"
-    assert reason(leaf("INT64", repeated=1), "DuckDB") == "not for elements of lists and maps"
+    assert reason(leaf("INT64", repeated=1), "Spark") == "not for elements of lists and maps"
+    assert reason(leaf("INT64", path=("s", "id")), "ClickHouse") == "since 26.9, not in 25.8"
+    since = "since 2.0, for l[1] = x and m['k'] = x, not for list_contains and UNNEST"
+    assert reason(leaf("INT64", repeated=1), "DuckDB") == since
+    key = nested("MAP", "", "KEY", path=("m", "key_value", "key"), repeated=1)
+    assert reason(key, "DuckDB") == "not for keys of maps"
+    residual = nested("VARIANT", "", path=("v", "value"))
+    assert {reason(residual, name) for name in ("Spark", "DuckDB", "Iceberg", "Impala")} == {
+        "not for other parts of a VARIANT"
+    }
+    field = nested("VARIANT", "", "", "", path=("v", *OF_FIELD))
+    assert reason(field, "DuckDB").startswith("since 2.0, for v.a::INTEGER = x")
+    assert reason(field, "Spark") == "not for fields of a VARIANT"
     assert reason(leaf("INT64"), "pyarrow") == "its readers ignore filters"
     assert reason(leaf("INT64"), "Spark") == ""
     text = leaf("BYTE_ARRAY", LogicalType("STRING"))

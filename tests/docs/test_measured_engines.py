@@ -8,18 +8,20 @@ from collections import defaultdict
 import pytest
 from conftest import ROOT
 from engines.files import CASES, PRESENT, TYPES, Case, damaged, literal, plain_file
+from engines.nested import FORMS, NESTED, VERSIONS
 from engines.outcomes import RIGHT, Answers, outcome
 from engines.run import ENGINES, RESULTS
 from make.leaves import leaf
 from make.parquet_files import built
 
+from parquet_bloom.advice.engines import ELEMENTS, FIELDS, KEYS, MEMBERS, USERS, kind_of
 from parquet_bloom.advice.engines import ENGINES as ADVISED
-from parquet_bloom.advice.engines import USERS, kind_of
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.mishashed import mishashed
 from parquet_bloom.values.types import LeafType
 
 FOUND = {path.stem: json.loads(path.read_text()) for path in RESULTS.glob("*.json")}
+NESTED_FOUND = {path.stem: json.loads(path.read_text()) for path in NESTED.glob("*.json")}
 LATEST = {
     "DuckDB": "duckdb",
     "DataFusion": "datafusion",
@@ -43,7 +45,10 @@ def test_the_page_is_what_make_docs_writes():
 def test_make_docs_writes_it():
     makefile = (ROOT / "Makefile").read_text()
     assert "\t$(BIN)/python docs/engines.py > docs/engines.md\n" in makefile
-    assert "\tPYTHONPATH=tests $(BIN)/python tests/engines/run.py $(ENGINES)\n" in makefile
+    for program in ("run", "nested"):
+        assert (
+            f"\tPYTHONPATH=tests $(BIN)/python tests/engines/{program}.py $(ENGINES)\n" in makefile
+        )
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -119,3 +124,67 @@ def test_an_engine_that_is_here_answers_as_it_was_asked(tmp_path):
         assert found.fetchall() == [(PRESENT[0],)]
     with pytest.raises(duckdb.Error):
         duckdb.sql(f"SELECT max(v) FROM '{broken}' WHERE n > 0").fetchall()
+
+
+# ------------------------------------------------------------------------------------------------
+# Nested columns
+
+
+LATEST_NESTED = {name: NESTED_FOUND[file] for name, file in LATEST.items()}
+
+
+def of_latest(engine: str, shown: str) -> set[str]:
+    """What its latest version does with a predicate, in chunks of either encoding."""
+    latest = list(LATEST_NESTED[engine]["versions"].values())[-1]
+    return {latest[encoding][shown] for encoding in ("plain", "dictionary")}
+
+
+def test_nested_results_are_about_every_predicate():
+    assert NESTED_FOUND.keys() == VERSIONS.keys()
+    for name, found in NESTED_FOUND.items():
+        assert tuple(found["versions"]) == VERSIONS[name]
+        for version in found["versions"].values():
+            shown = [form.shown for form in FORMS]
+            assert list(version["plain"]) == list(version["dictionary"]) == shown
+
+
+@pytest.mark.parametrize("engine", LATEST)
+@pytest.mark.parametrize(
+    ("nesting", "predicate"),
+    [
+        (MEMBERS, "`s.a = 40`"),
+        (ELEMENTS, "`l[1] = 40`, the first element"),
+        (ELEMENTS, "`m['k'] = 40`, a value of a map"),
+        (KEYS, "a key of a map"),
+        (FIELDS, "`v.a::INT = 40`, a shredded VARIANT"),
+    ],
+)
+def test_advise_says_of_nested_columns_what_the_latest_version_does(engine, nesting, predicate):
+    (advised,) = (each for each in ADVISED if each.name == engine)
+    assert (nesting in advised.nested) == ("uses" in of_latest(engine, predicate))
+
+
+def test_what_duckdb_does_not_ask():
+    for predicate in (
+        "`i IN (40, 41)`, neighbouring integers",
+        "`l` contains 40",
+        "a row per element, `UNNEST(l) = 40`",
+        "`v.a::BIGINT = 40`, not the type that is stored",
+        "`v.a::INT = 40`, with text in another row",
+    ):
+        assert of_latest("DuckDB", predicate) == {"ignores"}
+
+
+def test_nested_columns_that_duckdb_loses_rows_of():
+    """By filters of decimals, and as the rule says, not before 2.0."""
+    versions = NESTED_FOUND["duckdb"]["versions"]
+    lost = {
+        (version, form.shown)
+        for version, found in versions.items()
+        for form in FORMS
+        if "loses" in (found["plain"][form.shown], found["dictionary"][form.shown])
+    }
+    decimals = {form.shown for form in FORMS if form.file == "decimal"}
+    assert lost == {("2.0.0", shown) for shown in decimals}
+    others = {name: found for name, found in NESTED_FOUND.items() if name != "duckdb"}
+    assert "loses" not in str(others)

@@ -261,7 +261,7 @@ def damaged(data: bytes) -> bytes:
     new = bytearray(data)
     footer = footer_of(data)
     for group in range(1, GROUPS):
-        for column in range(2):
+        for column in range(len(footer.row_groups[group].columns)):
             meta = meta_of(footer, group, column)
             start = min(meta.dictionary_page_offset or meta.data_page_offset, meta.data_page_offset)
             size = meta.total_compressed_size

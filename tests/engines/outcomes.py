@@ -24,8 +24,9 @@ class Answers:
 RIGHT: list[Answer] = [*({"rows": [row]} for row in PRESENT), *({"rows": []} for _ in ABSENT)]
 
 
-def outcome(answers: Answers, folder: str) -> tuple[str, str]:
-    """A word, and if there is an error, what it says, without the name of the `folder`.
+def outcome(answers: Answers, folder: str, expected: list[Answer] = RIGHT) -> tuple[str, str]:
+    """A word, and if there is an error, what it says, without the name of the `folder`. `expected`:
+    the right answers.
 
     refuses   an error even without filters
     fails     an error with filters
@@ -39,11 +40,11 @@ def outcome(answers: Answers, folder: str) -> tuple[str, str]:
             if "error" in answer:
                 return word, answer["error"].replace(folder, "").splitlines()[0][:120]
     for right, without, with_filter in zip(
-        RIGHT, answers.sound, answers.sound_filtered, strict=True
+        expected, answers.sound, answers.sound_filtered, strict=True
     ):
         if without == right != with_filter:
             return "loses", ""
-    if answers.sound != RIGHT:
+    if answers.sound != expected:
         return "wrong", ""
-    assert answers.damaged != RIGHT[:1], "the damage is not found even without filters"
-    return ("uses" if answers.damaged_filtered == RIGHT else "ignores"), ""
+    assert answers.damaged != expected[:1], "the damage is not found even without filters"
+    return ("uses" if answers.damaged_filtered == expected else "ignores"), ""

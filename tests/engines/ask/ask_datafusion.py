@@ -34,7 +34,10 @@ def selected(context: SessionContext, question: Question) -> DataFrame:
 def ask(question: Question) -> list[int]:
     context = SessionContext()
     context.register_parquet("t", question.path)
-    batches = selected(context, question).select(col("n")).collect()
+    if question.query:
+        batches = context.sql(question.about("t")).collect()
+    else:
+        batches = selected(context, question).select(col("n")).collect()
     return [row for batch in batches for row in batch.column(0).to_pylist()]
 
 

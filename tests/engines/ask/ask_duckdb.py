@@ -12,6 +12,8 @@ connection = duckdb.connect(
 
 def ask(question: Question) -> list[int]:
     source = f"read_parquet('{question.path}')"
+    if question.query:
+        return [row for (row,) in connection.execute(question.about(source)).fetchall()]
     ((_, kind, *_),) = connection.execute(f"DESCRIBE SELECT v FROM {source}").fetchall()
     if kind == "BLOB":
         text = "".join(f"\\x{byte:02X}" for byte in question.stored)

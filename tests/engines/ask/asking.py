@@ -13,18 +13,24 @@ from typing import Any
 @dataclass
 class Question:
     """The row numbers `n` of a file where `v` equals a value? `type`: as parquet-java spells it;
-    `literal`: the value as text; `stored`: its bytes; `number`: of an INT32 or INT64, the integer."""
+    `literal`: the value as text; `stored`: its bytes; `number`: of an INT32 or INT64, the integer.
+    `query`: if not empty, to be asked instead, in which {source} is the file."""
 
     path: str
     type: str
     literal: str
     stored: bytes
     number: int | None
+    query: str = ""
 
     @classmethod
     def of(cls, stored: str, **fields: Any) -> "Question":
         """`stored` in hexadecimal digits."""
         return cls(stored=bytes.fromhex(stored), **fields)
+
+    def about(self, source: str) -> str:
+        """The query about a file, called `source` in it."""
+        return self.query.replace("{source}", source)
 
     @property
     def logical(self) -> str:
