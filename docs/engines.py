@@ -27,7 +27,8 @@ overwritten, and the engine was asked again. It
 LOST = """## Rows that are lost
 
 The filters are right, but the engine hashes other bytes than those that are stored. `pbloom validate`
-says so ([PB212](rules.md)), and so do `build` and `advise`.
+says so ([PB212](rules.md)), and so do `build` and `advise`; not of @dsnp/parquetjs, which skips nothing by
+itself: it hashes numbers as text, and so misleads whoever asks its `sbbf.check`, as was done here.
 """
 
 TABLE = """
@@ -64,6 +65,9 @@ are in `tests/engines/run.py`, the types in `tests/engines/files.py`, the predic
 the versions that are asked them in `tests/engines/nested.py`, and the results, with the messages
 of engines that refuse, in `tests/engines/results`.
 """
+
+# Of nearly all types, which LOST says in words.
+MISLEADING = "@dsnp/parquetjs"
 
 # What is ordinary leaves its cell empty, what is harmful stands out.
 SHORT = {"ignores": "", "fails": "**fails**", "loses": "**loses**"}
@@ -107,7 +111,8 @@ def documents(folder: Path) -> list[dict[str, Any]]:
     """The results: engines that use filters first."""
     found = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")]
     return sorted(
-        found, key=lambda each: ("uses" not in str(each), each["engine"].lower(), each["settings"])
+        found,
+        key=lambda each: ("'uses'" not in str(each), each["engine"].lower(), each["settings"]),
     )
 
 
@@ -129,7 +134,7 @@ def losses(found: Sequence[Span]) -> Iterator[str]:
 
     def lost(span: Span) -> tuple[str, tuple[str, ...]]:
         types = (type for type, said in span.words.items() if "loses" in said)
-        return span.engine, tuple(types)
+        return span.engine, tuple(types) if span.engine != MISLEADING else ()
 
     for (engine, types), group in groupby(found, lost):
         spans = list(group)

@@ -65,7 +65,16 @@ def test_tab_completion_offers_public_names_and_nothing_else():
         assert shown(file) == OF_A_FILE | {"num_stripes"}
     report = pb.probe(FILE, "int64", 5)
     assert visible("report", report) == {
-        *("bytes_read", "caveat", "column", "explanations", "format", "is_absent", "path", "requests"),
+        *(
+            "bytes_read",
+            "caveat",
+            "column",
+            "explanations",
+            "format",
+            "is_absent",
+            "path",
+            "requests",
+        ),
         *("results", "to_arrow", "to_dict", "to_read", "unverified"),
     }
 

@@ -55,7 +55,7 @@ filters = together(
         "--exact-blocks",
         is_flag=True,
         help="Allow any number of blocks, not only powers of two: smaller, but Arrow C++ refuses"
-        " such filters.",
+        " such filters, and Impala and rugo lose rows by them.",
     ),
     filters_option(
         "--existing",

@@ -117,8 +117,8 @@ def check_header(chunk: Chunk, stored: StoredFilter) -> Iterator[Finding]:
         yield chunk_finding(
             "PB201",
             chunk,
-            "Arrow C++ refuses a number of blocks that is not a power of two, and Impala looks in"
-            " the wrong ones",
+            "Arrow C++ refuses a number of blocks that is not a power of two, and Impala and rugo look"
+            " in the wrong ones: rugo loses nearly every row",
             expected="a power of two",
             found=f"{stored.num_blocks} blocks",
         )

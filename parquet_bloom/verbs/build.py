@@ -104,11 +104,12 @@ def build(
     fpp: the target false positive rate, 0 to 1, exclusive; 0.01 if None. Each filter is as small as
     it allows. ndv: size for this many distinct values per chunk instead. max_bytes: the limit of a
     bitset, 64 to 134,217,728 (the default). exact_blocks: allow block counts that are not powers of
-    two; such filters are smaller, but Arrow C++ refuses them. existing: what to do with existing
-    filters. force: also write filters that miss the target. in_place: replace `source` itself.
-    overwrite: replace an existing `output`. dry_run: build, but write nothing. verify: read back
-    what was written. unconditional: replace an object or file also where its store, or a file
-    system without locks, cannot make sure that nobody else has meanwhile. progress: called with (chunks done, chunks in all).
+    two; such filters are smaller, but Arrow C++ refuses them, and Impala and rugo lose rows by them.
+    existing: what to do with existing filters. force: also write filters that miss the target.
+    in_place: replace `source` itself. overwrite: replace an existing `output`. dry_run: build, but
+    write nothing. verify: read back what was written. unconditional: replace an object without
+    conditional writes, or a file without locks, where a concurrent change could be lost. progress:
+    called with (chunks done, chunks in all).
 
     keys: for encrypted files, the keys of the footer and of `columns`, whose filters are encrypted
     with them; a column without a key is skipped. expose_filter_location: let a plaintext footer show

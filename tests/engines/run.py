@@ -99,6 +99,12 @@ ENGINES = {
         "input_format_parquet_dictionary_filter_push_down = 0",
     ),
     "hyparquet": Engine("hyparquet", "hyparquet", "ask_hyparquet.mjs", ("1.31.5",), registry="npm"),
+    "rugo": Engine("rugo", "rugo", "ask_rugo.py", ("0.5.6",)),
+    "daft": Engine("Daft", "daft", "ask_daft.py", ("0.7.26",)),
+    # The package of 1.9.3 has no program in it.
+    "parquetjs": Engine(
+        "@dsnp/parquetjs", "@dsnp/parquetjs", "ask_parquetjs.mjs", ("1.8.9",), registry="npm"
+    ),
     "polars": Engine("polars", "polars", "ask_polars.py", ("1.44.2", "2.1.0")),
     "pyarrow": Engine("pyarrow", "pyarrow", "ask_pyarrow.py", ("18.1.0", "26.0.1")),
 }

@@ -3,6 +3,8 @@ test_sound_corpus."""
 
 import struct
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
 from make.defects_files import encrypted, integer, sound
@@ -123,6 +125,17 @@ def test_a_limit_is_that_of_the_column(file):
     report = validate(file, policy=Policy(columns={"a": strict}))
     assert {(found.rule, found.column) for found in report.findings} == {("PB311", "a")}
     assert not report.ok
+
+
+def test_who_stumbles_over_a_number_of_blocks_is_named(tmp_path):
+    """By the rule, and before such filters are built."""
+    source, path = tmp_path / "source.parquet", tmp_path / "built.parquet"
+    pq.write_table(pa.table({"a": list(range(3000))}), source)
+    pb.build(source, path, columns=["a"], exact_blocks=True)
+    (found,) = (each for each in validate(path).findings if each.rule == "PB201")
+    for reader in ("Arrow C++", "Impala", "rugo"):
+        assert reader in found.message
+        assert reader in " ".join(outcome("build", "--help").stdout.split())
 
 
 def test_a_required_column_that_is_not_there_is_a_finding(file):
