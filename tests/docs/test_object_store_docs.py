@@ -7,7 +7,13 @@ from conftest import ROOT
 
 import parquet_bloom as pb
 from parquet_bloom.render.wording import requests_text
-from parquet_bloom.storage.objects import gcs_commit, gcs_sending, object_source, read_ahead, requests
+from parquet_bloom.storage.objects import (
+    gcs_commit,
+    gcs_sending,
+    object_source,
+    read_ahead,
+    requests,
+)
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.source import OBJECT_SCHEMES
 from parquet_bloom.storage.temporary_files import TEMPORARY_SUFFIX
