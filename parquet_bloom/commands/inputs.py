@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -11,6 +11,8 @@ from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.program import FINE, TROUBLE, show_traceback
 
 if TYPE_CHECKING:
+    from parquet_bloom.container.in_commands import InCommands
+    from parquet_bloom.render.hints import NextLines
     from parquet_bloom.render.many_files import Complaints, FileSummary
     from parquet_bloom.storage.paths import Input
 
@@ -55,6 +57,18 @@ class Inputs:
         from parquet_bloom.files import open as open_file
 
         return open_file(path, keys)
+
+    def in_commands(self, path: str) -> InCommands:
+        """How the command that helps next names one of the files."""
+        from parquet_bloom.container.in_commands import AsFile
+
+        return AsFile(path)
+
+    def next_lines(self, again: Sequence[str]) -> NextLines:
+        """The commands that help next. `again`: options that they need, too."""
+        from parquet_bloom.render.hints import NextLines
+
+        return NextLines(self.in_commands, again)
 
     def check_columns(self, columns: Iterable[str]) -> None:
         """Each file tells whether it has them."""

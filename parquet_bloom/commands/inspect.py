@@ -92,7 +92,7 @@ def inspect(
         drawn = Answers(inputs, lambda report, verbose: None, None, as_json=False, verbose=at_once)
         sys.exit(drawn.each(draw))
     summed = summarize_inspection, total_inspected
-    write = partial(write_inspection, again=arguments_of(keys))
+    write = partial(write_inspection, next_lines=inputs.next_lines(arguments_of(keys)))
     answers = Answers(inputs, write, summed, as_json=as_json, verbose=verbose)
     sys.exit(answers.each(work, threads=at_a_time))
 

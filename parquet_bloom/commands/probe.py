@@ -78,7 +78,7 @@ def probe(
     elif only_groups:
         write = write_groups_to_read
     else:
-        write = partial(write_probe, again=arguments_of(keys))
+        write = partial(write_probe, next_lines=inputs.next_lines(arguments_of(keys)))
         summed = summarize_probe, total_probed
     code = FINE
     at_a_time, of_each = inputs.threads_for(threads)

@@ -92,7 +92,7 @@ def _options(table: TableChoice | None, given: dict[str, Any]) -> Any:
     if table is None:
         return None
     from parquet_bloom.options import TableOptions
-    from parquet_bloom.verbs.table_change import MIN_FILE_SIZE
+    from parquet_bloom.tables.table import MIN_FILE_SIZE
 
     all_sizes, least = given.pop("all_sizes", False), given.pop("min_file_size", None)
     if all_sizes and least is not None:

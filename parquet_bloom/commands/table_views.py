@@ -17,6 +17,7 @@ from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.vocabulary import TableChoice, words
 
 if TYPE_CHECKING:
+    from parquet_bloom.container.in_commands import InCommands
     from parquet_bloom.storage.paths import Input
     from parquet_bloom.tables.table import Table, TableFile
 
@@ -143,6 +144,11 @@ class TableInputs(Inputs):
     def open(self, path: str, keys: Any) -> Any:
         table, recorded = self._recorded[path]
         return table.open(recorded, keys)
+
+    def in_commands(self, path: str) -> InCommands:
+        from parquet_bloom.tables.table import in_commands_of
+
+        return in_commands_of(*self._recorded[path])
 
     def check_columns(self, columns: Iterable[str]) -> None:
         """Raise ColumnError for a column that a table does not have."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from parquet_bloom.program import FINE, NO
 from parquet_bloom.vocabulary import FindingsFormat, words
 
 if TYPE_CHECKING:
+    from parquet_bloom.render.hints import NextLines
     from parquet_bloom.rules.policy import Policy
     from parquet_bloom.verbs.validate import Failure, ValidationReport
 
@@ -77,7 +77,7 @@ def validate(
     in_text = output_format == "text"
     answers = Answers(
         inputs,
-        _writer(output_format, arguments_of(keys)),
+        _writer(output_format, inputs.next_lines(arguments_of(keys))),
         (summarize_validation, total_validated) if in_text else None,
         as_json=output_format == "json",
         verbose=verbose or not in_text,
@@ -87,9 +87,8 @@ def validate(
     sys.exit(code or (FINE if all(report.ok for report in reports) else NO))
 
 
-def _writer(output_format: FindingsFormat, again: Sequence[str]) -> Write:
-    """Writes the report on one file, if the format allows it; `again`: options that the next command
-    needs, too."""
+def _writer(output_format: FindingsFormat, next_lines: NextLines) -> Write:
+    """Writes the report on one file, if the format allows it."""
     if output_format == "github":
         from parquet_bloom.render.findings_github import write_github
 
@@ -97,7 +96,7 @@ def _writer(output_format: FindingsFormat, again: Sequence[str]) -> Write:
     if output_format in ("text", "json"):
         from parquet_bloom.render.findings import write_validation
 
-        return partial(write_validation, again=again)
+        return partial(write_validation, next_lines=next_lines)
     return lambda report, verbose: None
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from parquet_bloom.arguments import name_given
 from parquet_bloom.container import Answer, number_of
+from parquet_bloom.container.in_commands import AsFile, InCommands
 from parquet_bloom.errors import FormatError
 
 if TYPE_CHECKING:
@@ -91,9 +92,9 @@ class DataFile(metaclass=_OfferedNames):
         return False
 
     @property
-    def renamed(self) -> frozenset[str]:
-        """The names of columns whose dotted path is another."""
-        return frozenset()
+    def in_commands(self: Container) -> InCommands:
+        """How commands name it."""
+        return AsFile(self.path)
 
     def probe(self: Container, column: str, value: Any) -> tuple[Answer, ...]:
         """Whether `value` can be in each row group, or index group of an ORC file: pb.probe for one

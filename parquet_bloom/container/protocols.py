@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         PartDescription,
         StoredFilter,
     )
+    from parquet_bloom.container.in_commands import InCommands
     from parquet_bloom.parallel import Progress
     from parquet_bloom.storage.source import Source
     from parquet_bloom.vocabulary import Dialect, Format
@@ -134,8 +135,8 @@ class Container(Protocol):
         """Whether the table that the file is opened for has this column, and the file has not."""
 
     @property
-    def renamed(self) -> frozenset[str]:
-        """The names of Columns whose dotted path is another."""
+    def in_commands(self) -> InCommands:
+        """How the command that helps next names it."""
 
     def select(self, names: Sequence[str] | None) -> tuple[Any, ...]:
         """These Columns in file order, each once, without those that the file `lacks`; all of them for

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container.data_file import DataFile
+from parquet_bloom.container.in_commands import AsFile, InCommands
 from parquet_bloom.errors import ColumnError
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -41,6 +42,7 @@ class OpenFile(DataFile):
         self.footer: Footer = read_footer(source, keys)
         # Of the table that it is opened for.
         self._of_table: frozenset[str] | None = None
+        self._in_commands: InCommands | None = None
 
     def close(self) -> None:
         self.source.close()
@@ -86,9 +88,12 @@ class OpenFile(DataFile):
         )
 
     @property
-    def renamed(self) -> frozenset[str]:
-        leaves = self.footer.leaves
-        return frozenset(leaf.called for leaf in leaves if leaf.called)
+    def in_commands(self) -> InCommands:
+        return self._in_commands or AsFile(self.path)
+
+    def stand_for(self, in_commands: InCommands) -> None:
+        """Let commands that help next name it otherwise."""
+        self._in_commands = in_commands
 
     @property
     def _leaves(self) -> tuple[LeafColumn, ...]:

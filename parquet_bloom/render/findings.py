@@ -13,7 +13,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.render.hints import next_line
+from parquet_bloom.render.hints import OF_FILES, NextLines
 from parquet_bloom.render.many_files import FileSummary, Remark
 from parquet_bloom.render.terminal import write_line, write_text
 from parquet_bloom.render.wording import where, without_numbers
@@ -150,10 +150,10 @@ def summary(report: ValidationReport) -> str:
 
 
 def write_validation(
-    report: ValidationReport, verbose: bool = False, again: Sequence[str] = ()
+    report: ValidationReport, verbose: bool = False, next_lines: NextLines = OF_FILES
 ) -> None:
     """One line about the file, then one per group of findings, all findings if `verbose`, and the
-    commands that help. `again`: options that the next command needs, too."""
+    commands that help."""
     write_text(f"{report.path}: {summary(report)}")
     found = grouped(report.findings)
     if verbose:
@@ -164,7 +164,8 @@ def write_validation(
     for command in next_commands(item for group in found for item in group.findings):
         write_line(f"  {command}")
     if not found and not report.checked.filters:
-        write_line(f"  {next_line('advise', report.path, *again)}")
+        for line in next_lines.lines(report.path, "advise FILE"):
+            write_line(f"  {line}")
 
 
 def summarize_validation(report: ValidationReport) -> FileSummary:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
+from parquet_bloom.container.in_commands import AsFile, InCommands, command_for
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.vocabulary import HAS_ONE, NO_FILTER, NO_KEY, NO_MEMORY
 
 _HINTS: Final = {
@@ -38,3 +40,21 @@ def command(verb: str, *arguments: str) -> str:
 def next_line(verb: str, *arguments: str) -> str:
     """`next: pbloom advise 'my data.parquet'`"""
     return f"next: {command(verb, *arguments)}"
+
+
+@dataclass(frozen=True, slots=True)
+class NextLines:
+    """The commands that help with files next. `named`: how they name one, by its path; `again`: options
+    that they need, too."""
+
+    named: Callable[[str], InCommands] = AsFile
+    again: Sequence[str] = ()
+
+    def lines(self, path: str, command: str, column: str | None = None) -> list[str]:
+        """`next: pbloom build events.parquet -c user_id`, for `build FILE -c COLUMN`; none if nothing
+        helps."""
+        found = command_for(self.named(path), f"pbloom {command}", {"COLUMN": column}, self.again)
+        return [] if found is None else [f"next: {found}"]
+
+
+OF_FILES: Final = NextLines()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.filters.rates import percent
-from parquet_bloom.render.hints import next_line, would_refuse
+from parquet_bloom.render.hints import OF_FILES, NextLines, would_refuse
 from parquet_bloom.render.many_files import FileSummary, Remark
 from parquet_bloom.render.terminal import write_line, write_table, write_text
 from parquet_bloom.render.wording import columns_alike, shortened, size, where
@@ -43,11 +43,11 @@ _SUMMARY_GIVES = ("files", "filters", "of the files", "worst FPP", "column…")
 
 
 def write_inspection(
-    report: FileInspection, verbose: bool = False, again: Sequence[str] = ()
+    report: FileInspection, verbose: bool = False, next_lines: NextLines = OF_FILES
 ) -> None:
     """One line about the file, then one row per column in each part that has filters, and a line for
-    those that have none, unless `verbose`; after these, if they were asked for, one row per group.
-    `again`: options that the next command needs, too."""
+    those that have none, unless `verbose`; after these, if they were asked for, one row per group; and
+    the command that helps next."""
     units = UNITS[report.format]
     codec = "" if report.compression is None else f" {report.compression},"
     write_text(
@@ -82,7 +82,8 @@ def write_inspection(
         write_table(header, groups, _GROUP_GIVES, verbose)
     verb = _next_verb(report)
     if verb:
-        write_line(next_line(verb, report.path, *again))
+        for line in next_lines.lines(report.path, f"{verb} FILE"):
+            write_line(line)
 
 
 def _ends(earlier: Sequence[int]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.options import quoted_name
-from parquet_bloom.render.hints import next_line
+from parquet_bloom.render.hints import OF_FILES, NextLines
 from parquet_bloom.render.many_files import FileSummary, Remark
 from parquet_bloom.render.terminal import complain, write_line, write_table, write_text
 from parquet_bloom.render.wording import place_cells, place_heads, shortened, size, where
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 _EXPLANATION_GIVES = ("reason…", "stored bytes…", "value…", "stored bytes", "bits…")
 
 
-def write_probe(report: ProbeReport, verbose: bool = False, again: Sequence[str] = ()) -> None:
-    """One row per value: the verdict, and the groups to read, such as `3`, or `0/3` in ORC. `again`:
-    options that the next command needs, too."""
+def write_probe(
+    report: ProbeReport, verbose: bool = False, next_lines: NextLines = OF_FILES
+) -> None:
+    """One row per value: the verdict, and the groups to read, such as `3`, or `0/3` in ORC; and
+    the command that helps next."""
     group = UNITS[report.format].group
     write_text(f"{report.path}: {report.column}, {report.bytes_read:,} bytes read")
     write_table(
@@ -46,7 +48,8 @@ def write_probe(report: ProbeReport, verbose: bool = False, again: Sequence[str]
     reasons = {group.reason for result in report.results for group in result.groups}
     if reasons == {NO_FILTER}:
         column = quoted_name(report.column)
-        write_line(next_line("build", report.path, "-c", column, "--in-place", *again))
+        for line in next_lines.lines(report.path, "build FILE -c COLUMN --in-place", column):
+            write_line(line)
 
 
 def _write_caveat(report: ProbeReport) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parquet_bloom.container import Place
+from parquet_bloom.container.in_commands import command_for
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.filters.rates import fraction_of
 from parquet_bloom.options import quoted_name
@@ -15,10 +16,9 @@ class NextCommands:
     """The commands for findings in `file`; `columns`: those that have filters."""
 
     def __init__(self, file: Container, columns: Sequence[str]) -> None:
-        self._path = file.path
+        self._named = file.in_commands
         self._keys = file.key_arguments
-        # The commands are about the file itself, whatever a table calls its columns.
-        self._known = frozenset(file.columns) - file.renamed
+        self._known = frozenset(file.columns)
         self._columns = ",".join(map(quoted_name, columns)) if self._known >= {*columns} else ""
         # A file can have findings in 100,000 chunks, and a few commands for all of them.
         self._filled: dict[tuple[str, str | None, Place | None, str | None], str | None] = {}
@@ -40,17 +40,13 @@ class NextCommands:
         self, command: str, column: str | None, place: Place | None, limit: str | None
     ) -> str | None:
         """None about a column that is not there, or no column in particular: nothing helps then."""
-        import shlex
-
         values = {
-            "FILE": self._path,
             "COLUMN": quoted_name(column) if column in self._known else None,
             "COLUMNS": self._columns or None,
             "ROW_GROUP": None if place is None else str(place.part),
             "LIMIT": limit,
         }
-        words = [values.get(word, word) for word in command.split()]
-        return None if None in words else shlex.join([*filter(None, words), *self._keys])
+        return command_for(self._named, command, values, self._keys)
 
 
 def _limit(found: Finding) -> str:

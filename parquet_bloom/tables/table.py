@@ -11,10 +11,11 @@ the new sizes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
+from parquet_bloom.container.in_commands import AsTable
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
@@ -32,6 +33,8 @@ TRINO: Final = (
     " so in versions of the table before the commit; on HDFS, on all of them"
 )
 
+# Smaller files Trino may not be able to read any more.
+MIN_FILE_SIZE: Final = 4 << 20
 
 # Why a file is left out of a commit.
 GONE: Final = "is not in the table any more"
@@ -97,6 +100,11 @@ def names_in_table(names: StoredNames, file: Container) -> dict[str, str]:
     return {file.columns[place]: name for place, name in names.called(file).items()}
 
 
+def in_commands_of(table: Table, file: TableFile) -> AsTable:
+    """How the command that helps with a live file next names the table."""
+    return replace(table.in_commands, is_small=file.size < MIN_FILE_SIZE)
+
+
 def open_of_table(table: Table, file: TableFile, keys: Keys | None = None) -> ParquetFile:
     """See Table.open."""
     from parquet_bloom.parquet.file import ParquetFile
@@ -112,6 +120,7 @@ def open_of_table(table: Table, file: TableFile, keys: Keys | None = None) -> Pa
         called, columns = table.names.called(opened), table.columns
         # Lists that their writer has called otherwise inside are there all the same.
         others = {_top(name) for name in called.values() if name not in columns}
+        opened.stand_for(in_commands_of(table, file))
         opened.call_columns(called, [name for name in columns if _top(name) not in others])
     except BaseException:
         opened.close()
@@ -147,6 +156,10 @@ class Table(Protocol):
     def partition_columns(self) -> tuple[str, ...]: ...
     @property
     def wanted(self) -> Wanted: ...
+    @property
+    def in_commands(self) -> AsTable:
+        """How the command that helps next names it."""
+
     @property
     def readers(self) -> tuple[str, ...]:
         """Which engines see filters in such a table, in sentences."""

@@ -23,11 +23,10 @@ from parquet_bloom.options import BuildOptions, TableOptions, where_given
 from parquet_bloom.parallel import Progress
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.partitions import files_where
-from parquet_bloom.tables.table import Table, TableFile
+from parquet_bloom.tables.table import MIN_FILE_SIZE, Table, TableFile
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.verbs.table_append import Appending, append_to
 from parquet_bloom.verbs.table_change import (
-    MIN_FILE_SIZE,
     ChangedFile,
     FileResult,
     SkippedColumn,

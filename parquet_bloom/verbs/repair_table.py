@@ -23,11 +23,10 @@ from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.partitions import files_where
-from parquet_bloom.tables.table import Table, TableFile, names_in_table
+from parquet_bloom.tables.table import MIN_FILE_SIZE, Table, TableFile, names_in_table
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport, repair_opened
 from parquet_bloom.verbs.table_change import (
-    MIN_FILE_SIZE,
     ChangedFile,
     FileResult,
     appended,

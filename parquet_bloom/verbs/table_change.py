@@ -18,14 +18,11 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.options import Destination, TableOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.storage.traffic import Requests, in_all
-from parquet_bloom.tables.table import TRINO, Committed, NewSize, Table, TableFile
+from parquet_bloom.tables.table import MIN_FILE_SIZE, TRINO, Committed, NewSize, Table, TableFile
 from parquet_bloom.vocabulary import TableAction
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
-
-# Smaller files Trino may not be able to read any more.
-MIN_FILE_SIZE: Final = 4 << 20
 
 NOT_COMMITTED: Final = "the new sizes are not committed: run it again to commit them"
 

@@ -13,8 +13,7 @@ from pyiceberg.catalog import load_catalog
 
 from parquet_bloom.tables.delta.table import _READERS
 from parquet_bloom.tables.iceberg.table import _READERS as ICEBERG_READERS
-from parquet_bloom.tables.table import TRINO
-from parquet_bloom.verbs.table_change import MIN_FILE_SIZE
+from parquet_bloom.tables.table import MIN_FILE_SIZE, TRINO
 
 PAGE = (ROOT / "docs" / "tables.md").read_text()
 

@@ -172,9 +172,10 @@ def test_inspect_and_validate_and_advise():
         path: [(each["rule"], each["column"], each["next"]) for each in report["findings"]]
         for path, report in found.items()
     }
-    # The file itself calls `m` otherwise, and the command would be about that.
+    # The old file calls `n` otherwise, the table does not; and of one column nothing can be taken back.
     too_large = "PB305"
-    assert problems[old] == [(too_large, "m", None), ("PB310", "n", None)]
+    command = f"pbloom build {NAME} -c n --table iceberg --catalog {CATALOG} --all-sizes"
+    assert problems[old] == [(too_large, "m", None), ("PB310", "n", command)]
     assert [each[:2] for each in problems[new]][-1] == ("PB310", "n")
     found = documents("advise", *PLACE, "-c", "m", "-c", "day")
     assert [[each["column"] for each in found[path]["columns"]] for path in (old, new)] == [

@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from parquet_bloom.container.in_commands import AsTable
 from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage.folder import Folder
@@ -64,6 +65,7 @@ class DeltaTable:
         """Raises UnsupportedError for a table that cannot be read here, FormatError, RewriteError for a
         log with gaps, OSError."""
         self._folder = folder
+        self._is_newest = version is None
         self._snapshot = read_snapshot(folder, version)
         if reasons := list(unreadable(self._snapshot)):
             raise UnsupportedError(f"{self.location}: {'; '.join(reasons)}")
@@ -75,6 +77,13 @@ class DeltaTable:
     @property
     def version(self) -> int:
         return self._snapshot.version
+
+    @property
+    def in_commands(self) -> AsTable:
+        options = ("--table", self.kind)
+        if self._is_newest:
+            return AsTable(self.location, options, options)
+        return AsTable(self.location, (*options, "--version", str(self.version)), None)
 
     @property
     def columns(self) -> Mapping[str, str]:

@@ -21,6 +21,7 @@ from pyiceberg.table import StaticTable
 from pyiceberg.table import Table as Loaded
 from pyiceberg.table.snapshots import Snapshot
 
+from parquet_bloom.container.in_commands import AsTable
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage import with_options
@@ -92,10 +93,11 @@ class IcebergTable:
         location: str,
         moment: Moment,
         options: Mapping[str, str] | None,
+        catalog: str | None = None,
     ) -> None:
-        """`load`: gives the table as it is by now; `options`: of the store of its files. Raises
-        RewriteError, OSError."""
-        self.location = location
+        """`load`: gives the table as it is by now; `options`: of the store of its files; `catalog`: in
+        which it is, if in any. Raises RewriteError, OSError."""
+        self.location, self._catalog = location, catalog
         self._load, self._options = load, options
         self._is_newest = moment == Moment()
         with asking(location):
@@ -122,6 +124,15 @@ class IcebergTable:
         return 0 if self._snapshot is None else self._snapshot.snapshot_id
 
     @property
+    def in_commands(self) -> AsTable:
+        options: tuple[str, ...] = ("--table", self.kind)
+        if self._catalog is not None:
+            options = (*options, "--catalog", self._catalog)
+        if not self._is_newest:
+            return AsTable(self.location, (*options, "--version", str(self.version)), None)
+        return AsTable(self.location, options, None if self._catalog is None else options)
+
+    @property
     def columns(self) -> Mapping[str, str]:
         return self._columns.leaves
 
@@ -144,7 +155,7 @@ class IcebergTable:
         return (f"{deletes} in the table: filters know the rows that they delete all the same",)
 
     def refreshed(self) -> IcebergTable:
-        return IcebergTable(self._load, self.location, Moment(), self._options)
+        return IcebergTable(self._load, self.location, Moment(), self._options, self._catalog)
 
     @read_once
     def _columns(self) -> Columns:
@@ -242,7 +253,7 @@ def in_catalog(
         except NoSuchTableError:
             raise RewriteError(f"{identifier}: no such table in the catalog {catalog}") from None
 
-    return IcebergTable(load, identifier, moment, options)
+    return IcebergTable(load, identifier, moment, options, catalog)
 
 
 def in_folder(

@@ -1,0 +1,74 @@
+"""How the command that helps next names a file: by its path, or, if it is one of a table's, by the table.
+
+pbloom build FILE -c COLUMN --in-place               as the catalogue of rules has it
+pbloom build events.parquet -c user_id --in-place    a file
+pbloom build lake/events -c user_id --table delta    a file of a table
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final, TypeAlias
+
+from parquet_bloom.dataclass import dataclass
+
+# What single files take, and tables do not: these are changed by appending and one commit.
+_OF_FILES: Final = frozenset(("--in-place",))
+# What cannot be asked of a table: single row groups, filters of other dialects.
+_NOT_OF_TABLES: Final = frozenset(("-g", "--dialect"))
+_READ: Final = frozenset(("advise", "inspect", "validate"))
+# Of the other verbs, only strip takes tables, and takes back all that was appended to them.
+_APPEND: Final = frozenset(("build", "repair"))
+
+
+@dataclass(frozen=True, slots=True)
+class AsFile:
+    """A file that stands for itself."""
+
+    place: str
+    left_out: ClassVar[frozenset[str]] = frozenset()
+
+    def options(self, words: Sequence[str]) -> tuple[str, ...] | None:
+        """Those that a command takes besides, None if the command is not to be had."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class AsTable:
+    """A file for which its table stands, at this place. `reading`: the options of a command that reads
+    just this version; `changing`: of one that changes the table, None if nothing can be changed there;
+    `is_small`: whether files of this size have to be asked for."""
+
+    place: str
+    reading: tuple[str, ...]
+    changing: tuple[str, ...] | None
+    is_small: bool = False
+    left_out: ClassVar[frozenset[str]] = _OF_FILES
+
+    def options(self, words: Sequence[str]) -> tuple[str, ...] | None:
+        """See AsFile."""
+        _, verb, *_ = words
+        if verb in _READ:
+            return self.reading
+        if verb not in _APPEND or self.changing is None or _NOT_OF_TABLES & {*words}:
+            return None
+        return self.changing + ("--all-sizes",) * self.is_small
+
+
+InCommands: TypeAlias = AsFile | AsTable
+
+
+def command_for(
+    named: InCommands, command: str, values: Mapping[str, str | None], again: Sequence[str] = ()
+) -> str | None:
+    """A command for a shell, None if nothing helps. `command`: `pbloom build FILE -c COLUMN --in-place`;
+    `values`: what to put in place of its words, None for what there is not; `again`: options that it
+    needs, too."""
+    import shlex
+
+    words = [word for word in command.split() if word not in named.left_out]
+    options = named.options(words)
+    filled = [{"FILE": named.place, **values}.get(word, word) for word in words]
+    if options is None or None in filled:
+        return None
+    return shlex.join([*filter(None, filled), *options, *again])

@@ -1,0 +1,133 @@
+"""The command that helps next with the files of a table: one that tables take."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from make import delta_tables, iceberg_tables
+from make.commands import outcome
+from make.iceberg_tables import CATALOG, NAME, use_catalog
+
+import parquet_bloom as pb
+from parquet_bloom.container.in_commands import AsTable, command_for
+from parquet_bloom.rules.rule import rules
+from parquet_bloom.tables.open import open_table
+
+
+@pytest.fixture(params=["delta", "iceberg"])
+def table(request, tmp_path, monkeypatch):
+    """The words that name a table of two small files."""
+    if request.param == "delta":
+        # As a shell has to quote it.
+        made = delta_tables.make_table(tmp_path / "my events", commits=2)
+        return str(made), "--table", "delta"
+    use_catalog(tmp_path, monkeypatch)
+    iceberg_tables.make_table(commits=1)
+    return NAME, "--table", "iceberg", "--catalog", CATALOG
+
+
+def next_of(*arguments):
+    """The one command that is advised, as words."""
+    result = outcome(*arguments)
+    (command,) = {
+        line.strip().partition("next: ")[2]
+        for line in result.stdout.splitlines()
+        if "next: " in line
+    }
+    program, *words = shlex.split(command)
+    assert program == "pbloom"
+    return words
+
+
+def test_what_is_required_is_built(table):
+    name, *options = table
+    check = ("validate", *table, "--no-config", "--require", "id")
+    result = outcome(*check)
+    assert result.code == 1
+    words = next_of(*check)
+    assert words == ["build", name, "-c", "id", *options, "--all-sizes"]
+    assert outcome(*words).code == 0
+    assert outcome(*check).code == 0
+
+
+@pytest.mark.parametrize("output", ["json", "sarif", "github", "junit"])
+def test_every_output_names_it(table, output):
+    name, *options = table
+    result = outcome("validate", *table, "--no-config", "--require", "id", "--format", output)
+    command = shlex.join(["pbloom", "build", name, "-c", "id", *options, "--all-sizes"])
+    shown = json.dumps(command)[1:-1] if output in ("json", "sarif") else command
+    assert shown in result.stdout.replace("%3A", ":").replace("&#39;", "'").replace("&apos;", "'")
+    assert "--in-place" not in result.stdout
+
+
+def test_files_are_opened_as_those_of_their_table(table):
+    """In Python, too."""
+    catalog = CATALOG if "--catalog" in table else None
+    found = open_table(table[0], catalog=catalog)
+    with found.open(found.files()[0]) as file:
+        assert file.in_commands == AsTable(table[0], table[1:], table[1:], is_small=True)
+    with pb.open(found.files()[0].path) as file:
+        assert file.in_commands.place == found.files()[0].path
+
+
+def test_one_file_leads_on(tmp_path):
+    """Many are summed up without a command."""
+    made = delta_tables.make_table(tmp_path / "events", commits=1)
+    table = (str(made), "--table", "delta")
+    assert next_of("inspect", *table) == ["advise", *table]
+    assert next_of("validate", *table, "--no-config") == ["advise", *table]
+    words = next_of("probe", *table, "-c", "id", "-v", "x")
+    assert words == ["build", str(made), "-c", "id", "--table", "delta", "--all-sizes"]
+    assert outcome(*words).code == 0
+    assert "next: " not in outcome("probe", *table, "-c", "id", "-v", "x").stdout
+
+
+def test_older_versions_are_only_read(table):
+    """Nothing changes them any more."""
+    found = open_table(table[0], catalog=CATALOG if "--catalog" in table else None)
+    version = str(found.version)
+    check = ("validate", *table, "--version", version, "--no-config", "--require", "id")
+    result = outcome(*check)
+    assert result.code == 1
+    assert "next: " not in result.stdout
+    with open_table(
+        table[0], catalog=CATALOG if "--catalog" in table else None, version=found.version
+    ).open(found.files()[0]) as file:
+        assert command_for(file.in_commands, "pbloom advise FILE", {}) == shlex.join(
+            ["pbloom", "advise", *table, "--version", version]
+        )
+
+
+def test_tables_without_their_catalog_are_only_read(tmp_path, monkeypatch):
+    use_catalog(tmp_path, monkeypatch)
+    folder = iceberg_tables.path_of(iceberg_tables.make_table(commits=1).location())
+    result = outcome("validate", folder, "--table", "auto", "--no-config", "--require", "id")
+    assert result.code == 1
+    assert "next: " not in result.stdout
+
+
+def test_large_files_need_not_be_asked_for(tmp_path, monkeypatch):
+    made = delta_tables.make_table(tmp_path / "events", commits=1)
+    monkeypatch.setattr("parquet_bloom.tables.table.MIN_FILE_SIZE", 0)
+    words = next_of("validate", made, "--table", "auto", "--no-config", "--require", "id")
+    assert words == ["build", str(made), "-c", "id", "--table", "delta"]
+
+
+@pytest.mark.parametrize(
+    "command", sorted({rule.command or "" for rule in rules().values()} - {""})
+)
+def test_every_command_of_the_catalogue(tmp_path, command):
+    """Is taken for a table, or none is named."""
+    made = delta_tables.make_table(tmp_path / "events", commits=1)
+    named = open_table(made).in_commands
+    values = {"COLUMN": "id", "COLUMNS": "id,n", "ROW_GROUP": "0", "LIMIT": "0.01"}
+    found = command_for(named, command, values)
+    is_for_files = "strip" in command or "--dialect" in command
+    assert (found is None) == is_for_files
+    if found is not None:
+        words = shlex.split(found)[1:]
+        assert "--in-place" not in words
+        assert outcome(*words).code == 0
+    as_file = command_for(pb.open(next(Path(made).glob("*.parquet"))).in_commands, command, values)
+    assert as_file is not None
