@@ -36,10 +36,19 @@ class Listed:
     etag: str | None
 
 
+class Options(dict[str, str]):
+    """Options of a store. Their values may be secrets: no text has them, only the names."""
+
+    def __repr__(self) -> str:
+        return f"<options: {', '.join(self) or 'none'}>"
+
+
 class Address(str):
     """The URL of an object or folder, without what must not be shown: that is in `options` of the
     store, and in the `query` of a web server's URL. `listed`: None unless it was found in a listing.
-    What leaves the process by a pickle is the plain URL."""
+    What leaves the process by a pickle is the plain URL, and `vars` has nothing of it."""
+
+    __slots__ = ("listed", "options", "query")
 
     options: Mapping[str, str]
     query: str
@@ -62,7 +71,9 @@ class Address(str):
         found = cls(f"{split.scheme}://{host}{place}")
         found.query = query if is_http else ""
         found.listed = None
-        found.options = dict(options or {}) | ({} if is_http else _options_in(query, split))
+        found.options = Options(
+            {**(options or {}), **({} if is_http else _options_in(query, split))}
+        )
         return found
 
     def found(self, key: str, listed: Listed | None = None) -> Self:

@@ -25,6 +25,7 @@ from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects import read_ahead, requests
 from parquet_bloom.storage.objects.folders import ObjectFolder
+from parquet_bloom.storage.objects.object_source import ObjectSource
 from parquet_bloom.storage.objects.read_ahead import GAP_BYTES, PIECE_BYTES, pieces_of
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.sizes import sizes_of
@@ -178,6 +179,15 @@ KEYS = (
     " skip_signature=true for a public bucket"
 )
 
+NO_KEY = (
+    "<Error><Code>InvalidRequest</Code><Message>The object was stored using a form of Server Side"
+    " Encryption. The correct parameters must be provided to retrieve the object.</Message></Error>"
+)
+SSE_C = (
+    "is encrypted with a customer's key (SSE-C): to read it, set the storage options"
+    " server_side_encryption=sse-c and sse_customer_key_base64=KEY (400 InvalidRequest)"
+)
+
 REFUSALS = [
     (503, SLOW, OSError, "the store answered 503 SlowDown", 4),
     (500, "", OSError, "the store answered 500 Internal Server Error", 4),
@@ -199,6 +209,20 @@ REFUSALS = [
         1,
     ),
     (400, "<Error><Code>Strange</Code></Error>", OSError, "the store answered 400 Strange", 1),
+    (
+        403,
+        "<Error><Code>InvalidObjectState</Code><Message>not valid for its class</Message></Error>",
+        PermissionError,
+        "is archived, and cannot be read before it is restored (403 InvalidObjectState)",
+        1,
+    ),
+    (
+        400,
+        NO_KEY,
+        PermissionError,
+        SSE_C,
+        1,
+    ),
 ]
 
 
@@ -509,6 +533,39 @@ def shown_by(store) -> Iterator[str]:
 def test_secrets_are_in_no_text(store):
     for text in shown_by(store):
         assert SECRET not in text
+
+
+def test_secrets_are_not_in_what_debuggers_show():
+    address = Address.of(f"{URL}?region=x", {"secret_access_key": SECRET})
+    assert not hasattr(address, "__dict__")
+    assert repr(address.options) == "<options: secret_access_key, region>"
+    assert repr(Address.of(URL).options) == "<options: none>"
+    assert address.options == {"secret_access_key": SECRET, "region": "x"}
+    assert address.other(URL).found("a").options is address.options
+
+
+def test_a_url_that_is_signed_for_get_alone(store, tmp_path):
+    store.faults.append(Fault(403, DENIED, kind="HEAD", times=99))
+    url = f"{store.endpoint}/{NAME}?X-Amz-Signature={SECRET}"
+    pb.build(url, tmp_path / "there", columns=["int64"], existing="replace")
+    pb.build(FIXTURE, tmp_path / "here", columns=["int64"], existing="replace")
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+    assert store.count("HEAD") == 0
+
+
+@pytest.mark.parametrize("other", [FIXTURE.read_bytes()[:-5], FIXTURE.read_bytes()[::-1], b""])
+def test_what_is_behind_a_url_is_looked_at_again(store, tmp_path, monkeypatch, other):
+    url = f"{store.endpoint}/{NAME}"
+    check = ObjectSource.check_unchanged
+
+    def late(source):
+        store.put(NAME, other)
+        check(source)
+
+    monkeypatch.setattr(ObjectSource, "check_unchanged", late)
+    with pytest.raises((pb.RewriteError, OSError), match="changed while it was read"):
+        pb.build(url, tmp_path / "there", columns=["int64"], existing="replace")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_signature_of_a_url_is_not_shown(store):

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from base64 import b64decode
 from functools import cache
 
 import numpy as np
@@ -18,7 +19,7 @@ from make.s3_server import Lost
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.storage.objects import conditions, s3_client, s3_commit, s3_parts
+from parquet_bloom.storage.objects import conditions, s3_client, s3_commit, s3_parts, stores
 
 FIXTURE = FIXTURES / "pyarrow_types.parquet"
 OLD = FIXTURE.read_bytes()
@@ -148,6 +149,35 @@ def test_amazon_gets_checksums(s3, monkeypatch, unknown_store, least):
     assert written(s3) == (COMMIT if least == 1000 else ["HEAD", "TAGS", "PUT"])
     sent = [asked.headers for asked in s3.asked if asked.kind in ("PART", "PUT")]
     assert all("x-amz-checksum-crc32" in headers for headers in sent)
+
+
+@pytest.mark.parametrize("least", [1000, 5 << 20], ids=["parts", "whole"])
+def test_other_stores_get_the_checksum_that_all_know(s3, monkeypatch, least):
+    """A bucket with object lock takes nothing without."""
+    monkeypatch.setattr(s3_parts, "LEAST_BYTES", least)
+    build(s3)
+    sent = [asked for asked in s3.asked if asked.kind in ("PUT", "PART")]
+    assert sent
+    for asked in sent:
+        assert len(b64decode(asked.headers["Content-MD5"])) == 16
+
+
+@pytest.mark.parametrize("place", ["option", "environment"])
+def test_whoever_asks_pays(unknown_store, s3, monkeypatch, place):
+    options = dict(s3.options)
+    if place == "option":
+        options["request_payer"] = "true"
+    else:
+        monkeypatch.setenv("AWS_REQUEST_PAYER", "true")
+    stores._store.cache_clear()
+    pb.build(URL, columns=["int64"], in_place=True, storage_options=options)
+    pb.clean_temp(URL, uploads_older_than=86_400, storage_options=options)
+    stores._store.cache_clear()
+    assert {"GET", "HEAD", "TAGS", "CREATE", "COPY", "COMPLETE", "UPLOADS"} <= set(s3.kinds())
+    unpaid = {
+        each.kind for each in s3.asked if each.headers.get("x-amz-request-payer") != "requester"
+    }
+    assert unpaid == set()
 
 
 def test_without_boto3(s3, monkeypatch):

@@ -86,7 +86,7 @@ class ObjectSource:
         return self
 
     def check_unchanged(self) -> None:
-        meta = submit(self._head).result()
+        meta = submit(self._look).result()
         if self._version_in(meta) != (self.size, self._etag, self._modified):
             raise changed_before_writing(self.path, self.size, meta["size"])
 
@@ -192,6 +192,23 @@ class ObjectSource:
             is_same = is_same and modified == self._modified
         if not is_same:
             raise changed(self.address)
+
+    def _look(self) -> Any:
+        """What is said of the object now."""
+        if self.address.kind != "http" or not self.size:
+            return self._head()
+        # A signed URL is signed for GET alone.
+        last = self.size - 1, self.size
+
+        def got() -> Any:
+            answer = obstore.get(self._store, self.address.key, options={"range": last})
+            answer.bytes()
+            return answer.meta
+
+        try:
+            return ask(self.address, GET, got, self.traffic)
+        except NoSuchRangeError:
+            raise changed(self.address) from None
 
     def _head(self) -> Any:
         return ask(

@@ -48,6 +48,14 @@ _BROKEN = ("HTTP error", "error decoding", "body error", "timed out", "operation
 _NOBODY = ("dns error", "ConnectionRefused", "InvalidCertificate")
 EXPIRED = {"ExpiredToken", "TokenRefreshRequired", "RequestExpired", "ExpiredTokenException"}
 
+# Objects of which only what is said of them can be read, in the words of S3 and Azure.
+_ARCHIVED: Final = "is archived, and cannot be read before it is restored"
+_UNREADABLE: Final = {"InvalidObjectState": _ARCHIVED, "BlobArchived": _ARCHIVED}
+_NO_KEY: Final = (
+    "is encrypted with a customer's key (SSE-C): to read it, set the storage options"
+    " server_side_encryption=sse-c and sse_customer_key_base64=KEY"
+)
+
 _CREDENTIALS: Final[dict[StoreKind, str]] = {
     "s3": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or the storage option"
     " skip_signature=true for a public bucket",
@@ -172,6 +180,10 @@ def _failure(address: Address, error: BaseException) -> OSError:
     if isinstance(error, NotFoundError) or status == 404:
         bucket = f"no bucket {address.host}" if code == "NoSuchBucket" else "no such object"
         return FileNotFoundError(errno.ENOENT, bucket, path)
+    if code in _UNREADABLE:
+        return OSError(errno.EACCES, f"{_UNREADABLE[code]} ({shown})", path)
+    if status == 400 and "Server Side Encryption" in line:
+        return PermissionError(errno.EACCES, f"{_NO_KEY} ({shown})", path)
     if status in (401, 403):
         return PermissionError(
             errno.EACCES, f"reading was refused ({shown}): {_CREDENTIALS[address.kind]}", path

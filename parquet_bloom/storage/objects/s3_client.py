@@ -68,7 +68,8 @@ class Client:
         # Threads that begin at the same time would each make one, which takes 20 MB.
         with _making:
             self._s3 = _client(tuple(sorted(options.items())), self.endpoint, address.host, whose)
-        self._object = {"Bucket": address.host, "Key": address.key}
+        self._bucket = {"Bucket": address.host} | _payer(options)
+        self._object = self._bucket | {"Key": address.key}
 
     def ask(
         self,
@@ -83,7 +84,7 @@ class Client:
 
     def ask_bucket(self, operation: str, kind: Requests, **arguments: Any) -> dict[str, Any]:
         """The answer to an operation on its bucket. Raises one of FAILURES."""
-        return self._sent(operation, kind, {"Bucket": self.address.host} | arguments, None)
+        return self._sent(operation, kind, self._bucket | arguments, None)
 
     def _sent(
         self,
@@ -147,6 +148,12 @@ def failure(address: Address, error: BaseException, what: str) -> OSError:
 
 def _plain(options: Mapping[str, str]) -> dict[str, str]:
     return {name.lower().removeprefix("aws_"): value for name, value in options.items()}
+
+
+def _payer(options: Mapping[str, str]) -> dict[str, str]:
+    """What each request says if whoever asks pays for it."""
+    said = options.get("request_payer") or os.environ.get("AWS_REQUEST_PAYER", "")
+    return {"RequestPayer": "requester"} if said.lower() in ("1", "on", "true", "y", "yes") else {}
 
 
 def _is_aws(endpoint: str | None) -> bool:

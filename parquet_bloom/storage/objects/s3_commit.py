@@ -11,6 +11,8 @@ not know If-Match there are found out by `conditions`, unless they are Amazon's.
 from __future__ import annotations
 
 import errno
+import hashlib
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -187,9 +189,7 @@ class _Replacing:
         self._new.will_read([(0, self._new.size)])
         body = self._new.read(0, self._new.size)
         kind = PUT + Requests(bytes_up=len(body))
-        # Which buckets with object lock demand.
-        checksum = {"ChecksumAlgorithm": "CRC32"} if self._client.is_aws else {}
-        self._finish("put_object", kind, kept | checksum | {"Body": body}, None)
+        self._finish("put_object", kind, kept | self._checksum(body) | {"Body": body}, None)
 
     def _upload(self, parts: Sequence[Part], kept: dict[str, Any]) -> None:
         is_aws = self._client.is_aws
@@ -227,11 +227,17 @@ class _Replacing:
 
     def _send(self, part: Part, number: int, upload: dict[str, Any]) -> dict[str, Any]:
         body = self._new.read(part.start, part.end)
-        checksum: dict[str, Any] = {"ChecksumAlgorithm": "CRC32"} if self._client.is_aws else {}
         kind = PUT + Requests(bytes_up=len(body))
         return self._client.ask(
-            "upload_part", kind, PartNumber=number, Body=body, **checksum, **upload
+            "upload_part", kind, PartNumber=number, Body=body, **self._checksum(body), **upload
         )
+
+    def _checksum(self, body: bytes) -> dict[str, Any]:
+        """Which buckets with object lock demand; other stores do not all know the new ones."""
+        if self._client.is_aws:
+            return {"ChecksumAlgorithm": "CRC32"}
+        digest = hashlib.md5(body, usedforsecurity=False).digest()
+        return {"ContentMD5": b64encode(digest).decode()}
 
     def _copy(self, part: Part, number: int, upload: dict[str, Any]) -> dict[str, Any]:
         assert part.copied is not None

@@ -12,6 +12,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects import requests
 from parquet_bloom.storage.objects.commit import NewObject, ToldError
+from parquet_bloom.storage.objects.logs import unlogged
 from parquet_bloom.storage.objects.requests import EXPIRED, count
 from parquet_bloom.storage.traffic import Requests, Traffic
 
@@ -75,7 +76,8 @@ def send(
         before()
         count(traffic, kind + retry)
         try:
-            return work()
+            with unlogged():
+                return work()
         except failures.kinds as error:
             if doubts is not None and not 400 <= failures.status(error) < 500:
                 doubts.append(error)
