@@ -18,8 +18,19 @@ from xml.sax.saxutils import escape
 
 from make.object_server import Asked, Fault, Handler, ObjectServer
 
+OWNER = "75aa57f09aa0c8caeab4f8c24e99d10f8e7faeebf76c078efc7c6caea54ba06a"
+XSI = "http://www.w3.org/2001/XMLSchema-instance"
+TYPES = {"ID": "CanonicalUser", "URI": "Group"}
+# What is allowed, and the header that says to whom.
+GRANTS = {
+    "FULL_CONTROL": "x-amz-grant-full-control",
+    "READ": "x-amz-grant-read",
+    "READ_ACP": "x-amz-grant-read-acp",
+}
+
 # Headers that an object keeps.
 KEPT = (
+    *GRANTS.values(),
     "cache-control",
     "content-disposition",
     "content-encoding",
@@ -105,7 +116,7 @@ class WritingHandler(Handler):
 
     def do_GET(self) -> None:
         query = self._query()
-        listings = {"tagging": "TAGS", "uploads": "UPLOADS", "uploadId": "PARTS"}
+        listings = {"tagging": "TAGS", "acl": "ACL", "uploads": "UPLOADS", "uploadId": "PARTS"}
         kind = next((kind for name, kind in listings.items() if name in query), None)
         if kind is not None:
             self._write(kind)
@@ -185,6 +196,25 @@ class WritingHandler(Handler):
             f"<Tag><Key>{key}</Key><Value>{values[0]}</Value></Tag>" for key, values in tags.items()
         )
         return 200, f"<Tagging><TagSet>{pairs}</TagSet></Tagging>", {}
+
+    def _acl(self, name: str, body: bytes) -> tuple[int, str, dict[str, str]]:
+        """That of the owner, or what was said when the object was written."""
+        said = self.store.properties.get(name, {})
+        grants = [
+            (allowed, *grantee.strip().split("="))
+            for allowed, header in GRANTS.items()
+            for grantee in said.get(header, "").split(",")
+            if grantee
+        ]
+        texts = (
+            f'<Grant><Grantee xmlns:xsi="{XSI}" xsi:type="{TYPES[kind]}"><{kind}>{escape(name)}</{kind}>'
+            f"</Grantee><Permission>{allowed}</Permission></Grant>"
+            for allowed, word, quoted in grants or [("FULL_CONTROL", "id", f'"{OWNER}"')]
+            for kind, name in [("ID" if word == "id" else "URI", quoted.strip('"'))]
+        )
+        owner = f"<Owner><ID>{OWNER}</ID></Owner>"
+        grants_text = f"<AccessControlList>{''.join(texts)}</AccessControlList>"
+        return 200, f"<AccessControlPolicy>{owner}{grants_text}</AccessControlPolicy>", {}
 
     def _put(self, name: str, body: bytes) -> tuple[int, str, dict[str, str]]:
         if problem := self._problem(name):

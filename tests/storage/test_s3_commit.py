@@ -15,7 +15,7 @@ import pytest
 from conftest import FIXTURES, ROOT
 from make.commands import PATIENCE_SECONDS, outcome
 from make.object_server import Fault
-from make.s3_server import Lost
+from make.s3_server import OWNER, Lost
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -26,7 +26,7 @@ OLD = FIXTURE.read_bytes()
 NAME = "lake/day=1/x y.parquet"
 URL = "s3://lake/day=1/x%20y.parquet"
 # What a build asks to commit, once it is known that the store honours conditions.
-COMMIT = ["HEAD", "TAGS", "CREATE", "COPY", "PART", "COMPLETE"]
+COMMIT = ["HEAD", "TAGS", "ACL", "CREATE", "COPY", "PART", "COMPLETE"]
 NOTHING = "nothing was written"
 CHANGED = f"{URL}: changed by others while it was read: nothing was written; try again"
 
@@ -88,7 +88,7 @@ def test_strip_gives_the_old_object_back(s3):
     s3.received = 0
     report = pb.strip(URL, in_place=True, storage_options=s3.options)
     assert s3.objects == {NAME: OLD}
-    assert written(s3) == ["HEAD", "TAGS", "CREATE", "COPY", "COMPLETE"]
+    assert written(s3) == ["HEAD", "TAGS", "ACL", "CREATE", "COPY", "COMPLETE"]
     assert s3.received == report.requests.bytes_up == 0
 
 
@@ -96,7 +96,7 @@ def test_a_small_object_is_sent_as_a_whole(s3, tmp_path, monkeypatch):
     monkeypatch.setattr(s3_parts, "LEAST_BYTES", 5 << 20)
     build(s3)
     assert s3.objects == {NAME: made_locally(tmp_path)}
-    assert written(s3) == ["HEAD", "TAGS", "PUT"]
+    assert written(s3) == ["HEAD", "TAGS", "ACL", "PUT"]
 
 
 def test_what_a_build_costs(s3, hundred_groups, monkeypatch):
@@ -146,7 +146,7 @@ def test_amazon_gets_checksums(s3, monkeypatch, unknown_store, least):
     monkeypatch.setattr(s3_client, "_is_aws", lambda endpoint: True)
     build(s3)
     assert is_new(s3.objects[NAME])
-    assert written(s3) == (COMMIT if least == 1000 else ["HEAD", "TAGS", "PUT"])
+    assert written(s3) == (COMMIT if least == 1000 else ["HEAD", "TAGS", "ACL", "PUT"])
     sent = [asked.headers for asked in s3.asked if asked.kind in ("PART", "PUT")]
     assert all("x-amz-checksum-crc32" in headers for headers in sent)
 
@@ -173,7 +173,9 @@ def test_whoever_asks_pays(unknown_store, s3, monkeypatch, place):
     pb.build(URL, columns=["int64"], in_place=True, storage_options=options)
     pb.clean_temp(URL, uploads_older_than=86_400, storage_options=options)
     stores._store.cache_clear()
-    assert {"GET", "HEAD", "TAGS", "CREATE", "COPY", "COMPLETE", "UPLOADS"} <= set(s3.kinds())
+    assert {"GET", "HEAD", "TAGS", "ACL", "CREATE", "COPY", "COMPLETE", "UPLOADS"} <= set(
+        s3.kinds()
+    )
     unpaid = {
         each.kind for each in s3.asked if each.headers.get("x-amz-request-payer") != "requester"
     }
@@ -221,6 +223,47 @@ def test_a_store_without_tags(s3):
     s3.has_tags = False
     build(s3)
     assert is_new(s3.objects[NAME])
+
+
+EVERYBODY = "http://acs.amazonaws.com/groups/global/AllUsers"
+SHARED = {
+    "x-amz-grant-full-control": f'id="{OWNER}", id="aabbcc"',
+    "x-amz-grant-read": f'uri="{EVERYBODY}"',
+}
+
+
+@pytest.mark.parametrize("least", [1000, 5 << 20], ids=["parts", "whole"])
+def test_who_may_read_an_object_is_kept(s3, monkeypatch, least):
+    monkeypatch.setattr(s3_parts, "LEAST_BYTES", least)
+    s3.properties[NAME] = dict(SHARED)
+    build(s3)
+    assert is_new(s3.objects[NAME])
+    assert s3.properties[NAME].items() >= SHARED.items()
+
+
+def test_an_object_of_its_owner_alone_is_said_to_be_nobodys(s3):
+    """Buckets without access control lists refuse any."""
+    build(s3)
+    assert not any("grant" in name.lower() for asked in s3.asked for name in asked.headers)
+
+
+@pytest.mark.parametrize(("status", "code"), [(403, "AccessDenied"), (501, "NotImplemented")])
+def test_access_control_lists_that_cannot_be_read(s3, status, code):
+    s3.faults.append(Fault(status, f"<Error><Code>{code}</Code></Error>", kind="ACL"))
+    build(s3)
+    assert is_new(s3.objects[NAME])
+
+
+def test_access_control_lists_that_must_not_be_written(s3):
+    s3.properties[NAME] = dict(SHARED)
+    s3.faults.append(Fault(403, DENIED, kind="CREATE"))
+    with pytest.raises(PermissionError) as raised:
+        build(s3)
+    assert raised.value.strerror == (
+        "writing was refused (403 AccessDenied): its access control list is kept, which takes"
+        " s3:PutObjectAcl, too; nothing was written"
+    )
+    assert s3.objects == {NAME: OLD}
 
 
 def test_tags_that_cannot_be_read(s3):
@@ -296,7 +339,7 @@ def test_a_store_is_asked_once_whether_it_honours_conditions(unknown_store, s3):
     assert len(s3.objects) == 1
     s3.forget()
     pb.strip(URL, in_place=True, storage_options=s3.options)
-    assert written(s3) == ["HEAD", "TAGS", "CREATE", "COPY", "COMPLETE"]
+    assert written(s3) == ["HEAD", "TAGS", "ACL", "CREATE", "COPY", "COMPLETE"]
 
 
 @pytest.mark.parametrize("kind", ["PUT", "COMPLETE"])
@@ -359,7 +402,7 @@ def test_the_object_is_the_old_one_or_the_new_one_and_the_message_says_which(
 ):
     monkeypatch.setattr(s3_parts, "LEAST_BYTES", least)
     new = made_locally(tmp_path)
-    kinds = COMMIT if least == 1000 else ["HEAD", "TAGS", "PUT"]
+    kinds = COMMIT if least == 1000 else ["HEAD", "TAGS", "ACL", "PUT"]
     for kind in kinds:
         s3.put(NAME, OLD)
         s3.faults[:] = [FAULTS[fault](kind)]
@@ -488,6 +531,7 @@ def test_an_interrupt_leaves_nothing(s3, monkeypatch):
         names = {
             "HEAD": "head_object",
             "TAGS": "get_object_tagging",
+            "ACL": "get_object_acl",
             "CREATE": "create_multipart_upload",
             "COPY": "upload_part_copy",
             "PART": "upload_part",

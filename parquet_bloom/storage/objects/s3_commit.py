@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from botocore.exceptions import ClientError
 
@@ -41,6 +41,7 @@ from parquet_bloom.storage.objects.s3_client import (
     status_of,
 )
 from parquet_bloom.storage.objects.s3_parts import Part, equal_parts_of, parts_of
+from parquet_bloom.storage.objects.s3_properties import has_grants, kept
 from parquet_bloom.storage.objects.sending import Found, is_written
 from parquet_bloom.storage.temporary_files import hidden_name
 from parquet_bloom.storage.traffic import GET, HEAD, PUT, Requests
@@ -52,27 +53,7 @@ AT_ONCE: Final = 4
 COMPARED_BYTES: Final = 1 << 20
 
 
-# What HeadObject says that an upload takes under the same name.
-_KEPT: Final = (
-    "BucketKeyEnabled",
-    "CacheControl",
-    "ContentDisposition",
-    "ContentEncoding",
-    "ContentLanguage",
-    "ContentType",
-    "Expires",
-    "Metadata",
-    "ObjectLockLegalHoldStatus",
-    "ObjectLockMode",
-    "ObjectLockRetainUntilDate",
-    "SSEKMSKeyId",
-    "ServerSideEncryption",
-    "StorageClass",
-    "WebsiteRedirectLocation",
-)
 _CHECKSUM: Final = {"ChecksumCRC32"}
-# Stores without tags.
-_NO_TAGS: Final = {"NotImplemented", "NoSuchTagSet", "MethodNotAllowed"}
 
 
 class S3Commit:
@@ -159,44 +140,38 @@ class _Replacing:
     def run(self) -> None:
         new = self._new
         self._check_still(head := self._client.ask("head_object", HEAD))
-        kept = {name: head[name] for name in _KEPT if name in head} | self._tags()
+        said = kept(self._client, head)
         parts = equal_parts_of(new.pieces) if self._is_r2 else parts_of(new.pieces)
-        if new.size <= WHOLE_BYTES and not any(part.copied for part in parts):
-            self._put(kept)
-        else:
-            self._upload(parts, kept)
+        try:
+            if new.size <= WHOLE_BYTES and not any(part.copied for part in parts):
+                self._put(said)
+            else:
+                self._upload(parts, said)
+        except ClientError as error:
+            if status_of(error) == 403 and has_grants(said):
+                raise PermissionError(
+                    errno.EACCES,
+                    f"writing was refused ({BOTO3.said(error)}): its access control list is kept, which"
+                    " takes s3:PutObjectAcl, too",
+                ) from None
+            raise
 
     def _check_still(self, head: Mapping[str, Any]) -> None:
         if quoted(head.get("ETag")) != self._new.etag:
             raise changed_meanwhile(self._new.address)
 
-    def _tags(self) -> dict[str, str]:
-        try:
-            tags = self._client.ask("get_object_tagging", GET)["TagSet"]
-        except ClientError as error:
-            if code_of(error) in _NO_TAGS or status_of(error) in (405, 501):
-                return {}
-            if status_of(error) == 403:
-                raise PermissionError(
-                    errno.EACCES,
-                    f"its tags would be lost, as they cannot be read ({BOTO3.said(error)}): allow"
-                    " s3:GetObjectTagging",
-                ) from None
-            raise
-        return {"Tagging": urlencode([(tag["Key"], tag["Value"]) for tag in tags])} if tags else {}
-
-    def _put(self, kept: dict[str, Any]) -> None:
+    def _put(self, said: dict[str, Any]) -> None:
         self._new.will_read([(0, self._new.size)])
         body = self._new.read(0, self._new.size)
         kind = PUT + Requests(bytes_up=len(body))
-        self._finish("put_object", kind, kept | self._checksum(body) | {"Body": body}, None)
+        self._finish("put_object", kind, said | self._checksum(body) | {"Body": body}, None)
 
-    def _upload(self, parts: Sequence[Part], kept: dict[str, Any]) -> None:
+    def _upload(self, parts: Sequence[Part], said: dict[str, Any]) -> None:
         is_aws = self._client.is_aws
         checksum: dict[str, Any] = {}
         if is_aws:
             checksum = {"ChecksumAlgorithm": "CRC32", "ChecksumType": "FULL_OBJECT"}
-        made = self._client.ask("create_multipart_upload", PUT, **checksum, **kept)
+        made = self._client.ask("create_multipart_upload", PUT, **checksum, **said)
         upload: dict[str, Any] = {"UploadId": made["UploadId"]}
         try:
             sent = self._sent(parts, upload)
