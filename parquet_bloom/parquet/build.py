@@ -20,7 +20,7 @@ from parquet_bloom.parquet.pages.pages import ChunkRun
 from parquet_bloom.parquet.pages.runs import FixedRun, Run, run_of
 from parquet_bloom.parquet.pages.whole_pages import WholePages
 from parquet_bloom.values.encode import longest_decimal, signed_bytes
-from parquet_bloom.values.types import LeafType, LogicalType, canonical_nan, zeros
+from parquet_bloom.values.types import PHYSICAL_WIDTH, LeafType, LogicalType, canonical_nan, zeros
 
 # More values than any chunk has.
 UNCOUNTED = 1 << 62
@@ -113,7 +113,7 @@ def _collect(
     filter = filter or SplitBlockBloomFilter.empty(blocks_for(count))
     for run in dictionary:
         run.insert_into(filter)
-    for plain in special_values(specials, leaf):
+    for plain in (*special_values(specials, leaf), *special_forms(specials, leaf)):
         filter.insert_value(plain)
     return filter.settled()
 
@@ -178,7 +178,16 @@ def special_values(specials: int, leaf: LeafType) -> Iterator[bytes]:
     `specials`: HAS_ZERO | HAS_NAN. Engines compare -0.0 = 0.0 but hash one of them;
     parquet-format issue 407.
     """
-    width = leaf.width or 0
+    return _specials_of(specials, leaf.width or 0)
+
+
+def special_forms(specials: int, leaf: LeafType) -> Iterator[bytes]:
+    """The same in the form of other_forms that is a float, too: a FLOAT16 as FLOAT."""
+    if leaf.logical_name == "FLOAT16":
+        yield from _specials_of(specials, PHYSICAL_WIDTH["FLOAT"])
+
+
+def _specials_of(specials: int, width: int) -> Iterator[bytes]:
     if specials & _kernel.HAS_ZERO:
         yield from zeros(width)
     if specials & _kernel.HAS_NAN:

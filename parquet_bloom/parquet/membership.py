@@ -17,7 +17,7 @@ from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.build import has_other_forms, other_forms, special_values
+from parquet_bloom.parquet.build import has_other_forms, other_forms, special_forms, special_values
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.codecs import ChunkBuffers
@@ -94,7 +94,7 @@ def check_membership(
         if others is not None:
             missing_form_bits = others.bits_outside(filter)
             stored.unite(others)
-        for plain in special_values(specials, leaf):
+        for plain in (*special_values(specials, leaf), *special_forms(specials, leaf)):
             stored.insert_value(plain)
         lacks_nan = specials & _kernel.HAS_NAN and not filter.check_value(
             canonical_nan(leaf.width or 0)

@@ -159,6 +159,27 @@ def test_what_build_adds_to_float16_is_not_foreign_and_its_lack_is_told(tmp_path
     assert 0 < bare.missing_form_bits <= 24
 
 
+@pytest.mark.parametrize("use_dictionary", [False, True])
+@pytest.mark.parametrize("stored", [0.0, -0.0, np.nan, -np.nan])
+def test_special_halves_are_there_as_floats_too(tmp_path, stored, use_dictionary):
+    """Both zeros for one of them, and the canonical NaN for any; none of it is foreign."""
+    path, out = tmp_path / "h.parquet", tmp_path / "out.parquet"
+    halves = np.array([stored, 1.5], np.float16)
+    pq.write_table(pa.table({"values": halves}), path, use_dictionary=use_dictionary)
+    pb.build(path, out, columns=["values"])
+    with pb.open(out) as file:
+        filter = file.bloom_filter(0, "values").bits
+    wanted = [float("nan")] if np.isnan(stored) else [0.0, -0.0]
+    assert all(filter.check_value(struct.pack(form, n)) for form in ["<e", "<f"] for n in wanted)
+    built = membership(out, filter)
+    assert (built.missing, built.foreign_bits, built.missing_form_bits) == (0, 0, 0)
+    words = filter.words.reshape(-1, 8).tolist()
+    values = [struct.pack(form, n) for form in ["<e", "<f"] for n in (*wanted, 1.5)]
+    values += [halves[0].tobytes(), halves[0].astype(np.float32).tobytes()]
+    expected = specification.filter_of(map(xxh64_intdigest, values), len(words))
+    assert words == expected
+
+
 @pytest.mark.parametrize(
     "fixture", sorted(FIXTURES.glob("*_filters.parquet")), ids=lambda path: path.stem
 )
