@@ -225,6 +225,43 @@ def test_framings(framing):
             decompress(codec, data[:end], len(TEXT))
 
 
+# | uncompressed size | compressed size | block |, the size alone, and a bare block.
+OF_NOTHING = [bytes(4) + b"\0\0\0\1" + b"\0", bytes(4), b"\0", b""]
+
+
+@pytest.mark.parametrize("nothing", OF_NOTHING)
+def test_lz4_of_nothing(nothing):
+    assert bytes(decompress(CompressionCodec.LZ4, memoryview(nothing), 0)) == b""
+    for size in (1, len(TEXT)):
+        with pytest.raises(pb.PageError):
+            decompress(CompressionCodec.LZ4, memoryview(nothing), size)
+    for wrong in (bytes(3), bytes(4) + b"\0\0\0\2" + b"\0", bytes(4) + b"\0\0\0\1", b"\x10a"):
+        with pytest.raises(pb.PageError):
+            decompress(CompressionCodec.LZ4, memoryview(wrong), 0)
+
+
+def test_hadoop_frames_of_nothing_among_others():
+    some = hadoop_lz4(TEXT, 5000)
+    for data in (OF_NOTHING[0] + some, some + OF_NOTHING[0], some + OF_NOTHING[1]):
+        assert bytes(decompress(CompressionCodec.LZ4, memoryview(data), len(TEXT))) == TEXT
+
+
+@pytest.mark.parametrize("nothing", OF_NOTHING)
+def test_an_empty_page_and_dictionary_in_lz4(tmp_path, nothing):
+    plain = byte_arrays(A, B)
+    pages = [
+        dictionary_page(nothing, 0, uncompressed_page_size=0),
+        data_page(nothing, 0, uncompressed_page_size=0),
+        data_page(hadoop_lz4(plain, len(plain)), 2, uncompressed_page_size=len(plain)),
+    ]
+    path = write(tmp_path, pages, 2, codec=CompressionCodec.LZ4)
+    expected = [hash_of(A), hash_of(B)]
+    assert hashes_of(path) == [(True, []), (False, []), (False, expected)]
+    pb.build(path, columns=["values"], in_place=True)
+    results = pb.probe(path, "values", ["alpha", "beta", ""]).results
+    assert [each.verdict for each in results] == ["maybe", "maybe", "absent"]
+
+
 def test_an_unknown_codec_is_refused(tmp_path):
     kind, message = refused(tmp_path, [data_page(byte_arrays(A), 1)], 1, codec=CompressionCodec.LZO)
     assert (kind, message) == (pb.UnsupportedError, "codec LZO is not supported")

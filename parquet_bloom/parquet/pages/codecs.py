@@ -164,17 +164,19 @@ def _hadoop_lz4(data: memoryview, out: Any) -> int:
 
     | uncompressed size | compressed size | block | compressed size | block | ... | repeated
 
-    Blocks follow until they add up to the uncompressed size.
+    Blocks follow until they add up to the uncompressed size; after a size of 0, one of nothing or none.
     """
     done = at = wanted = 0
     while at < len(data):
         if done == wanted:
             wanted += int.from_bytes(data[at : at + 4], "big")
             at += 4
+            if done == wanted and at == len(data):
+                break
         compressed = int.from_bytes(data[at : at + 4], "big")
         at += 4
         block = data[at : at + compressed]
-        if len(block) != compressed or not done < wanted <= len(out):
+        if len(block) != compressed or not done <= wanted <= len(out):
             raise cramjam.DecompressionError("no Hadoop framing")
         done += lz4.decompress_into(block, memoryview(out)[done:wanted])
         at += compressed
