@@ -19,6 +19,7 @@ import click
 
 from parquet_bloom import __version__
 from parquet_bloom.errors import complaint
+from parquet_bloom.interruptions import is_postponed
 
 FINE, NO, TROUBLE = 0, 1, 2
 SIGNALLED = 128
@@ -144,10 +145,19 @@ class Program(Ordered):
         return super().get_command(ctx, {"inject": "build"}.get(name, name))
 
 
-def _leave(number: int, frame: FrameType | None) -> NoReturn:
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """As Python does, but not where a file has taken its name and nobody has counted it."""
+    end = KeyboardInterrupt()
+    if not is_postponed(end):
+        raise end
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
     """End in good order, as after ^C: first remove what is temporary, undisturbed."""
     signal.signal(number, signal.SIG_IGN)
-    raise EndedError(number)
+    end = EndedError(number)
+    if not is_postponed(end):
+        raise end
 
 
 def run(commands: click.Group) -> NoReturn:
@@ -169,6 +179,8 @@ def _run(commands: click.Group) -> None:
 
     with in_order():
         terminal.prepare()
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, _interrupt)
         for number in (signal.SIGTERM, signal.SIGHUP):
             # nohup ignores SIGHUP.
             if signal.getsignal(number) is signal.SIG_DFL:

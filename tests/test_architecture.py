@@ -26,7 +26,16 @@ PACKAGE = ROOT / "parquet_bloom"
 # From the ground up: the rooms of the house, which are all that the package's folder has. A module
 # imports from its own room and from the floors below, never from another room on its floor.
 FLOORS = [
-    {"arguments", "dataclass", "errors", "native", "vocabulary", "orc.proto", "parquet.thrift"},
+    {
+        "arguments",
+        "dataclass",
+        "errors",
+        "interruptions",
+        "native",
+        "vocabulary",
+        "orc.proto",
+        "parquet.thrift",
+    },
     {"filters", "parallel", "storage", "values"},
     {"container", "encryption", "options"},
     {"orc", "parquet"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -44,6 +44,8 @@ class Inputs:
         """`find`: what the names mean; None for all files that can be read."""
         from parquet_bloom.storage.paths import expand
 
+        # A table is changed for too long to hold back what ends the program.
+        self._are_files = find is None
         if find is None:
             self.files, self._errors = expand(names, storage_options())
         else:
@@ -91,6 +93,12 @@ class Inputs:
                 return AT_ONCE, 1
         return 1, threads
 
+    def _counted(self) -> AbstractContextManager[None]:
+        """Around the work on each of them."""
+        from parquet_bloom.interruptions import counted
+
+        return counted() if self._are_files else nullcontext()
+
     def complaints(self, at_once: bool = False) -> Complaints:
         """Where complaints about these files go: none is told twice."""
         from parquet_bloom.render.many_files import Complaints
@@ -114,6 +122,7 @@ class Inputs:
         """
         from parquet_bloom.container import number_of
         from parquet_bloom.errors import ParquetBloomError, complaint, complaint_about
+        from parquet_bloom.interruptions import hold
         from parquet_bloom.parallel import work_in_order
         from parquet_bloom.render.terminal import (
             StandardOutputError,
@@ -132,33 +141,52 @@ class Inputs:
         bar = progress if complaints.are_gathered else no_progress
         troubles = (ParquetBloomError, OSError, ValueError, MemoryError)
 
-        def attempt(path: str) -> Any:
+        # What became of files, until it is told.
+        finished: dict[str, Any] = {}
+
+        def attempt(path: str) -> None:
             try:
-                return work(path)
+                finished[path] = work(path)
             except StandardOutputError:
                 raise
             except troubles as error:
-                return _Failure(error)
+                finished[path] = _Failure(error)
+
+        def settle(path: str) -> int:
+            hold()
+            result = finished.pop(path)
+            try:
+                if isinstance(result, _Failure):
+                    raise result.error
+                take(path, result)
+            except StandardOutputError:
+                raise
+            except troubles as error:
+                message = complaint_about(path, error)
+                if message not in complaints.told:
+                    show_traceback(error)
+                complaints.add(path, message)
+                failed(path, message)
+                return TROUBLE
+            return FINE
 
         paths = [file.path for file in self.files]
         worked = work_in_order(paths, attempt, lambda _: 0, threads)
-        with complaints, bar(number_of(len(paths), "file")) as show, closing(worked) as results:
+        with complaints, bar(number_of(len(paths), "file")) as show:
             show(0, len(paths))
-            for done, (path, result) in enumerate(results, start=1):
-                try:
-                    if isinstance(result, _Failure):
-                        raise result.error
-                    take(path, result)
-                except StandardOutputError:
-                    raise
-                except troubles as error:
-                    message = complaint_about(path, error)
-                    if message not in complaints.told:
-                        show_traceback(error)
-                    complaints.add(path, message)
-                    failed(path, message)
-                    code = TROUBLE
-                show(done, len(paths))
+            try:
+                with closing(worked):
+                    for done in range(1, len(paths) + 1):
+                        with self._counted():
+                            path, _ = next(worked)
+                            code = max(code, settle(path))
+                        show(done, len(paths))
+            except KeyboardInterrupt:
+                # Those that other threads have finished meanwhile are done, too.
+                for path in [path for path in paths if path in finished]:
+                    with self._counted():
+                        settle(path)
+                raise
         return code
 
 

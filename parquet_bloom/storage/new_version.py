@@ -19,6 +19,7 @@ from pathlib import Path
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import REPLACE, ParquetBloomError, RewriteError
+from parquet_bloom.interruptions import hold
 from parquet_bloom.storage import addressed
 from parquet_bloom.storage.change import Change
 from parquet_bloom.storage.journal import recover_first
@@ -110,6 +111,9 @@ def write_version(source: Source, target: Target, change: Change, verify: bool =
         written.flush()
         if verify:
             _verify(change, target.name, written)
+        if not is_url(target.name):
+            # A store may take long.
+            hold()
         if target.in_place:
             written.commit(source)
             return written.size

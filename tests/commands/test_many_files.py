@@ -3,9 +3,12 @@
 import json
 import os
 import shutil
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
-from threading import Barrier, Condition, current_thread
+from threading import Barrier, Condition, Semaphore, current_thread
 from types import SimpleNamespace
 
 import numpy as np
@@ -408,6 +411,66 @@ def test_an_interrupted_command_says_what_is_done(lake, monkeypatch):
     assert result.code == 130
     assert result.stdout.startswith("24 files: 3 built, 21 not reached; 3 filters, ")
     assert result.stderr == "pbloom: interrupted\n"
+
+
+def with_filters(lake):
+    """How many of the files have any."""
+    return sum(bool(pb.inspect(path).num_filters) for path in Path(lake).iterdir())
+
+
+def test_what_other_threads_have_done_meanwhile_is_counted(lake, monkeypatch):
+    """The first file is interrupted when others are done, of which nobody has heard."""
+    from parquet_bloom.verbs import build
+
+    monkeypatch.setattr(threads, "MANY", 2)
+    original, done, first = build.build_file, Semaphore(0), min(Path(lake).iterdir())
+
+    def building(path, *rest, **more):
+        if str(path).endswith(first.name):
+            for _ in range(5):
+                done.acquire()
+            os.kill(os.getpid(), signal.SIGINT)
+        report = original(path, *rest, **more)
+        done.release()
+        return report
+
+    monkeypatch.setattr(build, "build_file", building)
+    result = outcome("build", lake, "-c", "user_id", "--in-place")
+    assert (result.code, result.stderr) == (130, "pbloom: interrupted\n")
+    number = with_filters(lake)
+    assert number >= 6
+    left = f", {FILES - number} not reached" * (number < FILES)
+    assert result.stdout.startswith(f"{FILES} files: {number} built{left}; {number} filters, ")
+
+
+# Interrupts the program where the fourth file has just taken its name.
+INTERRUPTED = """
+import os, signal, sys
+from parquet_bloom.cli import main
+from parquet_bloom.storage.local_output import Replacement
+take_name, taken = Replacement._take_name, []
+def taking(self, replaced):
+    take_name(self, replaced)
+    taken.append(self)
+    if len(taken) == 4:
+        os.kill(os.getpid(), signal.{number})
+Replacement._take_name = taking
+sys.argv = ["pbloom", "build", "lake", "-c", "user_id", "--in-place", "--threads", "1"]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "said"), [("SIGINT", 130, "pbloom: interrupted\n"), ("SIGTERM", 143, "")]
+)
+def test_a_file_that_has_its_name_is_counted(lake, number, code, said):
+    program = INTERRUPTED.replace("{number}", number)
+    ran = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True
+    )
+    assert (ran.returncode, ran.stderr) == (code, said)
+    assert with_filters(lake) == 4
+    assert ran.stdout.startswith(f"{FILES} files: 4 built, {FILES - 4} not reached; 4 filters, ")
 
 
 @pytest.mark.parametrize(

@@ -106,8 +106,8 @@ def test_probe_asks_the_filters_when_told_to(built):
     verdicts = [[each["verdict"] for each in result["row_groups"]] for result in found["results"]]
     assert verdicts[0][0] == verdicts[1][1] == "maybe"
     assert "absent" in {*verdicts[0], *verdicts[1], *verdicts[2]}
-    found = answer("probe", output, "-c", "id", "-v", "1")
-    assert [each["verdict"] for each in found["results"][0]["row_groups"]] == verdicts[2]
+    found = answer("probe", output, "-c", "id", "-v", "0")
+    assert [each["verdict"] for each in found["results"][0]["row_groups"]] == verdicts[0]
     found = answer("probe", output, "-c", "id", "-v", "1", "--dialect", "xxhash")
     assert [each["verdict"] for each in found["results"][0]["row_groups"]] == ["unknown"] * 2
 
