@@ -29,8 +29,16 @@ BLOCK_BITS = 256
 MIN_BYTES = 64
 MAX_BYTES = 128 << 20
 
+# A page of memory is not worth mentioning.
+NEGLIGIBLE_BYTES = 4 << 10
+
 _UNITS = {"": 1, "B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _UNITS |= {f"{unit}IB": size for unit, size in _UNITS.items() if size > 1}
+
+
+def outweighs(num_bytes: int, data_bytes: int) -> bool:
+    """Whether a filter is larger than the data that it could save readers from reading."""
+    return num_bytes > max(data_bytes, NEGLIGIBLE_BYTES)
 
 
 def expected_fpp(ndv: float, num_blocks: int) -> float:

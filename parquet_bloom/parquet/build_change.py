@@ -8,13 +8,20 @@ Spec: parquet-format, BloomFilter.md "File Format"; the order is parquet-java's.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 
-from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk
+from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError, UnsupportedError
-from parquet_bloom.filters.sizing import MAX_BYTES, MeasuredFilter, Size
+from parquet_bloom.filters.sizing import (
+    MAX_BYTES,
+    NEGLIGIBLE_BYTES,
+    MeasuredFilter,
+    Size,
+    outweighs,
+)
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, Selection, refuse
 from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.build import reason_for_none
@@ -103,6 +110,7 @@ class ParquetBuild(FilterChange, BuildChange):
                 yield OF_CTR
         yield from self._lost_rows()
         yield from self._without_lengths()
+        yield from self._outweighing()
         for chunk, remains in self.remaining():
             yield f"{chunk.where}: {remains}"
         kept = [each for each in self.skipped if each.reason == HAS_ONE]
@@ -132,6 +140,22 @@ class ParquetBuild(FilterChange, BuildChange):
                 f"column{'s' if len(found) > 1 else ''} {', '.join(found)}: {problem}, which stays:"
                 f" without the length, {OF_NO_LENGTH}; {foreign_fields.REMEDY}"
             )
+
+    def _outweighing(self) -> Iterator[str]:
+        """The columns with filters that are larger than the chunks that they could save readers from
+        reading; in files of many small ones, hardly any has to be decoded."""
+        columns: Counter[str] = Counter()
+        for each in self.filters:
+            if each.num_bytes > NEGLIGIBLE_BYTES:
+                chunk = self.file.chunk(each.place.part, each.column)
+                columns[each.column] += outweighs(each.num_bytes, chunk.stored_bytes)
+        for name, count in columns.items():
+            if count:
+                yield (
+                    f"column {name}: {number_of(count, 'filter')}"
+                    f" {'is' if count == 1 else 'are'} larger than the data that readers could skip"
+                    " (PB306)"
+                )
 
     def _any_encrypted(self, found: Iterable[BuiltFilters | LeftChunk]) -> bool:
         return self.file.is_encrypted and any(

@@ -7,7 +7,7 @@ from typing import Any
 
 from parquet_bloom.container import Place
 from parquet_bloom.filters.rates import exact_percent, percent
-from parquet_bloom.filters.sizing import BLOCK_BYTES, MIN_BYTES
+from parquet_bloom.filters.sizing import BLOCK_BYTES, MIN_BYTES, NEGLIGIBLE_BYTES, outweighs
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.rules.finding import Finding, finding
 from parquet_bloom.rules.policy import ColumnPolicy
@@ -20,8 +20,6 @@ USUAL_FPP = 0.01
 # A power of two for 0.001 % can be eight times as large as one for 1 %; beyond that, somebody made
 # a mistake.
 LEAST_FOLDS = 3
-# A page of memory is not worth mentioning.
-NEGLIGIBLE_BYTES = 4 << 10
 LARGE_SHARE = 0.25
 # Readers fetch this much together with the footer.
 NEGLIGIBLE_SHARE_BYTES = 64 << 10
@@ -83,7 +81,7 @@ def _check_weight(view: FilterView, bits: SplitBlockBloomFilter) -> Iterator[Fin
             expected=f"less than {view.dictionary_bytes} bytes",
             found=size,
         )
-    if size > max(chunk_bytes, NEGLIGIBLE_BYTES):
+    if outweighs(size, chunk_bytes):
         yield view.finding(
             "PB306",
             "the filter is larger than the column chunk that it could save readers from reading",

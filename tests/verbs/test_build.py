@@ -149,6 +149,22 @@ def test_a_saturated_filter_is_not_written_unless_forced(source, tmp_path):
     assert [item.num_bytes for item in forced.filters] == [64] * 3
 
 
+def test_filters_that_outweigh_their_data_are_noted(tmp_path):
+    """Numbers in a row take little with deltas. The last three rows have a filter of a few bytes, which
+    are not worth mentioning."""
+    path = tmp_path / "a.parquet"
+    table = pa.table({"a": np.arange(5_003), "b": np.arange(5_003) * 7919 % 5_003})
+    pq.write_table(
+        table, path, row_group_size=2_500, use_dictionary=False, compression="none",
+        column_encoding={"a": "DELTA_BINARY_PACKED", "b": "PLAIN"},
+    )  # fmt: skip
+    report = pb.build(path, in_place=True, columns=["a", "b"], fpp=1e-5)
+    note = "column a: 2 filters are larger than the data that readers could skip (PB306)"
+    assert report.notes == (note,)
+    found = [each.column for each in pb.validate(path).findings if each.rule == "PB306"]
+    assert found == ["a", "a"]
+
+
 def test_max_bytes_that_is_no_power_of_two_is_rounded_down(source, tmp_path):
     report = pb.build(source, tmp_path / "out.parquet", columns=["id"], max_bytes=1000, force=True)
     assert [item.num_bytes for item in report.filters] == [512] * 3
