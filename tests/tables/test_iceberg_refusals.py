@@ -195,6 +195,18 @@ def test_damaged_metadata(damage):
         pb.build_table(folder, columns="id", dry_run=True)
 
 
+def test_a_format_that_is_not_known_yet():
+    make_table(commits=1)
+    place = path_of(load().metadata_location)
+    folder = path_of(load().location())
+    place.write_bytes(place.read_bytes().replace(b'"format-version":2', b'"format-version":4'))
+    with pytest.raises(pb.RewriteError) as raised:
+        pb.build_table(folder, columns="id", dry_run=True)
+    assert str(raised.value) == (
+        f"{folder}: PyIceberg: format version 4, which it does not read: expected one of 1, 2, 3"
+    )
+
+
 @pytest.mark.parametrize("kind", ["manifest_list", "manifest_path"])
 @pytest.mark.parametrize("damage", [b"", b"Obj\x01nothing", None])
 def test_damaged_manifests(kind, damage):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -11,6 +12,11 @@ from parquet_bloom.errors import ParquetBloomError, RewriteError, UnsupportedErr
 
 # A commit takes what only PyIceberg itself is meant to use.
 TESTED: Final = ("0.12.0",)
+
+# Pydantic, of a table's metadata.
+_FORMAT: Final = re.compile(
+    r"tag '([^']*)' found using '?format_version'?.* does not match any of the expected tags: ([\d, ]+\d)"
+)
 
 _INSTALL: Final = "pip install 'parquet-bloom[iceberg]'"
 
@@ -50,4 +56,7 @@ def asking(where: str) -> Iterator[None]:
 
 def said(error: Exception) -> str:
     """In one line."""
+    # How PyIceberg says it is the business of whoever wrote its classes.
+    if found := _FORMAT.search(str(error)):
+        return f"format version {found[1]}, which it does not read: expected one of {found[2]}"
     return " ".join(str(error).split()) or type(error).__name__
