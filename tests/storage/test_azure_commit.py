@@ -630,6 +630,17 @@ def test_what_others_have_written_is_not_put_back(azure):
     assert azure.objects == {NAME: OLD[::-1]}
 
 
+def test_a_lease_that_comes_in_the_midst(azure):
+    azure.faults.append(Fault(412, code("LeaseIdMissing"), kind="COMMIT", times=2))
+    with pytest.raises(PermissionError) as raised:
+        build(azure)
+    assert raised.value.strerror == (
+        "writing was refused (412 LeaseIdMissing): somebody holds a lease on it; blocks were left, which"
+        " clean-temp --uploads discards; nothing was written"
+    )
+    assert azure.objects == {NAME: OLD}
+
+
 def test_where_conditions_are_ignored_nothing_is_put_back(unknown_store, azure):
     azure.is_lax = True
     azure.faults.append(Fault(403, code("AuthorizationFailure"), kind="COMMIT"))

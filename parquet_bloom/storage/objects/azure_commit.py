@@ -198,8 +198,8 @@ class _Replacing:
         except (ToldError, RewriteError, ChangedError):
             # Of the blob that is there now, others know.
             raise
-        except BaseException as error:
-            if (self._has_staged or self._doubts) and status_of(error) != 412:
+        except BaseException:
+            if self._has_staged or self._doubts:
                 self._try_to_put_back(said, committed)
             raise
 
@@ -300,8 +300,8 @@ class _Replacing:
         try:
             self._put_back(said, committed)
         except FAILURES as error:
-            if status_of(error) != 412:
-                self.left = _LEFT
+            is_another = status_of(error) == 412 and not code_of(error).startswith("Lease")
+            self.left = "" if is_another else _LEFT
 
     def _put_back(self, said: Mapping[str, str], committed: Sequence[Committed]) -> None:
         """As put_back. What was sent as a whole is copied by the store."""
