@@ -3,6 +3,7 @@ is lost of what others write."""
 
 from __future__ import annotations
 
+import errno
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -45,6 +46,10 @@ def stripes() -> bytes:
     table = pa.table({"a": range(len(noise)), "b": noise})
     orc.write_table(table, sink, stripe_size=1 << 20)
     return bytes(sink.getvalue())
+
+
+def _fail() -> None:
+    raise OSError(errno.EIO, "the request failed")
 
 
 class Checks:
@@ -128,6 +133,10 @@ class Checks:
         """A writer between reading and the last request: whoever comes late changes nothing."""
         if not self.store.honours_conditions:
             self._check_refused()
+            self.store.put(KEY, large())
+            with self.store.before_the_last_request(lambda: self.store.put(KEY, large()[::-1])):
+                self._check_late("a")
+            assert self.store.get(KEY) == large()[::-1]
             return
         for old, other in (
             (large(), large()[::-1]),
@@ -155,6 +164,20 @@ class Checks:
         ]
         assert {chunk.column for chunk in chunks if chunk.filter} == {"b"}
         assert pb.validate(self.url, **self.given).ok
+
+    def check_others_write_after_a_failure(self) -> None:
+        """Nothing that is left is in their way."""
+        old, other = large(), large()[::-1]
+        for in_parts in (False, True):
+            self.store.put(KEY, old, in_parts=in_parts)
+            said = self.store.said(KEY)
+            build = {"columns": ["a"], "in_place": True} | self.writes
+            with self.store.before_the_last_request(_fail), pytest.raises(OSError, match="failed"):
+                pb.build(self.url, **build)
+            assert (self.store.get(KEY), list(self.store.keys())) == (old, [KEY])
+            assert self.store.said(KEY) == said
+            self.store.put(KEY, other, in_parts=True)
+            assert self.store.get(KEY) == other
 
     def _check_late(self, column: str) -> None:
         with pytest.raises(pb.RewriteError) as raised:
