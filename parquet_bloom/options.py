@@ -41,6 +41,13 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions(Selection):
+    """Of what pages are read. ignore_checksums: also if their checksums are wrong."""
+
+    ignore_checksums: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InspectOptions(Selection):
     """What to describe, see verbs.inspect.inspect."""
 
@@ -52,7 +59,7 @@ class InspectOptions(Selection):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiffOptions(Selection):
+class DiffOptions(ReadOptions):
     """What to compare, see verbs.diff.diff."""
 
     diagnose: bool = False
@@ -100,7 +107,7 @@ class Destination:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BuildOptions(Selection):
+class BuildOptions(ReadOptions):
     """Which filters to add, see verbs.build.build. `dialect`: a legacy one, with its settings.
     `usual_layout`: that of files in which no end says otherwise, if `layout` is None. `keeps_ends`: with
     `layout` append, a file is not cut back to its first end. `fpp_of`: by column, before `fpp`."""
@@ -161,7 +168,7 @@ class TableOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RepairOptions(Selection):
+class RepairOptions(ReadOptions):
     """What to repair, see verbs.repair.repair. `usual_layout`: if `layout` is None. `keeps_ends`: with
     `layout` append, the file stays what it was at each of its ends."""
 
@@ -205,7 +212,7 @@ class ProbeOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ValidateOptions(Selection):
+class ValidateOptions(ReadOptions):
     """How to check filters, see verbs.validate.validate. `policy`: a rules.policy.Policy."""
 
     deep: bool = True
@@ -218,7 +225,7 @@ class ValidateOptions(Selection):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdviseOptions(Selection):
+class AdviseOptions(ReadOptions):
     """How to judge columns, see verbs.advise.advise."""
 
     fpp: float | None = None
@@ -227,6 +234,7 @@ class AdviseOptions(Selection):
     threads: int | None = None
 
     def __post_init__(self) -> None:
+        check_flags(self)
         check_sizing(self.fpp, self.max_bytes)
 
     @property

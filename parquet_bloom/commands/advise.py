@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.check_options import ignore_checksums
 from parquet_bloom.commands.inputs import Inputs, answer
 from parquet_bloom.commands.key_options import GivenKeys, key_options
 from parquet_bloom.commands.sections import Command, output_option, values_option
@@ -22,6 +23,7 @@ from parquet_bloom.commands.store_options import stores
 @option.row_groups
 @option.fpp
 @option.max_bytes
+@ignore_checksums
 @values_option(
     "--value-sample",
     type=option.FILE,

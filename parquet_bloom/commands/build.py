@@ -16,6 +16,7 @@ from parquet_bloom.commands.build_options import (
     filters,
     orc_streams,
 )
+from parquet_bloom.commands.check_options import ignore_checksums
 from parquet_bloom.commands.dialect_options import dialect_options, take_dialect
 from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import GivenKeys, key_options
@@ -60,6 +61,7 @@ _ONLY_FILES = {
 @append_in_place
 @drop_foreign_fields
 @filters
+@ignore_checksums
 @option.threads
 @option.memory
 @stores
@@ -155,7 +157,12 @@ def _recommended(
     from parquet_bloom.render.terminal import complain, progress
     from parquet_bloom.verbs.advise import Advisor
 
-    wanted = AdviseOptions(fpp=options.fpp, max_bytes=options.max_bytes, threads=options.threads)
+    wanted = AdviseOptions(
+        fpp=options.fpp,
+        max_bytes=options.max_bytes,
+        ignore_checksums=options.ignore_checksums,
+        threads=options.threads,
+    )
     advisor = Advisor(wanted, keys)
 
     failed: dict[str, Exception] = {}

@@ -1,4 +1,4 @@
-"""Options for how filters are checked, and by which policy."""
+"""Options for how pages and filters are checked, and by which policy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from parquet_bloom.commands.options import FILE, RATE, any_size, names
-from parquet_bloom.commands.sections import checks_option, together
+from parquet_bloom.commands.sections import checks_option, files_option, together
 from parquet_bloom.vocabulary import FailOn, words
 
 deep = checks_option(
@@ -17,6 +17,12 @@ deep = checks_option(
     default=True,
     show_default=True,
     help="Look up every stored value, or read only footers and filters.",
+)
+
+ignore_checksums = files_option(
+    "--ignore-checksums",
+    is_flag=True,
+    help="Read pages even if their checksums are wrong; those that are all 0 are taken for none anyway.",
 )
 
 

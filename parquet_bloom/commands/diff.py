@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.check_options import ignore_checksums
 from parquet_bloom.commands.inputs import answer
 from parquet_bloom.commands.key_options import GivenKeys, arguments_of, key_options
 from parquet_bloom.commands.sections import Command, output_option
@@ -30,6 +31,7 @@ from parquet_bloom.program import FINE, NO
 )
 @output_option("--json", "as_json", is_flag=True, help="One JSON document.")
 @option.answer_options
+@ignore_checksums
 @option.threads_to_read
 @option.memory
 @stores

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.check_options import ignore_checksums
 from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import GivenKeys, key_options
 from parquet_bloom.commands.sections import Command, filters_option
@@ -42,6 +43,7 @@ _ONLY_FILES = {"output", "output_dir", "in_place", "overwrite", "layout", "parts
 @option.fpp
 @option.max_bytes
 @option.layout
+@ignore_checksums
 @option.destinations
 @option.threads
 @option.memory

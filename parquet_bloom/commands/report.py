@@ -25,6 +25,7 @@ from parquet_bloom.commands.store_options import storage_options, stores
 @check.deep
 @option.fpp
 @check.configured
+@check.ignore_checksums
 @option.threads
 @option.memory
 @stores

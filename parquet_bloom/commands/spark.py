@@ -13,7 +13,7 @@ import click
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.ages import age, older_than
 from parquet_bloom.commands.build_options import expose_filter_location, filters, orc_streams
-from parquet_bloom.commands.check_options import checks
+from parquet_bloom.commands.check_options import checks, ignore_checksums
 from parquet_bloom.commands.key_options import executor_key_options
 from parquet_bloom.commands.sections import (
     Command,
@@ -183,7 +183,7 @@ def _code(report: Report) -> int:
     return NO if is_no else FINE
 
 
-@_verb(option.columns(), option.fpp, option.max_bytes, _inputs)
+@_verb(option.columns(), option.fpp, option.max_bytes, ignore_checksums, _inputs)
 def advise() -> None:
     """Say which columns deserve a filter, and what it would save.
 
@@ -201,6 +201,7 @@ def advise() -> None:
     ),
     orc_streams,
     expose_filter_location,
+    ignore_checksums,
     _inputs,
     option.dry_run,
     option.no_verify,
@@ -239,7 +240,7 @@ def probe() -> None:
     """
 
 
-@_verb(option.columns(), checks, _inputs)
+@_verb(option.columns(), checks, ignore_checksums, _inputs)
 def validate() -> None:
     """Prove filters right, or say what is wrong with them.
 

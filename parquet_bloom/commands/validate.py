@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @option.columns()
 @option.row_groups
 @check.checks
+@check.ignore_checksums
 @output_option(
     "--format",
     "findings_format",

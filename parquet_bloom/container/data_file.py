@@ -96,6 +96,14 @@ class DataFile(metaclass=_OfferedNames):
         """How commands name it."""
         return AsFile(self.path)
 
+    @property
+    def page_notes(self) -> tuple[str, ...]:
+        """What to know about the pages that were read."""
+        return ()
+
+    def ignore_checksums(self) -> None:
+        """Read pages whatever their checksums say, in a format that has any."""
+
     def probe(self: Container, column: str, value: Any) -> tuple[Answer, ...]:
         """Whether `value` can be in each row group, or index group of an ORC file: pb.probe for one
         value.

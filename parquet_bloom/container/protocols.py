@@ -119,6 +119,13 @@ class Container(Protocol):
     def obstacles(self) -> tuple[str, ...]:
         """What `build` would refuse the file for, or some of its columns, as far as the footer tells."""
 
+    @property
+    def page_notes(self) -> tuple[str, ...]:
+        """What to know about the pages that were read."""
+
+    def ignore_checksums(self) -> None:
+        """Read pages whatever their checksums say, in a format that has any."""
+
     def close(self) -> None: ...
 
     @property

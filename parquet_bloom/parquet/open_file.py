@@ -47,6 +47,19 @@ class OpenFile(DataFile):
     def close(self) -> None:
         self.source.close()
 
+    def ignore_checksums(self) -> None:
+        self.footer.checksums.are_ignored = True
+
+    @property
+    def page_notes(self) -> tuple[str, ...]:
+        columns: dict[str, list[str]] = {}
+        for index, reason in self.footer.checksums.unchecked():
+            columns.setdefault(reason, []).append(self.footer.leaves[index].name)
+        return tuple(
+            f"column{'s' if len(names) > 1 else ''} {', '.join(names)}: {reason}"
+            for reason, names in columns.items()
+        )
+
     @property
     def is_encrypted(self) -> bool:
         return self.footer.protection.is_encrypted

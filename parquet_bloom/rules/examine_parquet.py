@@ -369,7 +369,7 @@ class ParquetExamination(Examination):
         return sum(end - offset for _, offset, end in self._places())
 
     def closing(self) -> list[Finding]:
-        findings: list[Finding] = []
+        findings = [*structure_parquet.check_checksums(self.file.footer)]
         for leaf, fields in exposure.shown_fields(self.file.footer, self.columns, self.parts):
             findings += security.check_shown(
                 leaf.name,

@@ -12,7 +12,7 @@ from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.ends import false_ends
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.footer.footer import BLOOM_FILTER_OFFSET
+from parquet_bloom.parquet.footer.footer import BLOOM_FILTER_OFFSET, Footer
 from parquet_bloom.parquet.footer.foreign_fields import (
     chunks_with_foreign_pointer,
     extension,
@@ -109,6 +109,12 @@ def _foreign_fields(file: ParquetFile, wanted: Collection[int]) -> Iterator[Find
             f" {'`build` refuses the column' if is_refused else '`build` writes no length'}",
             column=chunk.leaf.name,
         )
+
+
+def check_checksums(footer: Footer) -> Iterator[Finding]:
+    """Of which columns pages were read although their checksums are wrong."""
+    for column, reason in footer.checksums.unchecked():
+        yield finding("PB123", reason, column=footer.leaves[column].name)
 
 
 def lengths_without_offset(file: ParquetFile) -> Iterator[tuple[ColumnChunk, Finding]]:

@@ -71,6 +71,8 @@ def _built_in(piece: Row, request: Request) -> Iterator[Row]:
     about = {"file": piece["file"], "path": piece["path"], "column": SEEN}
     try:
         with open_file(piece["path"]) as file:
+            if request.options.ignore_checksums:
+                file.ignore_checksums()
             change = file.build(request.options) if _is_wanted(file, request) else None
             yield about | {"row_group": SEEN, "message": file.fingerprint}
             if change is None:

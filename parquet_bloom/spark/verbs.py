@@ -61,6 +61,7 @@ def build(
     unconditional: bool = False,
     dry_run: bool = False,
     only_missing: bool = False,
+    ignore_checksums: bool = False,
     since: datetime | None = None,
     keys_file: str | None = None,
     keys: Mapping[str, Any] | None = None,
@@ -91,6 +92,7 @@ def build(
         expose_filter_location=expose_filter_location,
         orc_streams=orc_streams,
         layout=layout,
+        ignore_checksums=ignore_checksums,
         threads=1,
     )
     destination = Destination(
@@ -127,6 +129,7 @@ def build_table(
     dry_run: bool = False,
     verify: bool = True,
     unconditional: bool = False,
+    ignore_checksums: bool = False,
     keys_file: str | None = None,
     keys: Mapping[str, Any] | None = None,
     tasks: int | None = None,
@@ -150,6 +153,7 @@ def build_table(
         existing=existing,
         force=force,
         expose_filter_location=expose_filter_location,
+        ignore_checksums=ignore_checksums,
         threads=1,
     )
     of_table = TableOptions(
@@ -214,6 +218,7 @@ def validate(
     deep: bool = True,
     diagnose: bool = False,
     policy: Policy | None = None,
+    ignore_checksums: bool = False,
     since: datetime | None = None,
     keys_file: str | None = None,
     keys: Mapping[str, Any] | None = None,
@@ -225,6 +230,7 @@ def validate(
         deep=deep,
         diagnose=diagnose,
         policy=policy_given(policy),
+        ignore_checksums=ignore_checksums,
         threads=1,
     )
     return _report(
@@ -268,6 +274,7 @@ def advise(
     columns: Names | None = None,
     fpp: float | None = None,
     max_bytes: int | None = None,
+    ignore_checksums: bool = False,
     since: datetime | None = None,
     keys_file: str | None = None,
     keys: Mapping[str, Any] | None = None,
@@ -278,6 +285,7 @@ def advise(
         columns=columns_given(columns),
         fpp=rate_given("fpp", fpp),
         max_bytes=number_if_given("max_bytes", max_bytes),
+        ignore_checksums=ignore_checksums,
         threads=1,
     )
     return _report(

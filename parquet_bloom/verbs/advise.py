@@ -130,6 +130,7 @@ def advise(
     fpp: float | None = None,
     max_bytes: int | None = None,
     value_sample: Mapping[str, Any] | None = None,
+    ignore_checksums: bool = False,
     threads: int | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
@@ -140,7 +141,8 @@ def advise(
 
     fpp: the target false positive rate, 0 to 1, exclusive; default 0.01. max_bytes: the limit of a
     bitset, 64 to 134,217,728 (the default); not for ORC. value_sample: by column, the values that
-    are really looked up, repeated as often as they are, given as for probe. keys: for encrypted files.
+    are really looked up, repeated as often as they are, given as for probe. ignore_checksums: see
+    build. keys: for encrypted files.
     storage_options: for the object store behind a URL, see docs/object-stores.md. progress: called
     with (chunks done, chunks in all).
 
@@ -155,6 +157,7 @@ def advise(
         fpp=rate_given("fpp", fpp),
         max_bytes=number_if_given("max_bytes", max_bytes),
         value_sample=_sample(value_sample),
+        ignore_checksums=ignore_checksums,
         threads=threads_given(threads),
     )
     advisor = Advisor(options, keys)
@@ -196,6 +199,8 @@ class Advisor:
     def _read(self, file: Any, progress: Progress | None) -> tuple[Table, int]:
         """The table that a file belongs to, and its index there."""
         options = self._options
+        if options.ignore_checksums:
+            file.ignore_checksums()
         surveyor = surveyor_of(file, options)
         columns = file.select(options.columns)
         check_columns_room(file, columns, OF_COLUMN)

@@ -83,6 +83,7 @@ def build(
     existing: Existing = "keep",
     row_groups: Numbers | None = None,
     threads: int | None = None,
+    ignore_checksums: bool = False,
     in_place: bool = False,
     append_in_place: bool = False,
     overwrite: bool = False,
@@ -106,10 +107,11 @@ def build(
     bitset, 64 to 134,217,728 (the default). exact_blocks: allow block counts that are not powers of
     two; such filters are smaller, but Arrow C++ refuses them, and Impala and rugo lose rows by them.
     existing: what to do with existing filters. force: also write filters that miss the target.
-    in_place: replace `source` itself. overwrite: replace an existing `output`. dry_run: build, but
-    write nothing. verify: read back what was written. unconditional: replace an object without
-    conditional writes, or a file without locks, where a concurrent change could be lost. progress:
-    called with (chunks done, chunks in all).
+    ignore_checksums: read pages even if their checksums are wrong; those that are all 0 are taken for
+    none anyway. in_place: replace `source` itself. overwrite: replace an existing `output`. dry_run:
+    build, but write nothing. verify: read back what was written. unconditional: replace an object
+    without conditional writes, or a file without locks, where a concurrent change could be lost.
+    progress: called with (chunks done, chunks in all).
 
     keys: for encrypted files, the keys of the footer and of `columns`, whose filters are encrypted
     with them; a column without a key is skipped. expose_filter_location: let a plaintext footer show
@@ -159,6 +161,7 @@ def build(
         drop_foreign_fields=drop_foreign_fields,
         orc_streams=orc_streams,
         layout=layout,
+        ignore_checksums=ignore_checksums,
         append_in_place=append_in_place,
         dialect=dialect,
         threads=threads_given(threads),
@@ -215,6 +218,8 @@ def _build(
     filters: TakeFilters | None = None,
 ) -> BuildReport:
     check_room(file, file.select(options.columns), options.parts, TO_CHANGE)
+    if options.ignore_checksums:
+        file.ignore_checksums()
     if target.in_place and file.source.is_remote:
         options = replace(options, usual_layout="append")
     change = build_change(file, options, progress)
@@ -231,6 +236,6 @@ def _build(
         size_before=file.source.size,
         size_after=size,
         seconds=time.perf_counter() - started,
-        notes=(*change.notes, *detached(file.source, target, change)),
+        notes=(*change.notes, *file.page_notes, *detached(file.source, target, change)),
         requests=file.source.requests,
     )

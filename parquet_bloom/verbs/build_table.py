@@ -94,6 +94,7 @@ def build_table(
     dry_run: bool = False,
     verify: bool = True,
     unconditional: bool = False,
+    ignore_checksums: bool = False,
     threads: int | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
@@ -124,6 +125,7 @@ def build_table(
         existing=existing,
         force=force,
         expose_filter_location=expose_filter_location,
+        ignore_checksums=ignore_checksums,
         threads=threads_given(threads),
     )
     of_table = TableOptions(

@@ -111,6 +111,7 @@ def diff(
     columns: Names | None = None,
     row_groups: Numbers | None = None,
     diagnose: bool = False,
+    ignore_checksums: bool = False,
     threads: int | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
@@ -120,7 +121,7 @@ def diff(
 
     Row groups, stripes and index groups are matched by their ordinals. diagnose: where bits differ,
     look up the values that each file stores, and say what is wrong with its filter and what its writer
-    did instead. threads: how many filters to read at a time; by default, as many as pay off, up to one
+    did instead. ignore_checksums: see build. threads: how many filters to read at a time; by default, as many as pay off, up to one
     per processor, or 16 behind URLs. keys: for encrypted files, the keys of both. storage_options: for
     the object stores behind URLs, see docs/object-stores.md.
 
@@ -132,6 +133,7 @@ def diff(
         columns=columns_given(columns),
         parts=row_groups_given(row_groups),
         diagnose=diagnose,
+        ignore_checksums=ignore_checksums,
         threads=threads_given(threads),
     )
     with (
@@ -143,6 +145,9 @@ def diff(
                 f"{file_a.path} and {file_b.path}: {file_a.format} and {file_b.format},"
                 " expected files of one format"
             )
+        if options.ignore_checksums:
+            file_a.ignore_checksums()
+            file_b.ignore_checksums()
         wanted = _wanted(file_a, file_b, options.columns)
         side_a, side_b = _Side("a", file_a, wanted), _Side("b", file_b, wanted)
         names = list({**side_a.columns, **side_b.columns})

@@ -105,6 +105,7 @@ def repair(
     fpp: float | None = None,
     max_bytes: int | None = None,
     layout: FileLayout | None = None,
+    ignore_checksums: bool = False,
     in_place: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,
@@ -140,6 +141,7 @@ def repair(
         fpp=rate_given("fpp", fpp),
         max_bytes=number_if_given("max_bytes", max_bytes),
         layout=layout,
+        ignore_checksums=ignore_checksums,
         threads=threads_given(threads),
     )
     destination = Destination(
@@ -185,6 +187,8 @@ def _repair(
 ) -> RepairReport:
     started = time.perf_counter()
     check_room(file, file.select(options.columns), options.parts, TO_CHANGE)
+    if options.ignore_checksums:
+        file.ignore_checksums()
     if target.in_place and file.source.is_remote:
         options = replace(options, usual_layout="append")
     found = diagnosed(file, options, progress)
@@ -210,7 +214,7 @@ def _repair(
         size_before=file.source.size,
         size_after=size,
         seconds=time.perf_counter() - started,
-        notes=tuple(detached(file.source, target, change)),
+        notes=(*file.page_notes, *detached(file.source, target, change)),
         requests=file.source.requests,
     )
 

@@ -116,6 +116,7 @@ def repair_table(
     dry_run: bool = False,
     verify: bool = True,
     unconditional: bool = False,
+    ignore_checksums: bool = False,
     threads: int | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
@@ -134,6 +135,7 @@ def repair_table(
         rebuild=rebuild,
         fpp=rate_given("fpp", fpp),
         max_bytes=number_if_given("max_bytes", max_bytes),
+        ignore_checksums=ignore_checksums,
         threads=threads_given(threads),
     )
     of_table = TableOptions(

@@ -129,6 +129,7 @@ def report(
     deep: bool = True,
     fpp: float = 0.01,
     policy: Policy | None = None,
+    ignore_checksums: bool = False,
     threads: int | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
@@ -138,7 +139,7 @@ def report(
     `row_groups` (default: all).
 
     deep: look up every stored value, and advise; otherwise only footer and filters are read. fpp:
-    the target of the advice, 0 to 1, exclusive. policy: as for validate. progress: called with
+    the target of the advice, 0 to 1, exclusive. policy, ignore_checksums: as for validate. progress: called with
     (done, in all), first of the filters to check, then of the chunks to read for the advice. keys:
     for encrypted files. storage_options: for the object store behind a URL, see
     docs/object-stores.md.
@@ -157,6 +158,7 @@ def report(
         deep=deep,
         diagnose=deep,
         policy=policy_given(policy),
+        ignore_checksums=ignore_checksums,
         threads=threads,
     )
     with open_file(path, keys, storage_options) as file:

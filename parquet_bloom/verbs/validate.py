@@ -76,6 +76,7 @@ def validate(
     max_bytes: int | None = None,
     fail_on: FailOn | None = None,
     ignore: Names = (),
+    ignore_checksums: bool = False,
     threads: int | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
@@ -85,7 +86,7 @@ def validate(
     which are the stripes of an ORC file; what is wrong with a file as a whole is found anyway.
 
     deep: look up every stored value; otherwise only footers and filters are read. diagnose: where
-    values are missing, say what the writer did wrong. keys: for encrypted files.
+    values are missing, say what the writer did wrong. ignore_checksums: see build. keys: for encrypted files.
     storage_options: for the object store behind a URL, see docs/object-stores.md. progress: called
     with (filters done, filters in all); in ORC files, a column in a stripe counts as one, and
     so do small filters whose values are not looked up.
@@ -108,6 +109,7 @@ def validate(
         deep=deep,
         diagnose=diagnose,
         policy=policy,
+        ignore_checksums=ignore_checksums,
         threads=threads_given(threads),
     )
     with open_file(path, keys, storage_options) as file:
@@ -119,6 +121,8 @@ def validate_file(
 ) -> ValidationReport:
     """The same for an open file."""
     policy: Policy = options.policy or Policy()
+    if options.ignore_checksums:
+        file.ignore_checksums()
     examined = examine(file, options, progress)
     _check_unchanged(file)
     kept = tuple(finding for finding in examined.findings if not policy.ignores(finding))

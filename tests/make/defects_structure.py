@@ -155,6 +155,12 @@ def damaged(checksum: bool) -> bytes:
     return data[:at] + bytes([data[at] ^ 0xF7]) + data[at + 1 :]
 
 
+def without_checksums() -> bytes:
+    """They are all 0, as HAWQ and Parquet.jl write them."""
+    pages = [data_page(int64s(*integers(0)), ROWS, crc=0)]
+    return built(forge(Column(pages, ROWS, name="a")), "a")
+
+
 def with_two_algorithms() -> bytes:
     usual = filter_header(64)
     at = ALGORITHM_AT + 2
@@ -265,6 +271,7 @@ REST = (
         "PB122",
         making(lambda: built(with_foreign_length(without_filters()), ["a"])),
     ),
+    Defect("no checksums", "PB123", making(without_checksums), None, deep=True),
 )
 
 

@@ -27,6 +27,7 @@ from parquet_bloom.errors import FooterError, FormatError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits, memory, read_once
 from parquet_bloom.parquet.footer import compact
+from parquet_bloom.parquet.footer.checksums import PageChecksums
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey, ChunkTable, known
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.group_table import GroupTable
@@ -82,9 +83,8 @@ class Footer:
     ) -> None:
         """Scan `raw`. Raises FooterError if it is not FileMetaData; `where` names the file."""
         self.protection = protection
-        self.raw = raw
-        self.start = start
-        self.where = where
+        self.raw, self.start, self.where = raw, start, where
+        self.checksums = PageChecksums()
         self._mentions: dict[bytes, bool] = {}
         self._fields = self._spans()
         for name in ("schema", "row_groups"):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import PageError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits
+from parquet_bloom.parquet.footer.checksums import IGNORED, NONE_COMPUTED
 from parquet_bloom.parquet.pages.page import Page, Place, ReadAhead
 from parquet_bloom.parquet.thrift.ttypes import PageType
 
@@ -38,6 +40,7 @@ class PageReader:
         self.page_buffer = buffers.page if buffers else None
         self.dictionary_buffer = buffers.dictionary if buffers else None
         start = chunk.pages_start or 0
+        self._source, self._footer, self._chunk = source, footer, chunk
         self._modules = chunk.modules
         # Where the next page begins.
         self.position = start
@@ -111,14 +114,39 @@ class PageReader:
         return page
 
     def body(self, page: Page) -> memoryview:
-        """The body as its writer compressed it, with a valid checksum if it has one. Raises PageError
-        for another, UnsupportedError if it does not fit the memory budget."""
+        """The body as its writer compressed it, with a valid checksum if it has one. Raises PageError for
+        another, unless that is to be ignored, UnsupportedError if it does not fit the memory budget."""
         check_fits(f"page at {page.start}: its body takes", self.held + page.size)
         stored = self._ahead.read(page.start, page.size)[: page.size]
         crc = page.header.crc
         if crc is not None and _kernel.crc32(stored) != crc & 0xFFFFFFFF:
-            raise PageError(
-                f"page at {page.start}: checksum {_kernel.crc32(stored):08x},"
-                f" expected {crc & 0xFFFFFFFF:08x}"
-            )
+            reason = self._reason_to_read()
+            if reason is None:
+                raise PageError(
+                    f"page at {page.start}: checksum {_kernel.crc32(stored):08x},"
+                    f" expected {crc & 0xFFFFFFFF:08x}; --ignore-checksums reads it all the same"
+                )
+            self._footer.checksums.leave_unchecked(self._chunk.key, reason)
         return self._modules.page_body(stored, page)
+
+    def _reason_to_read(self) -> str | None:
+        """Why a page is read although its checksum is wrong; None if it is not."""
+        if self._have_no_checksums:
+            return NONE_COMPUTED
+        return IGNORED if self._footer.checksums.are_ignored else None
+
+    @cached_property
+    def _have_no_checksums(self) -> bool:
+        """Whether the headers of all pages say 0. Reads them."""
+        reader = PageReader(self._source, self._footer, self._chunk)
+        wanted = self._chunk.num_values or 0
+        try:
+            while reader.num_values < wanted:
+                page = reader.next_page()
+                if page.header.crc != 0:
+                    return False
+                if page.header.type in DATA_PAGES:
+                    reader.num_values += page.header.num_values or 0
+        except PageError:
+            return False
+        return True
