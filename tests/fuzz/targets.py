@@ -221,6 +221,8 @@ KERNEL: tuple[Callable[[bytes], Any], ...] = (
     _kernel.count_byte_array,
     _kernel.hash_byte_array,
     lambda data: _kernel.insert_byte_array(memoryview(bytearray(64)).cast("I"), data),
+    lambda data: _kernel.hash_byte_array(data, len(data) % 9),
+    lambda data: _kernel.check_byte_array(_kernel.clear_words(2), data, len(data) % 9),
     lambda data: _kernel.count_levels(data, 1 + len(data) % 32, 1000, 1),
     lambda data: _kernel.count_bit_packed_levels(data, 1 + len(data) % 32, 1000, 1),
     lambda data: _kernel.mark_indices(data, len(data) % 33, 1000, bytearray(100)),

@@ -3,6 +3,7 @@
 import pytest
 from conftest import SHARED, missing
 from make.commands import outcome
+from make.delta_tables import table_of
 from make.pages import (
     byte_arrays,
     data_page,
@@ -115,6 +116,21 @@ def test_the_commands(tmp_path):
     assert outcome("build", path, "--auto", "--dry-run", "--ignore-checksums").code in (0, 2)
     for verb in ("advise", "report", "diff"):
         assert "--ignore-checksums" in outcome(verb, "--help").stdout
+
+
+def test_files_of_tables(tmp_path):
+    def wrong(name):
+        return forged(tmp_path / name, WRONG["one is another"], 2)
+
+    table = table_of(tmp_path / "table", wrong("a"), wrong("b"), values="binary")
+    build = {"columns": ["values"], "min_file_size": 0}
+    (failed, _) = pb.build_table(table, **build).files
+    assert failed.action == "failed"
+    report = pb.build_table(table, **build, ignore_checksums=True)
+    assert [each.action for each in report.files] == ["appended"] * 2
+    repair = {"rebuild": True, "min_file_size": 0, "dry_run": True}
+    assert [each.num_chunks for each in pb.repair_table(table, **repair).left] == [2]
+    assert pb.repair_table(table, **repair, ignore_checksums=True).left == ()
 
 
 def test_a_flag_is_true_or_false(tmp_path):

@@ -9,9 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
+from make.pages import data_page, int64s
+from make.parquet_files import Column, forge
 from make.spark_requests import build_request
 
 import parquet_bloom as pb
+from parquet_bloom.parquet.thrift.ttypes import Type
 from parquet_bloom.spark import parts
 from parquet_bloom.spark.schemas import BUILT, WORK
 
@@ -303,6 +306,19 @@ def test_damage_is_found_by_whoever_writes(path, whole):
     assert outcome["status"] == "error"
     assert outcome["message"].startswith(f"{path}: row group 3, column id: ")
     assert path.read_bytes() == data
+
+
+def test_checksums_that_are_ignored(path, whole):
+    pages = [data_page(int64s(n), 1, crc=n) for n in range(1, 5)]
+    column = Column(pages, 4, type=Type.INT64, name="id")
+    path.write_bytes(forge(column))
+    (outcome,) = written(built(path, columns=["id"]), columns=["id"])
+    assert outcome["status"] == "error"
+    assert outcome["message"].endswith("; --ignore-checksums reads it all the same")
+    options = {"columns": ["id"], "ignore_checksums": True}
+    whole.clear()
+    (outcome,) = written(built(path, **options), **options)
+    assert (outcome["status"], outcome["filters"], whole) == ("added", 1, [])
 
 
 def test_a_column_that_is_not_there(path, whole):
