@@ -83,7 +83,7 @@ HOMES = {
         "spark/",
         "storage/remote.py",
         "tables/delta/checkpoint.py",
-        "verbs/documents.py",
+        "verbs/arrow_table.py",
     },
     "pyiceberg": {"tables/iceberg/"},
     "pyspark": {"spark/"},

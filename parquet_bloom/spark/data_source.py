@@ -31,8 +31,8 @@ from parquet_bloom.spark.source_options import SourceOptions
 from parquet_bloom.spark.worker import FAILURES
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.source import is_url, local_path
-from parquet_bloom.verbs.documents import place_fields
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
+from parquet_bloom.verbs.keys import place_fields
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container

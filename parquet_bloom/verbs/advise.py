@@ -107,7 +107,6 @@ class AdviceReport(Report):
     the object store that has the file, None for other files."""
 
     _rows: ClassVar = ("columns",)
-    _item: ClassVar = ColumnAdvice
 
     path: str
     format: Format

@@ -51,7 +51,6 @@ class BuildReport(Report):
     know about the filters, such as which readers will ignore them, and about the file."""
 
     _rows: ClassVar = ("filters",)
-    _item: ClassVar = BuiltFilters
 
     path: str
     format: Format

@@ -58,7 +58,6 @@ class TableBuildReport(Report):
     table's names; `skipped`: column chunks without a filter. `notes`: what to know about it."""
 
     _rows: ClassVar = ("files",)
-    _item: ClassVar = ChangedFile
 
     path: str
     table: TableKind

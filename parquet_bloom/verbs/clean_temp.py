@@ -46,7 +46,6 @@ class CleaningReport(Report):
     """What clean_temp did at one path, or would do if it was a `dry_run`."""
 
     _rows: ClassVar = ("leftovers",)
-    _item: ClassVar = FoundLeftover
 
     path: str
     leftovers: tuple[FoundLeftover, ...]

@@ -87,7 +87,6 @@ class FileDiff(Report):
     store."""
 
     _rows: ClassVar = ("filters",)
-    _item: ClassVar = FilterDiff
 
     path_a: str
     path_b: str

@@ -19,17 +19,13 @@ from functools import cache
 from itertools import islice
 from typing import Any, ClassVar
 
-from parquet_bloom.container import UNITS, Place, Units
+from parquet_bloom.container import Units
+from parquet_bloom.verbs.keys import key_of, place_fields, units_of
 
 _COLLECTIONS = (list, tuple, set, frozenset)
 
 # Annotations of fields whose values are in a document as they are.
 _PLAIN = re.compile(r"(str|int|float|bool)( \| None)?")
-
-_ARROW_TYPES = {"str": "string", "int": "int64", "float": "float64", "bool": "bool"}
-
-_UNIT = re.compile(r"(?<![a-z])(part|group)(?=s?(?![a-z]))")
-
 
 # What notebooks show of a table.
 MOST_ROWS = 50
@@ -38,12 +34,13 @@ LONGEST_SHOWN = 80
 
 class Report:
     """What the reports of all verbs can do. `_rows`: the field whose items are the rows of the report
-    as a table; a second one is a field of these items. `_item`: the class of the items, where there
-    may be none."""
+    as a table; a second one is a field of these items. `_item`: the class of the items, where the field
+    does not tell; `_left_out`: fields of a report without rows that are not in its only one."""
 
     __slots__ = ()
     _rows: ClassVar[tuple[str, ...]]
     _item: ClassVar[type | None] = None
+    _left_out: ClassVar[tuple[str, ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The document that the command prints with --json, see docs/json.md. Raises UnsupportedError if
@@ -57,36 +54,10 @@ class Report:
     def to_arrow(self) -> Any:
         """The items of the report as a pyarrow.Table, with the path of the file in each row. Columns
         are named like the keys of the document; those of an item's item have a dot, as in
-        `filter.fpp`."""
-        import pyarrow as pa
+        `filter.fpp`. Their names and types are those of the class, whatever the report says."""
+        from parquet_bloom.verbs.arrow_table import arrow_table
 
-        def column(name: str) -> Any:
-            values = [row.get(name) for row in rows]
-            try:
-                return pa.array(values, types.get(name))
-            except (pa.ArrowInvalid, pa.ArrowTypeError):
-                # Nested, and of one type here and of another there.
-                texts = [None if value is None else as_json(value).decode() for value in values]
-                return pa.array(texts)
-
-        rows = list(self._items())
-        types = self._types()
-        return pa.table({name: column(name) for name in _names(rows, types)})
-
-    def _types(self) -> dict[str, str | None]:
-        """The Arrow types of the columns that a table has even without rows, None where only values
-        tell."""
-        if self._item is None:
-            return {}
-        units = units_of(self)
-        types: dict[str, str | None] = dict.fromkeys(_paths(self), "string")
-        for each in fields(self._item):
-            if each.name == "place":
-                types |= dict.fromkeys(place_fields(Place(0), units), "int64")
-            elif not each.metadata.get("where_known"):
-                found = _PLAIN.fullmatch(str(each.type))
-                types[key_of(each.name, units)] = found and _ARROW_TYPES[found[1]]
-        return types
+        return arrow_table(self)
 
     def _items(self) -> Iterator[dict[str, Any]]:
         units = units_of(self)
@@ -131,11 +102,6 @@ class Report:
         return sum(max(1, len(getattr(item, *inner))) for item in items) if inner else len(items)
 
 
-def units_of(report: Any) -> Units:
-    """What the format of a report calls its parts; a report on files of both formats has none."""
-    return UNITS[getattr(report, "format", "parquet")]
-
-
 def _paths(report: Any) -> dict[str, str]:
     """The fields that name files."""
     names = ("path", "path_a", "path_b")
@@ -166,9 +132,9 @@ def _flat(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _names(rows: Iterable[Mapping[str, Any]], known: Iterable[str] = ()) -> list[str]:
+def _names(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """The names of all columns; not of what is an item with columns of its own in any row."""
-    names = [*known, *(name for row in rows for name in row)]
+    names = [name for row in rows for name in row]
     nested = {name[: name.index(".")] for name in names if "." in name}
     return [name for name in dict.fromkeys(names) if name not in nested]
 
@@ -303,17 +269,3 @@ class _ItemConverters(_Converters):
 
 
 _converters, _item_converters = cache(_Converters), cache(_ItemConverters)
-
-
-@cache
-def key_of(name: str, units: Units) -> str:
-    """The key for a field, such as `num_row_groups` or `num_stripes` for `num_parts`."""
-    return _UNIT.sub(lambda found: getattr(units, found[1]).replace(" ", "_"), name)
-
-
-def place_fields(place: Place | None, units: Units) -> dict[str, int | None]:
-    """The keys for a place; for no place, that of a part."""
-    part = {key_of("part", units): None if place is None else place.part}
-    if place is None or place.group is None:
-        return part
-    return {**part, key_of("group", units): place.group}

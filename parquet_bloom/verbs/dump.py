@@ -40,6 +40,7 @@ class Dump(Report):
     None if it cannot have been. `requests`: sent to the object store that has the file."""
 
     _rows: ClassVar = ()
+    _left_out: ClassVar = ("unverified", "requests")
 
     path: str
     format: Format
@@ -67,8 +68,7 @@ class Dump(Report):
         return document | stored
 
     def _items(self) -> Iterator[dict[str, Any]]:
-        not_of_it = {"unverified", "requests"}
-        yield {name: each for name, each in self.to_dict().items() if name not in not_of_it}
+        yield {name: each for name, each in self.to_dict().items() if name not in self._left_out}
 
     def _num_rows(self) -> int:
         return 1

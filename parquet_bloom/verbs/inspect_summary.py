@@ -24,8 +24,9 @@ from parquet_bloom.options import InspectOptions
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.traffic import Requests, in_all
-from parquet_bloom.verbs.documents import Report, document_of, key_of
+from parquet_bloom.verbs.documents import Report, document_of
 from parquet_bloom.verbs.inspect import inspect_file
+from parquet_bloom.verbs.keys import key_of
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -62,7 +63,6 @@ class InspectionSummary(Report):
     stores, None if none of the files is in one."""
 
     _rows: ClassVar = ("columns",)
-    _item: ClassVar = ColumnSummary
 
     files: int
     files_with_filters: int

@@ -158,6 +158,7 @@ class ProbeReport(Report):
     seem so, None mostly."""
 
     _rows: ClassVar = ("results", "groups")
+    _item: ClassVar = ProbedValue
 
     path: str
     format: Format

@@ -78,7 +78,6 @@ class RepairReport(Report):
     that lack some are among `repaired` or `left`. `notes`: what to know about the file."""
 
     _rows: ClassVar = ("repaired",)
-    _item: ClassVar = RepairedFilter
 
     path: str
     format: Format

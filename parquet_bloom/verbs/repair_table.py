@@ -82,7 +82,6 @@ class TableRepairReport(Report):
     `notes`: what to know about it."""
 
     _rows: ClassVar = ("files",)
-    _item: ClassVar = ChangedFile
 
     path: str
     table: TableKind

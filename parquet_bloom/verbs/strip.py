@@ -31,7 +31,6 @@ class StripReport(Report):
     know about the file."""
 
     _rows: ClassVar = ("removed",)
-    _item: ClassVar = RemovedFilters
 
     path: str
     format: Format

@@ -49,7 +49,6 @@ class TableStripReport(Report):
     """
 
     _rows: ClassVar = ("files",)
-    _item: ClassVar = ChangedFile
 
     path: str
     table: TableKind

@@ -45,7 +45,6 @@ class ValidationReport(Report):
     """One file. `ok`: no finding at or above the severity that fails it."""
 
     _rows: ClassVar = ("findings",)
-    _item: ClassVar = Finding
 
     path: str
     format: Format

@@ -40,9 +40,9 @@ from parquet_bloom.verbs.build import BuildReport
 from parquet_bloom.verbs.build_table import TableBuildReport
 from parquet_bloom.verbs.clean_temp import CleaningReport, FoundLeftover
 from parquet_bloom.verbs.diff import FileDiff, FilterDiff
-from parquet_bloom.verbs.documents import key_of
 from parquet_bloom.verbs.inspect import FileInspection
 from parquet_bloom.verbs.inspect_summary import ColumnSummary, InspectionSummary
+from parquet_bloom.verbs.keys import key_of
 from parquet_bloom.verbs.probe import ProbedValue, ProbeReport
 from parquet_bloom.verbs.recover import RecoveryReport
 from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport

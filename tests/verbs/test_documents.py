@@ -88,6 +88,60 @@ def test_to_arrow_has_a_row_for_each_item(paths, verb):
     assert (part in table.column_names) == (verb != "advise")
 
 
+def schemas_of(make, tmp_path):
+    """The schemas of reports on a file with filters, on one without, and on one without rows."""
+    some = pa.table({"id": [1, 2, 3] * 300, "x&y": ["a", None, "c"] * 300})
+    for name, table, columns in (("a", some, ["id"]), ("b", some, []), ("c", some[:0], ["id"])):
+        path = tmp_path / f"{name}.parquet"
+        pq.write_table(table, path, row_group_size=400)
+        if columns:
+            pb.build(path, columns=columns, in_place=True)
+        yield make(path).to_arrow().schema
+
+
+MADE = {
+    "build": lambda path: pb.build(path, columns=["id", "x&y"], dry_run=True),
+    "inspect": pb.inspect,
+    "probe": lambda path: pb.probe(path, "id", [1, 77]),
+    "validate": lambda path: pb.validate(path, require="x&y", max_fpp=0.001),
+    "advise": pb.advise,
+    "strip": lambda path: pb.strip(path, dry_run=True),
+    "repair": lambda path: pb.repair(path, dry_run=True),
+    "diff": lambda path: pb.diff(path, path),
+    "report": pb.report,
+    "summary": lambda path: pb.inspect_summary([path]),
+}
+
+
+@pytest.mark.parametrize("verb", MADE)
+def test_a_table_has_the_same_schema_whatever_it_says(verb, tmp_path):
+    """`reason` is text where nothing has one, too."""
+    first, *others = schemas_of(MADE[verb], tmp_path)
+    assert all(other.equals(first) for other in others)
+    assert not any(pa.types.is_null(each.type) for each in first)
+    if "reason" in first.names:
+        assert first.field("reason").type == pa.string()
+
+
+def test_tables_of_several_files_are_one_without_any_promotion(paths):
+    tables = [pb.probe(path, "id", [5, -5]).to_arrow() for path in paths]
+    assert pa.concat_tables(tables)["reason"].null_count == 6
+    (column,) = {table.schema.field("reason").type for table in tables}
+    assert column == pa.string()
+
+
+def test_the_schema_of_answers(paths):
+    schema = pb.probe(paths[1], "id", [5]).to_arrow().schema
+    part = {"row_group": pa.int64()}
+    if paths[1].suffix == ".orc":
+        part = {"stripe": pa.int64(), "index_group": pa.int64()}
+    expected = {
+        "path": pa.string(), "value": pa.string(), "verdict": pa.string(), "rows_to_read": pa.int64(),
+        **part, "reason": pa.string(), "num_rows": pa.int64(), "first_row": pa.int64(),
+    }  # fmt: skip
+    assert dict(zip(schema.names, schema.types, strict=True)) == expected
+
+
 def test_tables_of_several_files_fit_together(paths):
     tables = [pb.validate(path).to_arrow() for path in paths]
     found = pa.concat_tables([*tables, pb.validate(paths[0], require="id").to_arrow()],
