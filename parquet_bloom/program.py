@@ -169,7 +169,9 @@ def run(commands: click.Group) -> NoReturn:
     try:
         _run(commands)
     except SystemExit as end:
-        sys.stderr.flush()
+        # Without a stderr there is nothing to flush.
+        if sys.stderr is not None:
+            sys.stderr.flush()
         os._exit(end.code if isinstance(end.code, int) else TROUBLE)
     os._exit(FINE)
 

@@ -166,6 +166,9 @@ def _are_integers(leaf: LeafType, values: NDArray[Any]) -> bool:
 def _are_floats(leaf: LeafType, values: NDArray[Any]) -> bool:
     if values.dtype.kind != "f" or leaf.physical not in ("FLOAT", "DOUBLE"):
         return False
+    if values.dtype.itemsize > 8:
+        # One by one, they become floats first: all at once, some would be rounded otherwise.
+        return False
     import numpy as np
 
     limit = np.finfo(f"f{leaf.width}").max

@@ -33,10 +33,10 @@ Row = Sequence[str | None]
 
 # C0, DEL and C1, which move cursors, paint terminals and end lines.
 _ESCAPES = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
-# Characters that change the direction of the text after them.
+# Characters that end lines for some, or change the direction of the text after them.
 _ESCAPES |= {
     code: f"\\u{code:04x}"
-    for code in (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+    for code in (0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 }
 _ESCAPES |= {ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 
@@ -154,7 +154,7 @@ def write_json(document: Any) -> None:
     with standard_output() as out:
         # JSON is UTF-8; ASCII is the same in any other encoding.
         if out.encoding.lower() != "utf-8":
-            line = json.dumps(json.loads(line)).encode()
+            line = json.dumps(json.loads(line)).replace("\x7f", "\\u007f").encode()
         out.flush()
         out.buffer.write(line)
         out.buffer.write(b"\n")

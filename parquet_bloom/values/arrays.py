@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isinf
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,14 @@ def from_numpy(value: Any) -> Any:
     if isinstance(value, np.datetime64):
         return _from_datetime64(value)
     if isinstance(value, np.generic) and not isinstance(value, np.timedelta64):
-        return value.item()
+        return _from_longdouble(value) if isinstance(value, np.longdouble) else value.item()
     return value
+
+
+def _from_longdouble(value: np.longdouble) -> float | int:
+    """The nearest float; an integer where that would be infinite, and the value is not."""
+    number = float(value)
+    return int(value) if isinf(number) and not np.isinf(value) else number
 
 
 def _from_datetime64(value: np.datetime64) -> Days | TimestampNanos | np.datetime64 | None:

@@ -47,7 +47,7 @@ def values_of(values: Any) -> list[Any] | NDArray[Any]:
         return [values]
     # polars' Series, and what pandas keeps in another way than numpy.
     if hasattr(values, "to_arrow"):
-        values = values.to_arrow()
+        values = _in_arrow(values)
     elif convert := getattr(getattr(values, "array", None), "__arrow_array__", None):
         values = convert()
     if not (hasattr(values, "to_pylist") or hasattr(values, "__array__")):
@@ -55,6 +55,15 @@ def values_of(values: Any) -> list[Any] | NDArray[Any]:
     from parquet_bloom.values.arrays import from_array, from_arrow
 
     return from_arrow(values) if hasattr(values, "to_pylist") else from_array(values)
+
+
+def _in_arrow(values: Any) -> Any:
+    """A Series of polars as an array of pyarrow; as a list, if it is of a type that only polars has, such as
+    integers of 128 bits."""
+    try:
+        return values.to_arrow()
+    except ValueError:
+        return values.to_list()
 
 
 def texts_of(values: Any) -> list[str]:

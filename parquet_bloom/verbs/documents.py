@@ -27,6 +27,10 @@ _COLLECTIONS = (list, tuple, set, frozenset)
 # Annotations of fields whose values are in a document as they are.
 _PLAIN = re.compile(r"(str|int|float|bool)( \| None)?")
 
+# In UTF-8: U+007F to U+009F, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069; and how they begin.
+_OBEYED = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
+_BEGIN_OBEYED = (b"\x7f", b"\xc2", b"\xe2\x80", b"\xe2\x81")
+
 # What notebooks show of a table.
 MOST_ROWS = 50
 LONGEST_SHOWN = 80
@@ -172,8 +176,8 @@ def as_json(document: Any) -> bytes:
         document._check_document()
     units = units_of(document)
     try:
-        return orjson.dumps(
-            document, _item_converters(units).plain, orjson.OPT_PASSTHROUGH_DATACLASS
+        return _shown_as_text(
+            orjson.dumps(document, _item_converters(units).plain, orjson.OPT_PASSTHROUGH_DATACLASS)
         )
     except TypeError as error:
         if error.__cause__ is not None:
@@ -182,7 +186,15 @@ def as_json(document: Any) -> bytes:
     # A path that is not UTF-8, or an integer of more than 64 bits. JSON readers take the backslashed
     # form of a surrogate as such.
     text = json.dumps(plain(document, units), ensure_ascii=False, allow_nan=False)
-    return text.encode(errors="backslashreplace")
+    return _shown_as_text(text.encode(errors="backslashreplace"))
+
+
+def _shown_as_text(line: bytes) -> bytes:
+    """The same JSON, in which characters that JSON allows in text are escaped if a terminal would obey
+    them: DEL and C1, ends of lines, and what changes the direction of text."""
+    if not any(each in line for each in _BEGIN_OBEYED):
+        return line
+    return _OBEYED.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), line)
 
 
 def plain(value: Any, units: Units) -> Any:

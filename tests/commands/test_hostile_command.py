@@ -104,6 +104,46 @@ def test_standard_output_that_is_full(source: Path) -> None:
     assert done.returncode == 2
 
 
+# DEL, C1, the ends of lines that are none in ASCII, and what changes the direction of text.
+OBEYED = "\x7f\x80\x85\x9b\u200e\u2028\u2029\u202a\u202e\u2066\u2069"
+
+
+@pytest.mark.parametrize("output_format", ["json", "sarif", "github", "text", "junit"])
+def test_what_a_terminal_obeys_is_escaped_in_every_format(
+    tmp_path: Path, output_format: str
+) -> None:
+    path = tmp_path / f"a{OBEYED}ü€.parquet"
+    pq.write_table(pa.table({f"b{OBEYED}": ["x"]}), path)
+    ran = outcome("validate", path, "--require", f"b{OBEYED}", "--format", output_format)
+    assert ran.code == 1
+    assert not set(ran.stdout) & set(OBEYED)
+    assert "ü€" in ran.stdout or output_format == "sarif"
+    if output_format == "json":
+        found = json.loads(ran.stdout)
+        assert (found["path"], found["findings"][0]["column"]) == (str(path), f"b{OBEYED}")
+
+
+def test_json_in_another_encoding_has_no_raw_del(tmp_path: Path) -> None:
+    path = tmp_path / "a\x7fü.parquet"
+    pq.write_table(pa.table({"a": [1]}), path)
+    done = subprocess.run(
+        [sys.executable, "-m", "parquet_bloom", "validate", path, "--json"],
+        capture_output=True, check=True, env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+    )  # fmt: skip
+    assert b"\x7f" not in done.stdout
+    assert json.loads(done.stdout)["path"] == str(path)
+
+
+@pytest.mark.parametrize(("closed", "code"), [(">&-", 2), ("2>&-", 0), (">&- 2>&-", 2)])
+def test_outputs_that_are_closed(source: Path, closed: str, code: int) -> None:
+    """Never 1: nothing is wrong with the file."""
+    program = f'"$0" -m parquet_bloom validate "$1" {closed}'
+    done = subprocess.run(
+        ["sh", "-c", program, sys.executable, source], capture_output=True, check=False
+    )
+    assert done.returncode == code
+
+
 def test_standard_output_that_is_closed(source: Path) -> None:
     done = subprocess.run(
         ["sh", "-c", '"$0" -m parquet_bloom inspect "$1" >&-', sys.executable, source],

@@ -412,3 +412,29 @@ def test_arrow_dates_of_milliseconds_are_those_days(tmp_path):
     pb.build(path, columns=["d"], in_place=True)
     millis = pa.array([3_000_000 * 86_400_000, 86_400_000], pa.int64()).cast(pa.date64())
     assert [each.verdict for each in pb.probe(path, "d", millis).results] == ["maybe", "absent"]
+
+
+@pytest.mark.parametrize("count", [1, MANY - 1, MANY, 2 * MANY])
+@pytest.mark.parametrize("column", ["float", "double"])
+def test_long_doubles_are_floats_however_many_there_are(column, count):
+    values = PARQUET[column].to_numpy()[:1].astype(np.longdouble)
+    stored = np.repeat(values, count)
+    assert {each.verdict for each in pb.probe(parquet_file(), column, stored).results} == {"maybe"}
+    absent = np.repeat(np.longdouble(1e30), count)
+    assert {each.verdict for each in pb.probe(parquet_file(), column, absent).results} == {"absent"}
+    nan = np.repeat(np.longdouble("nan"), count)
+    assert {each.verdict for each in pb.probe(parquet_file(), column, nan).results} == {"unknown"}
+    if np.finfo(np.longdouble).maxexp > 1024:
+        with pytest.raises(pb.ValueTypeError, match="expected a number that fits"):
+            pb.probe(parquet_file(), column, np.repeat(np.longdouble("1e4000"), count))
+
+
+@pytest.mark.parametrize("count", [1, 2 * MANY])
+def test_integers_of_128_bits_of_polars(count):
+    """Arrow has none."""
+    stored, *_ = PARQUET["int64"].to_pylist()
+    series = pl.Series([stored, 3] * count, dtype=pl.Int128)
+    verdicts = [each.verdict for each in pb.probe(parquet_file(), "int64", series).results]
+    assert verdicts == ["maybe", "absent"] * count
+    with pytest.raises(pb.ValueTypeError, match="expected"):
+        pb.probe(parquet_file(), "int64", pl.Series([1 << 100] * count, dtype=pl.Int128))
