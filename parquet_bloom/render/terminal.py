@@ -154,7 +154,7 @@ def write_json(document: Any) -> None:
     with standard_output() as out:
         # JSON is UTF-8; ASCII is the same in any other encoding.
         if out.encoding.lower() != "utf-8":
-            line = json.dumps(json.loads(line)).replace("\x7f", "\\u007f").encode()
+            line = json.dumps(json.loads(line)).encode()
         out.flush()
         out.buffer.write(line)
         out.buffer.write(b"\n")

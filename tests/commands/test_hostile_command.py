@@ -123,17 +123,6 @@ def test_what_a_terminal_obeys_is_escaped_in_every_format(
         assert (found["path"], found["findings"][0]["column"]) == (str(path), f"b{OBEYED}")
 
 
-def test_json_in_another_encoding_has_no_raw_del(tmp_path: Path) -> None:
-    path = tmp_path / "a\x7fü.parquet"
-    pq.write_table(pa.table({"a": [1]}), path)
-    done = subprocess.run(
-        [sys.executable, "-m", "parquet_bloom", "validate", path, "--json"],
-        capture_output=True, check=True, env={**os.environ, "PYTHONIOENCODING": "latin-1"},
-    )  # fmt: skip
-    assert b"\x7f" not in done.stdout
-    assert json.loads(done.stdout)["path"] == str(path)
-
-
 @pytest.mark.parametrize(("closed", "code"), [(">&-", 2), ("2>&-", 0), (">&- 2>&-", 2)])
 def test_outputs_that_are_closed(source: Path, closed: str, code: int) -> None:
     """Never 1: nothing is wrong with the file."""
