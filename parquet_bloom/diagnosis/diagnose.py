@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from parquet_bloom.container import number_of
 from parquet_bloom.diagnosis.bitsets import as_bitset, views
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.diagnosis.evidence import MAX_CHANCE, too_few
+from parquet_bloom.diagnosis.hashes import OTHER_HASHES
 from parquet_bloom.diagnosis.hypotheses import Hypothesis, Search, double, single
 from parquet_bloom.diagnosis.insertions import partial_insertion
 from parquet_bloom.diagnosis.key_forms import key_forms
@@ -18,11 +21,27 @@ from parquet_bloom.diagnosis.layouts import layouts
 from parquet_bloom.diagnosis.other_chunks import filter_of_another
 from parquet_bloom.diagnosis.samples import missing_values, stored_among
 from parquet_bloom.diagnosis.zeros_and_nans import made_equal
+from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
+from parquet_bloom.filters.rates import percent
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.membership import ChunkMembership
 from parquet_bloom.parquet.pages.pages import located
+
+
+def diagnosis_or_reason(
+    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter, membership: ChunkMembership
+) -> Diagnosis | str | None:
+    """What the writer of this filter did instead, or why nobody can tell; None if nothing is missing."""
+    if not membership.missing:
+        return None
+    of_filter = file, chunk, stored, membership
+    try:
+        return diagnose(*of_filter) or unexplained(*of_filter)
+    except (EncryptionError, FormatError, UnsupportedError):
+        # Indexes that only this needs.
+        return "no diagnosis: pages that it needs cannot be read"
 
 
 def diagnose(
@@ -55,6 +74,33 @@ def _diagnose(
         or filter_of_another(file, chunk, bitset, missing)
         or partial_insertion(file, chunk, filter, membership)
         or _best(file, chunk, search, double(its_key_forms, its_layouts))
+    )
+
+
+def unexplained(
+    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter, membership: ChunkMembership
+) -> str:
+    """What was tried, in words, where `diagnose` finds nothing. Raises as it does."""
+    filter = bloom.read_bitset(file.source, stored)
+    if filter.fpp > MAX_CHANCE:
+        return (
+            f"no diagnosis: the filter finds {percent(filter.fpp)} of all values, so that nothing can"
+            " be told from luck"
+        )
+    lacking = [page.page for page in membership.pages if page.missing]
+    with located(file.footer, chunk):
+        missing = len(missing_values(file, chunk, filter, lacking))
+    if doubt := too_few(missing):
+        return doubt
+    forms = len(list(key_forms(chunk.leaf.type)))
+    places = len(list(layouts(filter.num_blocks)))
+    bitsets = len(list(views(file, stored)))
+    return (
+        f"no hypothesis explains it; tried on {number_of(missing, 'missing value')}:"
+        f" {number_of(forms, 'other form')} of the values, {len(OTHER_HASHES)} other hashes,"
+        f" {number_of(places, 'other layout')} of the bits, pairs of these,"
+        f" {number_of(bitsets, 'other place')} of the bitset, filters of other chunks, pages that were"
+        " not inserted"
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from math import log, sqrt
 
+from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 
 # At most one wrong claim in 10^9 searches of 10^5 hypotheses each.
@@ -24,6 +25,13 @@ MAX_CHANCE = 0.5
 
 # How many standard deviations above the mean count as luck.
 DEVIATIONS = 4
+
+
+def too_few(missing: int) -> str:
+    """Why so few missing values have no diagnosis; empty if they are enough."""
+    if missing >= MIN_TRIED:
+        return ""
+    return f"no diagnosis: {number_of(missing, 'missing value')}, fewer than {MIN_TRIED}, prove nothing"
 
 
 @dataclass(frozen=True, slots=True)

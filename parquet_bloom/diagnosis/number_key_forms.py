@@ -146,6 +146,11 @@ def float_key_forms(stored_width: int) -> Iterator[KeyForm]:
         if width != stored_width:
             yield _as_float(width, name, lambda plain: float(number(plain)))
     yield key_form("text", "hashed as text", lambda plain: str(number(plain)).encode())
+    yield key_form(
+        "text",
+        "hashed as text, without a point if it is whole",
+        lambda plain: str(number(plain)).removesuffix(".0").encode(),
+    )
 
 
 def decimal_key_forms(leaf: LeafType) -> Iterator[KeyForm]:

@@ -15,9 +15,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.diagnosis.evidence import Trial
+from parquet_bloom.diagnosis.evidence import Trial, too_few
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc.arrays import Decimals, Numbers, Texts, Times, Values, selected
@@ -76,6 +77,17 @@ def diagnose(lacking: Lacking) -> Diagnosis | None:
     if lacking.generation.writer == CPP and lacking.column.kind in _BY_CPP:
         return Diagnosis(*_BY_CPP[lacking.column.kind], hits=0, tried=0)
     return None
+
+
+def unexplained(lacking: Lacking) -> str:
+    """What was tried, in words, where `diagnose` finds nothing."""
+    tried = list(dict.fromkeys(name for name, _, _ in _hypotheses(lacking)))
+    if not tried:
+        return f"no diagnosis: no writer is known to hash a {lacking.column.kind} in another way"
+    missing = int(lacking.is_missing.sum())
+    return too_few(missing) or (
+        f"no hypothesis explains it; tried on {number_of(missing, 'missing value')}: {', '.join(tried)}"
+    )
 
 
 def _hypotheses(lacking: Lacking) -> Iterator[_Hypothesis]:

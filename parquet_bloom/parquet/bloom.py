@@ -42,6 +42,14 @@ if TYPE_CHECKING:
 
 SPLIT_BLOCK, XXHASH, UNCOMPRESSED = "BLOCK", "XXHASH", "UNCOMPRESSED"
 
+# A union without a member: what @dsnp/parquetjs leaves of all three.
+NOTHING = "nothing"
+
+UNNAMED = (
+    "the filter header names no algorithm, no hash and no compression, as @dsnp/parquetjs leaves it:"
+    " no reader can use the filter"
+)
+
 # The header's unions by field id, and for each the only member that the format defines (id 1).
 _UNIONS = {2: ("algorithm", SPLIT_BLOCK), 3: ("hash", XXHASH), 4: ("compression", UNCOMPRESSED)}
 
@@ -84,6 +92,11 @@ class StoredFilter:
     def is_leaked(self) -> bool:
         """Whether the filter is in plaintext although its column is encrypted."""
         return self.chunk.has_crypto_metadata and not self.is_encrypted
+
+    @property
+    def names_nothing(self) -> bool:
+        """Whether the header has no member in any of its unions."""
+        return self.algorithm == self.hash == self.compression == NOTHING
 
     @property
     def num_blocks(self) -> int:
@@ -198,7 +211,7 @@ def _modules_of_filter(source: Source, chunk: ColumnChunk, offset: int, end: int
 
 def _members(header: bytes) -> dict[str, str]:
     """The member that is set in each union of the header, if it is the one that the format defines
-    and the only one; generated structs cannot tell."""
+    and the only one, and whether there is none; generated structs cannot tell."""
     members = {}
     for union_id, field_type, _, value, _ in _kernel.fields(header):
         union, member = _UNIONS.get(union_id, ("", ""))
@@ -206,6 +219,8 @@ def _members(header: bytes) -> dict[str, str]:
             ids = [(item[0], item[1]) for item in _kernel.fields(header, value)]
             if ids == [(1, compact.TYPE_STRUCT)]:
                 members[union] = member
+            elif not ids:
+                members[union] = NOTHING
     return members
 
 
@@ -222,6 +237,8 @@ def _doubt(footer: Footer, stored: StoredFilter) -> str:
             )
     elif doubt := footer.protection.doubt(chunk.leaf.path):
         return doubt
+    if stored.names_nothing:
+        return UNNAMED
     if (stored.algorithm, stored.hash, stored.compression) != (SPLIT_BLOCK, XXHASH, UNCOMPRESSED):
         return (
             f"filter header says algorithm {stored.algorithm}, hash {stored.hash}, compression"

@@ -45,10 +45,11 @@ class FindingGroup:
 
     @property
     def diagnosis(self) -> str | None:
-        """What the writer seems to have done instead, counted over the whole group."""
+        """What the writer seems to have done instead, counted over the whole group; or that nothing
+        which was tried explains the first."""
         found = [item.diagnosis for item in self.findings if item.diagnosis is not None]
         if not found:
-            return None
+            return self.first.undiagnosed
         hits, tried = sum(one.hits for one in found), sum(one.tried for one in found)
         return explanation(Diagnosis(found[0].hypothesis, found[0].explanation, hits, tried))
 

@@ -151,6 +151,8 @@ def _text(finding: Finding) -> str:
     text = _sentence(f"{where}: {statement(finding)}" if where else statement(finding))
     if finding.diagnosis is not None:
         text += f" Diagnosis: {_sentence(explanation(finding.diagnosis))}"
+    elif finding.undiagnosed is not None:
+        text += f" {_sentence(finding.undiagnosed.capitalize())}"
     return text if finding.next is None else f"{text} Next: {finding.next}"
 
 

@@ -139,26 +139,25 @@ class OrcExamination(Examination):
 
     def _diagnosis(
         self, chunk: OrcChunk, index: IndexFilters, group: int, membership: GroupMembership | None
-    ) -> Diagnosis | None:
-        """What the writer did instead if values are missing."""
+    ) -> Diagnosis | str | None:
+        """What the writer did instead if values are missing, or what was tried; None if nobody asked."""
         if membership is None or not self.options.diagnose:
             return None
-        from parquet_bloom.diagnosis.orc_writers import Lacking, diagnose
+        from parquet_bloom.diagnosis.orc_writers import Lacking, diagnose, unexplained
 
         filter, stripe = index.filters[group], chunk.stripe
         assert filter is not None
-        return diagnose(
-            Lacking(
-                column=chunk.column,
-                key_form=index.key_form,
-                generation=self.file.generation,
-                filter=filter,
-                values=membership.values,
-                is_missing=membership.is_missing,
-                first_row=stripe.first_row + stripe.group_first_row(group),
-                num_rows=stripe.group_num_rows(group),
-            )
+        lacking = Lacking(
+            column=chunk.column,
+            key_form=index.key_form,
+            generation=self.file.generation,
+            filter=filter,
+            values=membership.values,
+            is_missing=membership.is_missing,
+            first_row=stripe.first_row + stripe.group_first_row(group),
+            num_rows=stripe.group_num_rows(group),
         )
+        return diagnose(lacking) or unexplained(lacking)
 
     # --------------------------------------------------------------------------------------------
     # Columns, and the file

@@ -155,7 +155,10 @@ class ParquetExamination(Examination):
         yield from problems
         if stored is None:
             return
-        yield from structure_parquet.check_header(self.file, chunk, stored)
+        if stored.names_nothing:
+            yield structure_parquet.unnamed(self.file, chunk, stored, self._may_diagnose)
+        else:
+            yield from structure_parquet.check_header(self.file, chunk, stored)
         yield from structure_parquet.check_sharing(self.file, chunk, stored)
         yield from self._keep(chunk, stored)
         if stored.is_leaked:
@@ -163,11 +166,16 @@ class ParquetExamination(Examination):
         if stored.num_bytes > MAX_BYTES:
             yield not_checked(chunk, f"a bitset of more than {MAX_BYTES} bytes")
 
+    @property
+    def _may_diagnose(self) -> bool:
+        return self.options.deep and self.options.diagnose
+
     def _keep(self, chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Finding]:
         """Keep a filter for `items`. Of an ordinary one, there is no more to say before its bits."""
         self._stored.append(StoredChunk(chunk, stored))
         yield from portability.check_header(chunk, stored)
-        yield from portability.check_type(chunk)
+        if not stored.names_nothing:
+            yield from portability.check_type(chunk)
 
     # --------------------------------------------------------------------------------------------
     # Filters
@@ -312,16 +320,15 @@ class ParquetExamination(Examination):
             return "PB211"
         return "PB210" if portability.DUCKDB_INTERVALS in self.file.footer.keys else None
 
-    def _diagnosis(self, item: StoredChunk, membership: ChunkMembership | None) -> Diagnosis | None:
-        """What the writer did instead; None also if indexes that only this needs are damaged."""
+    def _diagnosis(
+        self, item: StoredChunk, membership: ChunkMembership | None
+    ) -> Diagnosis | str | None:
+        """What the writer did instead, or what was tried; None if nobody asked."""
         if membership is None or not self.options.diagnose:
             return None
-        from parquet_bloom.diagnosis.diagnose import diagnose
+        from parquet_bloom.diagnosis.diagnose import diagnosis_or_reason
 
-        try:
-            return diagnose(self.file, item.chunk, item.stored, membership)
-        except (EncryptionError, FormatError, UnsupportedError):
-            return None
+        return diagnosis_or_reason(self.file, item.chunk, item.stored, membership)
 
     # --------------------------------------------------------------------------------------------
     # Columns, and the file

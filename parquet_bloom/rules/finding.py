@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
 
-from parquet_bloom.container import Located, Place, record
+from parquet_bloom.container import WHERE_KNOWN, Located, Place, record
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
@@ -16,7 +17,7 @@ class Finding(Located):
     """A broken rule, by its id; `place` and `column` are None if it concerns the whole file.
 
     `severity` is a word of Severity. `rows`: those whose values are missing, if that is what is
-    wrong. `examples`: some of the values concerned, as literals. `next`: the command that
+    wrong. `undiagnosed`: what was tried, if a diagnosis was asked for and nothing fits. `examples`: some of the values concerned, as literals. `next`: the command that
     helps, for a shell, None if none does; see next_command.
     """
 
@@ -29,6 +30,7 @@ class Finding(Located):
     found: str | None = None
     rows: MissingRows | None = None
     diagnosis: Diagnosis | None = None
+    undiagnosed: str | None = field(default=None, metadata=WHERE_KNOWN)
     examples: tuple[str, ...] = ()
     next: str | None = None
 

@@ -88,6 +88,8 @@ def is_unremarkable(num_bytes: int) -> bool:
 
 def check_header(chunk: Chunk, stored: StoredFilter) -> Iterator[Finding]:
     """What readers that are stricter than the format make of the header."""
+    if stored.names_nothing:
+        return
     if stored.compression != UNCOMPRESSED:
         yield chunk_finding(
             "PB204",

@@ -188,6 +188,10 @@ def check_header(
     file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter
 ) -> Iterator[Finding]:
     """What the header says, by itself and compared with the footer."""
+    if stored.names_nothing:
+        # What follows from that would not help anybody.
+        yield unnamed(file, chunk, stored, may_diagnose=False)
+        return
     for rule, what, expected, found in (
         ("PB108", "an algorithm", bloom.SPLIT_BLOCK, stored.algorithm),
         ("PB109", "a hash", bloom.XXHASH, stored.hash),
@@ -217,6 +221,18 @@ def check_header(
     if layout.indexes.overlap(stored.offset, stored.end):
         message = "the filter shares bytes with a page index"
         yield chunk_finding("PB104", chunk, message, found=found)
+
+
+def unnamed(
+    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter, may_diagnose: bool
+) -> Finding:
+    """A header that names nothing, and if pages may be read, what is in the bits."""
+    diagnosis = None
+    if may_diagnose:
+        from parquet_bloom.diagnosis.unnamed import diagnose
+
+        diagnosis = diagnose(file, chunk, stored)
+    return chunk_finding("PB214", chunk, bloom.UNNAMED, diagnosis=diagnosis)
 
 
 def _has_blocks(stored: bloom.StoredFilter) -> bool:

@@ -33,6 +33,7 @@ def check_values(view: FilterView) -> Iterator[Finding]:
     if membership is None or (membership.missing and not view.bits.bits_set):
         return
     if membership.missing:
+        diagnosis = view.diagnose()
         yield view.finding(
             "PB401",
             f"{membership.missing:,} of {membership.num_values:,} stored values are not in the"
@@ -40,7 +41,8 @@ def check_values(view: FilterView) -> Iterator[Finding]:
             expected=0,
             found=membership.missing,
             rows=view.missing_rows(),
-            diagnosis=view.diagnose(),
+            diagnosis=None if isinstance(diagnosis, str) else diagnosis,
+            undiagnosed=diagnosis if isinstance(diagnosis, str) else None,
             examples=view.examples(),
         )
         return

@@ -26,7 +26,7 @@ class FilterView:
     `num_values`: how many non-null values should be in it, as counted or else as the file says; None if
     unknown, or if readers find every value anyway. `membership`: None if the values were not looked up.
     If values are missing, `examples` are some of them, as literals, `missing_rows` their rows, and
-    `diagnose` what the writer did instead. `lacking_form`: the rule about a form of the values that
+    `diagnose` what the writer did instead, or what was tried. `lacking_form`: the rule about a form of the values that
     some readers look for and the filter lacks. `dictionary_bytes`: size of the dictionary page if it
     tells as much as the filter. `digest`: of the bits; None where equal filters mean nothing.
     """
@@ -39,7 +39,7 @@ class FilterView:
     membership: Membership | None = None
     examples: Callable[[], tuple[str, ...]] = tuple
     missing_rows: Callable[[], MissingRows | None] = lambda: None
-    diagnose: Callable[[], Diagnosis | None] = lambda: None
+    diagnose: Callable[[], Diagnosis | str | None] = lambda: None
     lacking_form: str | None = None
     dictionary_bytes: int | None = None
     digest: bytes | None = None

@@ -612,6 +612,7 @@ OTHER_NAMES = {
     "bitset-shifted", "size-in-bits", "size-in-words", "size-in-blocks",
     "pages-not-inserted", "dictionary-not-inserted", "only-dictionary-inserted",
     "filter-of-another-chunk", "filter-at-another-chunk", "zero-sign", "nan-payload",
+    "blocks-alike", "as-stored",
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from make.filters import (
     bits_of,
     bitset,
     filter_header,
+    inserted_before_footer,
     stored_filter,
     with_bits,
     with_filter_bytes,
@@ -103,6 +104,18 @@ def troubled(
     return Defect(created_by, "PB205", make, None, None, issue=issue, beside=beside)
 
 
+def unnamed() -> bytes:
+    """A header as @dsnp/parquetjs writes it: unions without a member."""
+    empty = {
+        "algorithm": ttypes.BloomFilterAlgorithm(),
+        "hash": ttypes.BloomFilterHash(),
+        "compression": ttypes.BloomFilterCompression(),
+    }
+    stored = filter_header(1024, **empty) + bytes(1024)
+    data, start = inserted_before_footer(without_filters(), stored)
+    return with_meta(data, 0, 0, bloom_filter_offset=start)
+
+
 def no_lengths() -> bytes:
     return without_lengths(sound())
 
@@ -127,6 +140,7 @@ SIZES = (
         making(lambda: with_header(sound(), COMPRESSION_AT, MEMBER_2)),
         issue="B24",
     ),
+    Defect("@dsnp/parquetjs", "PB214", making(unnamed)),
     Defect("first behind the others", "PB206", making(out_of_order), column="s"),
 )
 

@@ -81,6 +81,11 @@ def stored_values(path: Path, row_group: int) -> list[int]:
 UNKNOWN_ALGORITHM = ttypes.BloomFilterAlgorithm()
 UNKNOWN_HASH = ttypes.BloomFilterHash()
 UNKNOWN_COMPRESSION = ttypes.BloomFilterCompression()
+EMPTY_UNIONS = {
+    "algorithm": UNKNOWN_ALGORITHM,
+    "hash": UNKNOWN_HASH,
+    "compression": UNKNOWN_COMPRESSION,
+}
 
 A_DROPPED = [(0, "a", "pointer dropped")]
 A_LENGTH = [(0, "a", "length set")]
@@ -106,6 +111,7 @@ REPAIRS: list[tuple[str, Callable[[bytes], bytes], list[tuple[int, str, str]]]] 
     ("PB108", lambda data: with_unions(data, algorithm=UNKNOWN_ALGORITHM), A_DROPPED),
     ("PB109", lambda data: with_unions(data, hash=UNKNOWN_HASH), A_DROPPED),
     ("PB204", lambda data: with_unions(data, compression=UNKNOWN_COMPRESSION), A_DROPPED),
+    ("PB214", lambda data: with_unions(data, **EMPTY_UNIONS), A_DROPPED),
     *(
         ("PB110", lambda data, size=size: with_filter_bytes(data, 0, A, filter_header(size) + bytes(64)), A_DROPPED)
         for size in (0, -32, 33, 8)

@@ -54,18 +54,24 @@ def test_the_values_that_one_side_lacks_are_named():
             " their rows (expected 0, found 400); in 400 rows, 1600 to 1999, page 0, only at the end"
             " of the row group"
         ),
+        (
+            "    no hypothesis explains it; tried on 400 missing values: 14 other forms of the values, 27"
+            " other hashes, 27 other layouts of the bits, pairs of these, 82 other places of the bitset,"
+            " filters of other chunks, pages that were not inserted"
+        ),
         "b: column a, row group 0: nothing wrong is found",
     ]
 
 
 @pytest.mark.usefixtures("here")
 def test_index_groups():
-    of_a, of_b = said("good.orc", "exchanged.orc")
+    of_a, of_b, tried = said("good.orc", "exchanged.orc")
     assert of_a == "a: column a, stripe 0, index groups 0, 1: nothing wrong is found"
     assert of_b == (
         "b: column a, stripe 0, index groups 0, 1 (the first of them): 989 of 1,000 stored values are"
         " not in the filter: readers lose their rows (expected 0, found 989); in 989 rows, 0 to 999"
     )
+    assert tried == "    no hypothesis explains it; tried on 989 missing values: logical-shifts"
 
 
 @pytest.mark.usefixtures("here")

@@ -137,6 +137,7 @@ def test_a_finding_is_in_one_index_group_of_a_stripe(checked):
         "expected": "0",
         "found": "1",
         "diagnosis": None,
+        "undiagnosed": None,
     }
 
 

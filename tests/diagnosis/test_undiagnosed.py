@@ -1,0 +1,89 @@
+"""Where nothing explains a filter, `--diagnose` says so, and what was tried."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+from make import wrong_writers as wrong
+from make.commands import outcome
+from make.filters import bits_of, with_bits
+from make.orc_defects import ORC
+from make.parquet_files import built, written
+from make.wrong_writers import make_column
+
+from parquet_bloom.verbs.validate import validate
+
+
+def of_other_values(path, num_blocks: int | None = None):
+    """A filter of values that are not stored."""
+    wrong.write(path, make_column("int64"))
+    others = np.random.default_rng(7).integers(1 << 40, 1 << 41, 500).tolist()
+    bits = bits_of(others, num_blocks or wrong.header(path).num_blocks)
+    path.write_bytes(with_bits(path.read_bytes(), bits))
+    return path
+
+
+def found_in(path):
+    (found,) = (each for each in validate(path, diagnose=True).findings if each.rule == "PB401")
+    return found
+
+
+def test_what_was_tried(tmp_path):
+    path = of_other_values(tmp_path / "file.parquet")
+    found = found_in(path)
+    assert found.diagnosis is None
+    assert found.undiagnosed.startswith("no hypothesis explains it; tried on 386 missing values: ")
+    for kind in ("other forms of the values", "other hashes", "other layouts of the bits"):
+        assert kind in found.undiagnosed
+
+
+def test_every_output_says_it(tmp_path):
+    path = of_other_values(tmp_path / "file.parquet")
+    asked = ("validate", path, "--diagnose", "--format")
+    sentence = found_in(path).undiagnosed
+    assert f"\n      {sentence}\n" in outcome(*asked, "text").stdout
+    (found,) = (
+        each
+        for each in json.loads(outcome(*asked, "json").stdout)["findings"]
+        if each["rule"] == "PB401"
+    )
+    assert (found["diagnosis"], found["undiagnosed"]) == (None, sentence)
+    assert sentence.capitalize() in outcome(*asked, "sarif").stdout
+    assert sentence in outcome(*asked, "github").stdout.replace("%3A", ":").replace("%2C", ",")
+
+
+def test_who_did_not_ask_is_not_told(tmp_path):
+    path = of_other_values(tmp_path / "file.parquet")
+    (found,) = (each for each in validate(path).findings if each.rule == "PB401")
+    assert found.undiagnosed is None
+    document = json.loads(outcome("validate", path, "--format", "json").stdout)
+    assert not any("undiagnosed" in each for each in document["findings"])
+
+
+def test_a_filter_that_finds_most_values_tells_nothing(tmp_path):
+    path = of_other_values(tmp_path / "file.parquet", num_blocks=4)
+    assert found_in(path).undiagnosed.startswith("no diagnosis: the filter finds ")
+    assert found_in(path).undiagnosed.endswith("that nothing can be told from luck")
+
+
+def test_too_few_values(tmp_path):
+    path = tmp_path / "file.parquet"
+    data = built(written(pa.table({"a": [17, 23, 42]})), ["a"])
+    path.write_bytes(with_bits(data, bits_of([17, 23], 2)))
+    said = "no diagnosis: 1 missing value, fewer than 4, prove nothing"
+    assert found_in(path).undiagnosed == said
+
+
+def test_filters_of_orc(tmp_path):
+    """Exchanged ones, and an accident, which no writer makes."""
+    said = {}
+    for defect in ORC:
+        if defect.name in ("one bit cleared", "of the other index group"):
+            path = tmp_path / "file.orc"
+            path.write_bytes(defect.make())
+            said[defect.name] = validate(path, diagnose=True).findings[0].undiagnosed
+    assert said == {
+        "one bit cleared": "no diagnosis: 1 missing value, fewer than 4, prove nothing",
+        "of the other index group": "no hypothesis explains it; tried on 989 missing values:"
+        " logical-shifts",
+    }
