@@ -5,6 +5,7 @@ and shown not to be what writers did; the writers' files themselves are read in 
 dialect.
 """
 
+import io
 import re
 import struct
 from dataclasses import replace
@@ -22,7 +23,7 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.filters.k_hash import KHashFilter, hive_size
-from parquet_bloom.filters.sizing import bits_per_value, expected_fpp
+from parquet_bloom.filters.sizing import MAX_BYTES, Size, bits_per_value, expected_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.legacy.chunk_filters import statistics_filter
 from parquet_bloom.legacy.murmur3.dialect import num_bytes_for
@@ -86,6 +87,56 @@ def test_xxhash_check():
     for _ in range(2):
         assert not _kernel.check_value(words, b"value")
     assert not words.any()
+
+
+def test_xxhash_optimum():
+    assert expected_fpp(256 / 11.54, 1) == pytest.approx(0.0065, abs=0.00005)
+    assert bits_per_value(0.005) == pytest.approx(12.2, abs=0.05)
+
+
+def test_xxhash_million(tmp_path):
+    million = 1_000_000
+    assert expected_fpp(million, 1_200_000 // 32) == pytest.approx(0.0152, abs=0.0001)
+    assert bits_per_value(0.01) * million / 8 == pytest.approx(1.316e6, rel=0.001)
+    blocks = Size(0.01, MAX_BYTES).blocks_for(million)
+    assert blocks * 32 == 2 << 20
+    exactly = Size(0.01, MAX_BYTES, exact_blocks=True).blocks_for(million) * 32
+    assert exactly == pytest.approx(1.32e6, rel=0.005)
+
+
+class Recorder(io.BytesIO):
+    """A file that remembers which bytes somebody read."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self.reads: set[tuple[int, bytes]] = set()
+
+    def read(self, size: int | None = -1) -> bytes:
+        start = self.tell()
+        data = super().read(size)
+        self.reads.add((start, data))
+        return data
+
+
+def test_xxhash_overhead(tmp_path):
+    """Whoever asks no filter reads the same bytes in the same places, but for the footer."""
+    plain, filtered = tmp_path / "plain.parquet", tmp_path / "filtered.parquet"
+    column = pa.array(range(20_000))
+    rows = pa.table({"a": [f"text {row}" for row in range(20_000)], "b": column})
+    pq.write_table(rows, plain, row_group_size=10_000)
+    report = pb.build(plain, filtered, columns=["a"])
+    with pb.open(plain) as file:
+        end = file.footer.start
+    assert all(each.offset >= end for each in report.filters)
+    pages = []
+    for path in (plain, filtered):
+        data = path.read_bytes()
+        recorder = Recorder(data)
+        assert pq.ParquetFile(recorder).read(columns=["b"])["b"].combine_chunks().equals(column)
+        # The footer is read with as much as happens to be before it.
+        pages.append({read for read in recorder.reads if read[0] + len(read[1]) < len(data)})
+    assert pages[0] == pages[1]
+    assert len(pages[0]) == 2
 
 
 @pytest.mark.parametrize(("values", "fpp"), [(26_214, 0.0126), (52_428, 0.18), (13_107, 0.0004)])
@@ -498,6 +549,12 @@ def test_statistics_conf():
     assert read_conf([rate, f"{provided}=false"]).others.fpp == 0.05
     with pytest.raises(pb.ConfigError, match="expected true or false"):
         read_conf([f"{provided}=0.05"])
+
+
+@pytest.mark.parametrize("key", ["hive.optimize.ppd", "hive.optimize.index.filter"])
+def test_statistics_pushdown(key):
+    with pytest.raises(pb.ConfigError, match="makes Hive ask filters, and says nothing of one"):
+        read_conf([f"{key}=true"])
 
 
 def test_statistics_place(example):

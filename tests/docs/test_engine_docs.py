@@ -46,6 +46,22 @@ def test_the_engine_skips_as_shown(engine, folder):
     assert (run.stdout, run.stderr) == (expected, "")
 
 
+@pytest.mark.interop
+@pytest.mark.parametrize(
+    ("engine", "expected"),
+    [("pyarrow", "8 row groups by pyarrow\n[] 0\n"), ("polars", "0 of 0 row group\n")],
+)
+def test_scripts_that_hand_over_row_groups_take_an_absent_value(engine, expected, folder):
+    pytest.importorskip(engine)
+    (script,) = blocks(SECTIONS[engine], "python")
+    assert "213649026705" in script
+    absent = script.replace("213649026705", "213649026706")
+    run = subprocess.run(
+        [sys.executable, "-c", absent], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert (run.stdout, run.stderr) == (expected, "")
+
+
 def test_no_other_script_is_left_out():
     assert len(blocks(TEXT, "python")) == len(blocks(TEXT, "text")) == 4
 

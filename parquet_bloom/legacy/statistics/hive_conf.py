@@ -11,6 +11,9 @@
 | parquet.bloom.filter.expected.entries                | as many entries     |         |
 | parquet.bloom.filter.false.positive.probability      | as many rates       | 0.05    |
 
+`hive.optimize.ppd` and `hive.optimize.index.filter`, which the document names beside them, tell Hive to
+ask filters; nothing of a filter follows from them.
+
 With `fpp.provided` false, the default rate holds, whatever the rate's own key says. The last three
 keys came later; a list of one is for every column.
 
@@ -48,6 +51,9 @@ KEYS: Final = (
     ENTRIES_OF_COLUMNS,
     FPP_OF_COLUMNS,
 )
+
+# Settings that make Hive push predicates down.
+OF_READERS: Final = ("hive.optimize.ppd", "hive.optimize.index.filter")
 
 Value = TypeVar("Value")
 
@@ -94,6 +100,8 @@ def _setting(text: str) -> tuple[str, str]:
     key = key.strip()
     if not equals:
         raise ConfigError(f"{text}: expected KEY=VALUE")
+    if key in OF_READERS:
+        raise ConfigError(f"{key}: makes Hive ask filters, and says nothing of one: leave it out")
     if key not in KEYS:
         raise ConfigError(f"{key}: no such key: expected {', '.join(KEYS)}")
     return key, value.strip()
