@@ -25,7 +25,7 @@ MEMBERS: Final = "members of structs"
 ELEMENTS: Final = "elements of lists and maps"
 KEYS: Final = "keys of maps"
 FIELDS: Final = "fields of a VARIANT"
-IN_VARIANT: Final = "other parts of a VARIANT"
+IN_VARIANT: Final = "parts of a VARIANT that are no typed fields"
 
 NO_ELEMENTS: Final = f"not for {ELEMENTS}"
 

@@ -95,7 +95,7 @@ def test_reasons():
     assert reason(key, "DuckDB") == "not for keys of maps"
     residual = nested("VARIANT", "", path=("v", "value"))
     assert {reason(residual, name) for name in ("Spark", "DuckDB", "Iceberg", "Impala")} == {
-        "not for other parts of a VARIANT"
+        "not for parts of a VARIANT that are no typed fields"
     }
     field = nested("VARIANT", "", "", "", path=("v", *OF_FIELD))
     assert reason(field, "DuckDB").startswith("since 2.0, for v.a::INTEGER = x")
