@@ -383,8 +383,8 @@ def test_columns_of_one_name_are_not_confused(pair: Pair) -> None:
     other = with_filter_bytes(written(table), 0, 1, LIKE_IT)
     report = diff(*pair(data, other))
     assert [(item.column, item.status) for item in report.filters] == [
-        ("x.y", "only in a"),
-        ("x.y", "only in b"),
+        ("x.y#0", "only in a"),
+        ("x.y#1", "only in b"),
     ]
     assert diff(*pair(data, data)).same
 
