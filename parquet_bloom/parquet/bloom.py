@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 SPLIT_BLOCK, XXHASH, UNCOMPRESSED = "BLOCK", "XXHASH", "UNCOMPRESSED"
 
-# A union without a member: what @dsnp/parquetjs leaves of all three.
+# In a header whose unions are all without a member.
 NOTHING = "nothing"
 
 UNNAMED = (
@@ -211,8 +211,9 @@ def _modules_of_filter(source: Source, chunk: ColumnChunk, offset: int, end: int
 
 def _members(header: bytes) -> dict[str, str]:
     """The member that is set in each union of the header, if it is the one that the format defines
-    and the only one, and whether there is none; generated structs cannot tell."""
-    members = {}
+    and the only one; NOTHING if none is set in any. Generated structs cannot tell."""
+    members: dict[str, str] = {}
+    empty: list[str] = []
     for union_id, field_type, _, value, _ in _kernel.fields(header):
         union, member = _UNIONS.get(union_id, ("", ""))
         if field_type == compact.TYPE_STRUCT and union:
@@ -220,7 +221,9 @@ def _members(header: bytes) -> dict[str, str]:
             if ids == [(1, compact.TYPE_STRUCT)]:
                 members[union] = member
             elif not ids:
-                members[union] = NOTHING
+                empty.append(union)
+    if len(empty) == len(_UNIONS):
+        return dict.fromkeys(empty, NOTHING)
     return members
 
 
