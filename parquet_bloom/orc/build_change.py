@@ -175,12 +175,14 @@ def _reason_to_skip(chunk: OrcChunk, options: BuildOptions) -> str | None:
 
 
 def _notes(file: OrcReader, filters: Iterable[BuiltFilters]) -> Iterator[str]:
-    """Whom the filters that were built will not help."""
+    """Whom the filters that were built will not help, and who loses rows by them."""
     if doubt := file.tail.row_count_doubt:
         yield f"{doubt}: `probe` will answer `unknown`"
     for name in dict.fromkeys(built.column for built in filters):
         column = file.column(name)
         for line in writers.ignored(file.generation, column, BLOOM_FILTER_UTF8, writers.UTF8_UTC):
+            yield f"{name}: {line}"
+        if line := writers.lost_by(column):
             yield f"{name}: {line}"
 
 

@@ -159,6 +159,12 @@ def check_readers(chunk: Chunk, ignored: Iterable[str], created_by: str) -> Iter
         yield chunk_finding(_IGNORED_BY[readers], chunk, reason, found=created_by)
 
 
+def check_look_ups(chunk: Chunk, lost: str, created_by: str) -> Iterator[Finding]:
+    """`lost`: which reader loses rows even with correct filters, empty if none does."""
+    if lost:
+        yield chunk_finding("PB626", chunk, lost, found=created_by)
+
+
 def check_evenness(chunk: Chunk, sizes: Iterable[tuple[int, int]]) -> Iterator[Finding]:
     """`sizes`: the bits and hashes of its filters. orc-tools can only merge filters of one size."""
     distinct = sorted(set(sizes))

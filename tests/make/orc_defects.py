@@ -193,6 +193,11 @@ def encrypted() -> bytes:
     return by(encryption=orc_pb2.Encryption(variants=[variant]))
 
 
+def instants() -> bytes:
+    column = moments().cast(pa.timestamp("ms", "UTC"))
+    return written(pa.table({"a": column, "s": values()["s"]}), [A])
+
+
 def booleans() -> bytes:
     column = pa.array([n % 3 == 0 for n in range(ROWS)])
     return written(pa.table({"a": column, "s": values()["s"]}), [A])
@@ -218,6 +223,7 @@ PORTABILITY = (
     OrcDefect("bitset in BLOOM_FILTER_UTF8", "PB624", lambda: with_first_filter(
         utf8bitset=None, bitset=stored_filters()[0].words.tolist())),
     OrcDefect("filters of two sizes", "PB625", halves, index_group=None),
+    OrcDefect("TIMESTAMP_INSTANT", "PB626", instants, index_group=None),
     OrcDefect("an encrypted column", "PB651", encrypted, index_group=None),
 )  # fmt: skip
 

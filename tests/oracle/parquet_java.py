@@ -68,7 +68,7 @@ class ParquetJava:
         return self.run(program, path, keys=keys)
 
     def run(
-        self, program: str, *arguments: Path, keys: Mapping[Path, FileKeys] | None = None
+        self, program: str, *arguments: Path | str, keys: Mapping[Path, FileKeys] | None = None
     ) -> list[list[str]]:
         options = ["-Xmx512m", *QUICK]
         classes = f"{jars()}:{self._folder}"

@@ -19,7 +19,7 @@ writers differ from it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_bloom.dataclass import dataclass
@@ -31,6 +31,7 @@ from parquet_bloom.orc.columns import UNKNOWN, OrcColumn
 from parquet_bloom.orc.keys.timestamps import (
     DAY,
     Keys,
+    as_read_here,
     instant_keys,
     local_keys,
     wall_clock_keys,
@@ -179,12 +180,26 @@ class GivenValues:
         if self.stored is None:
             return KeyHashes(self.num_values, *nothing, self.unknown)
         try:
-            hashes = _variants(self.column, self.stored, key_form)
+            forms = list(self._forms(self.stored, key_form))
         except UnsupportedError as error:
             unknown = dict.fromkeys(self.owners.tolist(), str(error)) | dict(self.unknown)
             return KeyHashes(self.num_values, *nothing, unknown)
-        owned = np.repeat(self.owners, hashes.shape[1])
-        return KeyHashes(self.num_values, hashes.ravel(), owned, self.unknown)
+        hashes = [each.ravel() for each, _ in forms]
+        owners = [np.repeat(of_each, each.shape[1]) for each, of_each in forms]
+        return KeyHashes(
+            self.num_values, np.concatenate(hashes), np.concatenate(owners), self.unknown
+        )
+
+    def _forms(
+        self, stored: Values, key_form: KeyForm
+    ) -> Iterator[tuple[Hashes, NDArray[np.intp]]]:
+        """The hashes of each stored value, shape (n, variants), and whose they are, shape (n,)."""
+        yield _variants(self.column, stored, key_form), self.owners
+        if self.column.kind == "TIMESTAMP" and isinstance(stored, Times):
+            # A literal may be what ORC Java shows.
+            positions, read = as_read_here(stored, key_form.writer_timezone)
+            if len(positions):
+                yield _variants(self.column, read, key_form), self.owners[positions]
 
 
 def given_values(column: OrcColumn, values: Sequence[Any]) -> GivenValues:

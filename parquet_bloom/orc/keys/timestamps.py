@@ -8,6 +8,9 @@ second before 1970 and the first one after it look the same. ORC Java goes by th
 instant and ORC C++ by that of the wall clock; where the signs differ, the two read values one
 second apart.
 
+Nor do the two agree on what the clocks of a zone showed long ago, see zones: such a TIMESTAMP has the keys
+of what either reads.
+
 Source: ORC-306, ORC-645, ORC-763; ORC-135 for the change from instants to wall-clock times.
 """
 
@@ -19,7 +22,16 @@ from typing import TYPE_CHECKING, Any
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.orc.arrays import Held, Times
-from parquet_bloom.orc.keys.zones import SECOND, candidates, offset_in_1970
+from parquet_bloom.orc.keys.zones import (
+    AGREED_FROM,
+    AGREED_UNTIL,
+    SECOND,
+    candidates,
+    is_utc,
+    offset_in_1970,
+    other_walls,
+    walls_here,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,8 +50,35 @@ class Keys:
 
 
 def wall_clock_keys(values: Times, zone: str) -> Keys:
-    """The keys of timestamps as wall-clock times in `zone`."""
-    return _with_neighbours(values, _unsigned_range(zone))
+    """The keys of timestamps as wall-clock times in `zone`, as they are read here and by others."""
+    keys = _with_neighbours(values, _unsigned_range(zone))
+    if is_utc(zone):
+        return keys
+    import numpy as np
+
+    try:
+        others = other_walls(np.asarray(keys.numbers), zone)
+    except UnsupportedError:
+        # As no value of the zone can be read, these are literals: see as_read_here.
+        return keys
+    return Keys(keys.numbers, (*keys.others, *others))
+
+
+def as_read_here(values: Times, zone: str) -> tuple[NDArray[np.int64], Times]:
+    """What is read here of values for which others show `values`, where that is something else:
+    positions in `values`, and times. Raises UnsupportedError for an unknown zone, if any value is of a
+    time at which the clocks of zones may differ."""
+    import numpy as np
+
+    try:
+        found = [] if is_utc(zone) else walls_here(values.millis, zone)
+    except UnsupportedError:
+        if not np.all((values.millis >= AGREED_FROM) & (values.millis < AGREED_UNTIL)):
+            raise
+        found = []
+    positions = np.concatenate([np.empty(0, np.int64), *(at for at, _ in found)])
+    seconds = np.concatenate([np.empty(0, np.int64), *(walls for _, walls in found)]) // SECOND
+    return positions, Times(seconds, values.nanos[positions])
 
 
 def instant_keys(values: Times) -> Keys:
@@ -48,7 +87,7 @@ def instant_keys(values: Times) -> Keys:
 
 
 def local_keys(values: Times, zone: str) -> Keys:
-    """The keys of wall-clock times in `zone`, converted to instants.
+    """The keys of wall-clock times in `zone`, converted to instants: those of the file, whoever reads it.
 
     A time that the clock showed twice has two keys. Raises UnsupportedError for an unknown zone.
     """

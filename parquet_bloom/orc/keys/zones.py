@@ -1,13 +1,26 @@
-"""Convert wall-clock times to instants as Java does, and instants to wall-clock times as ORC C++ does.
+"""The clocks by which ORC C++ and ORC Java read the times of a zone, and where they differ.
 
-In Java, times before 1900 use the offset of 1900. From 2038 on, the zone's last rule applies for ever,
-so changes repeat every 400 years, with the calendar.
+A file has instants. What a wall clock showed then depends on who reads:
 
-Sources: sun.util.calendar.ZoneInfoFile of OpenJDK; ORC C++, Timezone.cc.
+                 before the first change     before 1900           from 1900 on
+    ORC C++      what followed local mean    as the database has   as the database has
+                 time                        it                    it
+    ORC Java     -                           the standard time of  as the database has it,
+                                             today                 local mean time included
+
+So times before 1900 differ in most zones, and those before the first change in those that changed later
+(Kathmandu: 1919). Here they are read as ORC C++ does; `other_walls` are what ORC Java shows. Some zones have
+no clock that all versions of the database agree on: those that it has merged with others (merged_zones), those
+of the USA without a place, and those whose rules end after 2037. Of them, all that are known count.
+
+From 2038 on, the zone's last rule applies for ever, so changes repeat every 400 years, with the calendar.
+
+Sources: sun.util.calendar.ZoneInfo and ZoneInfoFile of OpenJDK; ORC C++, Timezone.cc.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -15,6 +28,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.native import _kernel
+from parquet_bloom.orc.keys.merged_zones import MERGED
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -23,12 +37,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Millis: TypeAlias = "NDArray[np.int64]"
+# Positions of times, and times that may stand for them.
+Others: TypeAlias = "tuple[NDArray[np.int64], Millis]"
 
 SECOND = 1_000
+_HOUR: Final = 3_600 * SECOND
+_DAY: Final = 24 * _HOUR
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _RULE = datetime(2038, 1, 1, tzinfo=UTC)
-# Before this year, Java has the offset of its start.
+# Before this year, Java has the standard time of today.
 _FIRST: Final = 1900
+# What was standard time in any year since then may be that of today, for one version of the database.
+_TODAY: Final = 1980
+# From this year on, Java goes by what it takes for a zone's last rule.
+_RULED: Final = 2037
 # Before any clock was set by a zone.
 _FIRST_OF_ALL: Final = 1800
 _CYCLE = timedelta(days=146_097)
@@ -36,6 +58,19 @@ _CYCLE = timedelta(days=146_097)
 # 2015-01-01 in UTC.
 _2015: Final = 1_420_070_400
 _ALWAYS_UTC: Final = ("UTC", "GMT", "Etc/UTC", "Etc/GMT")
+
+# In between, no version of the database differs from another, but for a few weeks in Tehran: milliseconds.
+AGREED_FROM: Final = 852_076_800_000
+AGREED_UNTIL: Final = 2_082_758_400_000
+
+# Before 1967, or later where the database says so, these had the rules of the USA or those of a city.
+_WITHOUT_PLACE: Final = ("EST5EDT", "CST6CDT", "MST7MDT", "PST8PDT")
+_WITH_PLACE: Final = 1967
+# Rules that follow Ramadan end in 2087; Java puts the clock of Windhoek back for ever in 2037.
+_RULES_END: Final = (
+    *("Africa/Casablanca", "Africa/El_Aaiun", "Africa/Windhoek"),
+    *("Asia/Gaza", "Asia/Hebron"),
+)
 
 # Shorter than any time between two changes: Morocco's DST pauses for a month.
 _STEP = timedelta(days=10)
@@ -53,9 +88,38 @@ class _Clock:
         """The instants of wall-clock times, if changes take effect at the wall times `before`."""
         return wall - self._offsets(wall, before)
 
+    def candidates(self, wall: Millis) -> tuple[Millis, Millis]:
+        """The two instants at which it may have shown `wall`, mostly the same."""
+        import numpy as np
+
+        one, other = self.changes + self.offsets[:-1], self.changes + self.offsets[1:]
+        return (
+            self.instants(wall, np.maximum(one, other)),
+            self.instants(wall, np.minimum(one, other)),
+        )
+
     def walls(self, instants: Millis) -> Millis:
         """The wall-clock times at these instants."""
         return instants + self._offsets(instants, self.changes)
+
+    def until(self, change: int, offset: int) -> _Clock:
+        """A clock that was `offset` ahead before an instant."""
+        import numpy as np
+
+        kept = np.searchsorted(self.changes, change, side="right")
+        return _Clock(
+            np.concatenate([[change], self.changes[kept:]]),
+            np.concatenate([[offset], self.offsets[kept:]]),
+        )
+
+    def since(self, change: int, offset: int) -> _Clock:
+        """A clock that is `offset` ahead from an instant on."""
+        import numpy as np
+
+        kept = np.searchsorted(self.changes, change, side="left")
+        return _Clock(
+            np.append(self.changes[:kept], change), np.append(self.offsets[: kept + 1], offset)
+        )
 
     def _offsets(self, times: Millis, changes: NDArray[np.int64]) -> Millis:
         import numpy as np
@@ -65,19 +129,45 @@ class _Clock:
 
 
 def candidates(wall: Millis, zone: str) -> tuple[Millis, Millis]:
-    """The two instants (milliseconds since 1970) at which clocks in `zone` may have shown `wall`.
+    """The two instants (milliseconds since 1970) at which clocks in `zone` may have shown `wall`, as
+    from_2015 reads them.
 
     They differ only where the clock was put back and showed the time twice, or was put forward and
     never showed it. Raises UnsupportedError for an unknown zone.
     """
+    return _clock_of_cpp(zone).candidates(wall)
+
+
+def other_walls(walls: Millis, zone: str) -> list[Others]:
+    """What others may show for a value where from_2015 reads `walls`. Raises UnsupportedError for an
+    unknown zone."""
+    return _differing(walls, zone, lambda cpp, other: (cpp, other))
+
+
+def walls_here(walls: Millis, zone: str) -> list[Others]:
+    """What from_2015 may read of a value for which others show `walls`. Raises as other_walls."""
+    return _differing(walls, zone, lambda cpp, other: (other, cpp))
+
+
+def _differing(
+    walls: Millis, zone: str, way: Callable[[_Clock, _Clock], tuple[_Clock, _Clock]]
+) -> list[Others]:
     import numpy as np
 
-    clock = _clock(zone)
-    one, other = clock.changes + clock.offsets[:-1], clock.changes + clock.offsets[1:]
-    return (
-        clock.instants(wall, np.maximum(one, other)),
-        clock.instants(wall, np.minimum(one, other)),
-    )
+    clocks = _clocks(zone)
+    in_doubt = np.flatnonzero((walls < clocks.certain_from) | (walls >= clocks.certain_until))
+    if not in_doubt.size:
+        return []
+    doubtful = walls[in_doubt]
+    found = []
+    for other in clocks.others:
+        one_clock, other_clock = way(clocks.of_cpp, other)
+        for instants in one_clock.candidates(doubtful):
+            shown = other_clock.walls(instants)
+            differ = np.flatnonzero(shown != doubtful)
+            if differ.size:
+                found.append((in_doubt[differ], shown[differ]))
+    return found
 
 
 @lru_cache(maxsize=16)
@@ -86,11 +176,16 @@ def offset_in_1970(zone: str) -> int:
     return _offset(_zone(zone), _EPOCH)
 
 
+def is_utc(zone: str) -> bool:
+    """Whether clocks in `zone` always show UTC."""
+    return zone == "" or zone in _ALWAYS_UTC
+
+
 def from_2015(seconds: memoryview, zone: str) -> memoryview:
     """The wall-clock times in `zone`, as if in UTC, in seconds since 1970, of `seconds` since 2015
     began there, which may become them. Raises UnsupportedError for an unknown zone, OverflowError for
     2^53 seconds or more."""
-    if _zone(zone).key in _ALWAYS_UTC:
+    if is_utc(zone):
         _kernel.orc_shift(seconds, _2015)
         return seconds
     began = _2015 - _offset(_zone(zone), _EPOCH + timedelta(seconds=_2015)) // SECOND
@@ -101,10 +196,68 @@ def from_2015(seconds: memoryview, zone: str) -> memoryview:
     return walls.data
 
 
+@dataclass(frozen=True, slots=True)
+class _Clocks:
+    """Those of a zone. `certain_from`, `certain_until`: the wall-clock times between which all show the
+    same, in milliseconds."""
+
+    of_cpp: _Clock
+    others: tuple[_Clock, ...]
+    certain_from: int
+    certain_until: int
+
+
+@lru_cache(maxsize=16)
+def _clocks(name: str) -> _Clocks:
+    import numpy as np
+
+    of_cpp = _clock_of_cpp(name)
+    others = [*_clocks_of_java(name)]
+    if merged := MERGED.get(_zone(name).key):
+        others += [_clock_of_cpp(merged), *_clocks_of_java(merged)]
+    changes = np.unique(np.concatenate([each.changes for each in (of_cpp, *others)]))
+    starts = np.concatenate([[_year(_FIRST_OF_ALL)], changes])
+    ends = np.append(changes, np.iinfo(np.int64).max)
+    differ = np.any([each.walls(starts) != of_cpp.walls(starts) for each in others], axis=0)
+    early, late = differ & (starts < _year(_RULED)), differ & (starts >= _year(_RULED))
+    return _Clocks(
+        of_cpp,
+        tuple(others),
+        int(ends[early].max(initial=_year(_FIRST_OF_ALL))) + _DAY,
+        int(starts[late].min(initial=np.iinfo(np.int64).max)) - _DAY,
+    )
+
+
+def _clocks_of_java(name: str) -> Iterator[_Clock]:
+    """Those that versions of Java may have, by what they take for the standard time of today."""
+    clock = _clock(name)
+    today = _standard_times(clock)
+    for offset in today:
+        yield clock.until(_year(_FIRST), offset)
+    if _zone(name).key in _WITHOUT_PLACE:
+        for offset in (min(today), min(today) + _HOUR):
+            yield clock.until(_year(_WITH_PLACE), offset)
+    if _zone(name).key in _RULES_END:
+        for offset in (min(today), max(today), max(today) + _HOUR):
+            ruled = clock.since(_year(_RULED) - _DAY, offset)
+            yield ruled.until(_year(_FIRST), min(today))
+
+
+def _standard_times(clock: _Clock) -> list[int]:
+    """The standard time of each year since 1980, each once: the least offset, as Java has it."""
+    import numpy as np
+
+    found = set()
+    for year in range(_TODAY, _RULED):
+        months = np.array([_millis(datetime(year, month, 1, tzinfo=UTC)) for month in range(1, 13)])
+        found.add(int((clock.walls(months) - months).min()))
+    return sorted(found)
+
+
 @lru_cache(maxsize=16)
 def _clock_of_cpp(name: str) -> _Clock:
     """It shows no local mean time, but what followed it, if only by name."""
-    clock = _clock(name, _FIRST_OF_ALL)
+    clock = _clock(name)
     if not clock.changes.size:
         return clock
     zone = _zone(name)
@@ -116,19 +269,19 @@ def _clock_of_cpp(name: str) -> _Clock:
 
 
 @lru_cache(maxsize=16)
-def _clock(name: str, first: int = _FIRST) -> _Clock:
+def _clock(name: str) -> _Clock:
     import numpy as np
 
     zone = _zone(name)
     changes: list[int] = []
-    start = datetime(first, 1, 1, tzinfo=UTC)
-    offsets = [_offset(zone, start)]
+    at = datetime(_FIRST_OF_ALL, 1, 1, tzinfo=UTC)
+    offsets = [_offset(zone, at)]
     # The most common zones never change: skip the search.
-    at = _RULE + _CYCLE if zone.key in _ALWAYS_UTC else start
-    while at < _RULE + _CYCLE:
-        if _offset(zone, at + _STEP) != offsets[-1]:
+    while not is_utc(name) and at < _RULE + _CYCLE:
+        offset = _offset(zone, at + _STEP)
+        if offset != offsets[-1]:
             changes.append(_millis(_change(zone, at, at + _STEP)))
-            offsets.append(_offset(zone, at + _STEP))
+            offsets.append(offset)
         at += _STEP
     return _Clock(np.array(changes, np.int64), np.array(offsets, np.int64))
 
@@ -157,6 +310,11 @@ def _zone(name: str) -> ZoneInfo:
 
 def _offset(zone: ZoneInfo, at: datetime) -> int:
     return _length(at.astimezone(zone).utcoffset() or timedelta())
+
+
+def _year(year: int) -> int:
+    """When it began in UTC."""
+    return _millis(datetime(year, 1, 1, tzinfo=UTC))
 
 
 def _millis(at: datetime) -> int:
