@@ -62,7 +62,7 @@ class OrcSurveyor:
         self.file = file
         self.parts = file.select_parts(options.parts)
         file.will_read_stripes(self.parts)
-        self._size = OrcSize(options.target_fpp, max(1, file.tail.row_index_stride))
+        self._size = OrcSize.usual(options.target_fpp, file.tail)
 
     @property
     def num_groups(self) -> int:

@@ -23,6 +23,7 @@ from parquet_bloom.orc.footers import FilterStreams, check_indexed
 from parquet_bloom.orc.keys.key_hashes import insert_values, never_absent
 from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, OrcChunk
+from parquet_bloom.orc.tail import Tail
 from parquet_bloom.orc.values import batches
 from parquet_bloom.parallel import check_fits, work_in_order
 from parquet_bloom.vocabulary import NO_VALUES
@@ -52,6 +53,19 @@ class OrcSize:
 
     def __post_init__(self) -> None:
         hive_size(self.entries, self.fpp)
+
+    @classmethod
+    def usual(cls, fpp: float, tail: Tail) -> OrcSize:
+        """For the rows of an index group, as ORC Java does; for those of the stripes, if it claims groups
+        that no filter is large enough for. Raises FormatError if they do, too."""
+        try:
+            return cls(fpp, max(1, tail.row_index_stride))
+        except ValueError:
+            num_rows = sum(place.num_rows for place in tail.stripes)
+        try:
+            return cls(fpp, max(1, min(tail.row_index_stride, num_rows)))
+        except ValueError as error:
+            raise FormatError(f"{tail.where}: footer: rowIndexStride: {error}") from None
 
     def empty_filter(self) -> KHashFilter:
         return KHashFilter.empty(*hive_size(self.entries, self.fpp))

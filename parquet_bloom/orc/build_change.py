@@ -113,7 +113,7 @@ class OrcBuild(BuiltChange, BuildChange):
         self.skipped = []
         wanted = list(self._planned(file, options))
         fpp = DEFAULT_FPP if options.fpp is None else options.fpp
-        size = OrcSize(fpp, options.ndv or max(1, file.tail.row_index_stride))
+        size = OrcSize(fpp, options.ndv) if options.ndv else OrcSize.usual(fpp, file.tail)
         kinds = _KINDS[options.orc_streams or USUAL_STREAMS]
         builder = OrcFilterBuilder(file, size, kinds, options.threads, options.force)
         replaced = (chunk for chunk in wanted if chunk.has_filters)
@@ -191,7 +191,7 @@ class OrcRepair(BuiltChange, RepairChange):
 
     def __init__(self, file: OrcReader, repairs: Repairs, options: RepairOptions) -> None:
         refuse(file.path, options, ("layout",), "an ORC file")
-        size = OrcSize(options.fpp or DEFAULT_FPP, max(1, file.tail.row_index_stride))
+        size = OrcSize.usual(options.fpp or DEFAULT_FPP, file.tail)
         streams = (stream for chunk in repairs.rebuilt for stream in chunk.filter_streams)
         # Readers older than ORC 1.3 keep theirs.
         had_old = any(stream.kind == BLOOM_FILTER for stream in streams)

@@ -17,7 +17,7 @@ Spec: apache/orc-format, specification/ORCv1.md "Type Information".
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FooterError
@@ -45,6 +45,9 @@ KINDS = (
     "CHAR",
     "TIMESTAMP_INSTANT",
 )
+
+# Of a DECIMAL: 128 bits have 38 digits.
+MOST_SCALE: Final = 38
 
 UNKNOWN = "unknown"
 

@@ -37,6 +37,7 @@ from parquet_bloom.orc.chunk_streams import (
     SECONDARY,
     ChunkStreams,
 )
+from parquet_bloom.orc.columns import MOST_SCALE
 from parquet_bloom.orc.keys.zones import from_2015
 from parquet_bloom.orc.streams import Integers, naming
 from parquet_bloom.orc.writers import LONG_DIGITS, UNSTABLE
@@ -45,7 +46,6 @@ _BITS: Final = {"SHORT": 16, "INT": 32, "LONG": 64, "DATE": 32}
 _FLOATS: Final[dict[str, tuple[int, Literal["f", "d"]]]] = {"FLOAT": (4, "f"), "DOUBLE": (8, "d")}
 _TEXTS: Final = ("STRING", "CHAR", "VARCHAR", "BINARY")
 
-_MOST_SCALE: Final = 38
 
 # A dictionary of up to this many entries per value: most are used more than once.
 _WORTH_PICKING: Final = 4
@@ -181,10 +181,10 @@ class Dictionary:
 
 def _decimals(streams: ChunkStreams) -> Decoder:
     column = streams.column
-    if not 0 <= column.scale <= _MOST_SCALE:
+    if not 0 <= column.scale <= MOST_SCALE:
         raise UnsupportedError(
             f"{streams.where}: {column.type}: a scale of {column.scale}, expected at most"
-            f" {_MOST_SCALE}"
+            f" {MOST_SCALE}"
         )
     is_unstable = streams.file.generation.file_version == UNSTABLE
     if is_unstable and 0 < column.precision <= LONG_DIGITS:

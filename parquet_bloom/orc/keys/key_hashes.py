@@ -27,7 +27,7 @@ from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.orc.arrays import Decimals, Held, Numbers, Texts, Times, Values, array_of
 from parquet_bloom.orc.bloom import KeyForm
-from parquet_bloom.orc.columns import UNKNOWN, OrcColumn
+from parquet_bloom.orc.columns import MOST_SCALE, UNKNOWN, OrcColumn
 from parquet_bloom.orc.keys.timestamps import (
     DAY,
     Keys,
@@ -99,6 +99,8 @@ class KeyHashes:
 
 def never_absent(column: OrcColumn) -> str | None:
     """Why no filter of this column can prove that a value is absent; None if it can."""
+    if column.kind == "DECIMAL" and not 0 <= column.scale <= MOST_SCALE:
+        return f"{column.type}: a scale of {column.scale}, expected at most {MOST_SCALE}"
     return _NEVER_ABSENT.get(column.kind)
 
 
@@ -261,7 +263,12 @@ def _hashed(column: OrcColumn, values: Values, key_form: KeyForm) -> Keys:
         case Numbers() if column.kind in _AS_NUMBERS:
             return _wang(Keys(values.numbers), key_form)
         case Numbers() if column.kind in ("FLOAT", "DOUBLE"):
-            return _wang(_double_bits(values.numbers.astype("f8")), key_form)
+            import numpy as np
+
+            # A signaling NaN becomes a quiet one.
+            with np.errstate(invalid="ignore"):
+                doubles = values.numbers.astype("f8")
+            return _wang(_double_bits(doubles), key_form)
         case Texts() if column.kind == "CHAR":
             return Keys(_char_hashes(column, values))
         case Texts():
