@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.px?)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster asan fuzz random damage faults races memory lint bench bench-large bench-growth docs thrift proto clean writers engines stores layouts readers catalogs
+.PHONY: demo test cluster asan fuzz random sequences damage faults races memory lint bench bench-large bench-growth docs thrift proto clean writers engines stores layouts readers catalogs
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -37,6 +37,11 @@ fuzz: .venv/fuzz
 # Random files of both formats: the bits that the specification wants. `test` has some of them.
 random: .venv/dev
 	PBLOOM_RANDOM_FILES=3000 $(BIN)/python -m pytest -q -n 2 tests/verbs/test_random_files.py
+
+# One file changed again and again, in every way, and stripped in the end. `test` has some of them.
+SEQUENCES ?= 10000
+sequences: .venv/dev
+	PYTHONPATH=tests $(BIN)/python tests/fuzz/sequences.py $(SEQUENCES)
 
 # ORC files with a few other bytes, so many for each of six commands; ORC C++ is the judge.
 FILES ?= 10000

@@ -51,9 +51,10 @@ def strip(
 ) -> None:  # fmt: skip
     """Remove Bloom filters from files.
 
-    The footer loses its pointers. The filters' bytes go if nothing but the footer follows them, and
-    always in an ORC file. A file that loses all filters that were appended to it is cut back to its
-    old size.
+    The footer loses its pointers. The filters' bytes go if no page or page index follows them, with those
+    of filters that were replaced or removed before, and always in an ORC file; of others, the answer
+    says how many stay. A file that loses all filters that were appended to it is cut back to its old
+    size.
 
     With --table, one commit for each table records the sizes of before, and the bytes stay.
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.schema import LeafColumn
     from parquet_bloom.parquet.legacy_kind import LegacyFilter, UnusableLegacy
+    from parquet_bloom.storage.source import Source
     from parquet_bloom.vocabulary import LegacyDialect
 
 
@@ -32,6 +33,14 @@ def published(
     from parquet_bloom.legacy import chunk_filters
 
     return chunk_filters.published(file, chunk, seed)
+
+
+def filter_end(source: Source, start: int, end: int) -> int | None:
+    from parquet_bloom.legacy.murmur3 import headers
+
+    data = source.read_at(start, min(headers.MAX_HEADER_BYTES, end - start))
+    sizes = (each.total_bytes for each in headers.read(data) if each.is_written)
+    return next((start + size for size in sizes if start + size <= end), None)
 
 
 def may_have_private(file: ParquetFile) -> bool:

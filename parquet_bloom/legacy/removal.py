@@ -3,17 +3,20 @@ they are the last before the footer."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import partial
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.legacy.chunk_filters import noted
-from parquet_bloom.legacy.murmur3.pointers import every_note, note_fields, note_of
+from parquet_bloom.legacy.murmur3.pointers import Note, every_note, note_fields, note_of
 from parquet_bloom.legacy.statistics.edits import removed
 from parquet_bloom.legacy.statistics.stored import has_filter
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.layout import Range
+from parquet_bloom.parquet.footer.moved import Moves
 from parquet_bloom.parquet.sealed.opened_chunks import Fields
 from parquet_bloom.parquet.strip_change import LegacyRemoval
 
@@ -33,10 +36,10 @@ def removal_of(file: ParquetFile, chunks: Collection[ColumnChunk]) -> LegacyRemo
         if has_filter(file.footer, chunk):
             edits[chunk.key] = {**edits.get(chunk.key, {}), **removed(file.footer, chunk)}
             offsets[chunk.key] = (*offsets.get(chunk.key, ()), None)
-    if not edits:
-        return LegacyRemoval()
     certain = [place for place in ranges.values() if place is not None]
-    return LegacyRemoval(edits, offsets, certain, _kept_end(file, ranges))
+    notes = _staying(file, ranges)
+    staying = None if notes is None else [(note.offset, note.end) for note in notes.values()]
+    return LegacyRemoval(edits, offsets, certain, staying, partial(_moved, file, notes or {}))
 
 
 def _has_note(file: ParquetFile, chunk: ColumnChunk) -> bool:
@@ -56,13 +59,20 @@ def _range(file: ParquetFile, chunk: ColumnChunk) -> Range | None:
     return None if filter is None else (filter.offset, filter.offset + filter.stored_bytes)
 
 
-def _kept_end(file: ParquetFile, gone: Collection[ChunkKey]) -> int:
-    """The end of the last filter whose note stays."""
+def _staying(file: ParquetFile, gone: Collection[ChunkKey]) -> dict[ChunkKey, Note] | None:
+    """The notes that stay; None if one of them is damaged, so that its filter may be anywhere."""
     try:
-        return max(
-            (note.end for chunk, note in every_note(file.footer) if chunk.key not in gone),
-            default=0,
-        )
+        return {chunk.key: note for chunk, note in every_note(file.footer) if chunk.key not in gone}
     except FilterError:
-        # A damaged note: its filter may be anywhere.
-        return file.footer.start
+        return None
+
+
+def _moved(
+    file: ParquetFile, notes: Mapping[ChunkKey, Note], moves: Moves
+) -> dict[ChunkKey, Fields]:
+    """The edits for notes about filters that move."""
+    return {
+        key: note_fields(file.footer, file.chunk_at(key), replace(note, offset=moves(note.offset)))
+        for key, note in notes.items()
+        if moves(note.offset) != note.offset
+    }

@@ -18,7 +18,7 @@ from typing import Final
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.filter_chain import SEARCHED_BYTES, filters_up_to
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.layout import Range, without
 from parquet_bloom.parquet.footer.tail import TAIL_BYTES
@@ -32,8 +32,7 @@ MOST_ENDS: Final = 1_000
 # none that lies before them is found.
 MOST_FALSE_ENDS: Final = 1_000
 MOST_FALSE_BYTES: Final = 64 << 20
-# Of each gap, in which filters that are no longer used may follow a footer; and how much at a time.
-SEARCHED_BYTES: Final = 64 << 20
+# How much is searched at a time; filters that are no longer used may follow a footer.
 PIECE_BYTES: Final = 1 << 20
 
 
@@ -82,9 +81,9 @@ def false_ends(file: OpenFile) -> Iterator[int]:
 
 
 def hides_filters(file: OpenFile) -> bool:
-    """Whether nobody can say what filters an encrypted column has without its key."""
-    chunks = zip(*map(file.footer.chunks.every, ("has_crypto_metadata", "meta_start")), strict=True)
-    return any(is_sealed and start == _kernel.ABSENT for is_sealed, start in chunks)
+    """Whether a key is missing, so that nobody can say what filters an encrypted column has: a redacted
+    copy of its ColumnMetaData need not say it."""
+    return file.footer.has_locked_chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,14 +163,14 @@ def _version(file: OpenFile, end: int) -> OpenFile | None:
 def _only_filters_follow(end: int, file: OpenFile) -> bool:
     """Whether everything behind `end` belongs to filters, or did before they were removed."""
     gaps = ((max(start, end), gap_end) for start, gap_end in _gaps(file) if gap_end > end)
-    return all(_has_only_filters(file.source, *gap) for gap in gaps)
+    return all(_has_only_filters(file, *gap) for gap in gaps)
 
 
-def _has_only_filters(source: Source, start: int, end: int) -> bool:
-    at: int | None = start
-    while at is not None and at < end:
-        at = bloom.plain_filter_end(source, at, end)
-    return at == end
+def _has_only_filters(file: OpenFile, start: int, end: int) -> bool:
+    """Sealed ones only if it is known which are used."""
+    is_sealed = file.is_encrypted and not hides_filters(file)
+    chain = filters_up_to(file.source, start, end, is_sealed)
+    return bool(chain) and chain[0][0] == start
 
 
 def _shape(file: OpenFile) -> tuple[int, int]:

@@ -1,10 +1,11 @@
 """How much of the old file a new version keeps.
 
-    replace | pages, page indexes, filters that stay |                        new filters, footer
+    replace | pages, page indexes, bytes of others    |   filters that stay,  new filters, footer
     append  | the whole file, up to its first end     |   filters that stay,  new filters, footer
     in place| the whole file, with all of its ends    |                       new filters, footer
 
-Removed filters go with their bytes if nothing but the footer follows them.
+Removed filters behind the data go with their bytes, and so do those that were not used before, unless keys
+are missing, or it is uncertain where one of them is.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from parquet_bloom.errors import EncryptionError, FilterError, FooterError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.ahead import header_ranges
+from parquet_bloom.parquet.cuts import Cuts
 from parquet_bloom.parquet.ends import first_end, hides_filters
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -26,6 +28,7 @@ from parquet_bloom.parquet.footer.layout import Range
 from parquet_bloom.parquet.obstacles import check_indexes, check_pages
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.plaintext_filters import other_filters, readable_header
+from parquet_bloom.parquet.unused import known_behind_data
 
 if TYPE_CHECKING:
     from parquet_bloom.vocabulary import FileLayout
@@ -52,16 +55,37 @@ def kept_bytes(
     """What stays of a file in which the filters of `replaced` are removed. By default, filters are
     appended to a file to which they were before; else the `usual` layout counts."""
     first = first_end(file)
+    if layout == "replace" or (first is file and (layout or usual) == "replace"):
+        return _replaced(file, replaced)
     if first is file:
-        if (layout or usual) == "append":
-            return Kept(file.source.size, is_end=True)
-        return Kept(kept_end(file, replaced))
+        return Kept(file.source.size, is_end=True)
     moved = _filters_behind(file, first.footer.start, replaced)
-    if layout == "replace":
-        return Kept(kept_end(file, replaced) if moved is None else first.footer.start, moved or {})
     if moved is None:
         return Kept(file.source.size, is_end=True)
     return Kept(first.source.size, moved, is_end=True)
+
+
+def _replaced(file: OpenFile, replaced: Mapping[ChunkKey, ColumnChunk]) -> Kept:
+    """What stays in the layout `replace`: of what is known behind the data, the filters that do."""
+    known = known_behind_data(file)
+    gone = [place for key, place in known.used.items() if key in replaced]
+    cuts = Cuts.behind(
+        known.start, file.footer.start,
+        (place for key, place in known.used.items() if key not in replaced),
+    )  # fmt: skip
+    if not cuts.ranges:
+        return Kept(kept_end(file, replaced))
+    moved = _filters_behind(file, cuts.prefix, replaced)
+    certain = {place for key, chunk in replaced.items() if (place := _usable_place(file, chunk))}
+    if moved is None or not certain.issuperset(gone):
+        return Kept(kept_end(file, replaced))
+    return Kept(cuts.prefix, moved)
+
+
+def without_unused(file: OpenFile) -> Cuts:
+    """Of what is known behind the data, only the filters stay."""
+    known = known_behind_data(file)
+    return Cuts.behind(known.start, file.footer.start, known.used.values())
 
 
 def _filters_behind(
@@ -150,6 +174,11 @@ def kept_end(
             break
         end = found_start
     return end
+
+
+def _usable_place(file: OpenFile, chunk: ColumnChunk) -> Range | None:
+    stored = _usable_header(file, chunk)
+    return None if stored is None else (stored.offset, stored.end)
 
 
 def _usable_header(file: OpenFile, chunk: ColumnChunk) -> bloom.StoredFilter | None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.schema import LeafColumn
     from parquet_bloom.parquet.pages.runs import Run
+    from parquet_bloom.storage.source import Source
     from parquet_bloom.vocabulary import LegacyDialect
 
 NOT_OF_DIALECT: Final = "no filter of this dialect"
@@ -88,6 +89,10 @@ class LegacyKind(Protocol):
     ) -> LegacyFilter | None:
         """The legacy filter at bloom_filter_offset, if there is one. `seed`: of its hash, if
         neither a note nor the chunk's values are to tell."""
+
+    def filter_end(self, source: Source, start: int, end: int) -> int | None:
+        """Where the filter with a header of its own that begins at `start` ends, by `end`; None if it is
+        none."""
 
     def may_have_private(self, file: Any) -> bool:
         """Whether any chunk may have a private filter."""

@@ -1,10 +1,10 @@
-"""Remove filters from a Parquet file: always the pointers, and the bytes if nothing but the footer
-follows them. A file to which filters were appended is cut where it is as it was, if it has such an
-end: then it is the old file, byte for byte."""
+"""Remove filters from a Parquet file: always the pointers, and the bytes of those behind the data, with the
+bytes of all that nothing points to any more. A file to which filters were appended is cut where it is as
+it was, if it has such an end: then it is the old file, byte for byte."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import field
 
 from parquet_bloom.container import LeftChunk, RemovedFilters, StripChange, number_of
@@ -13,16 +13,16 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import Selection
 from parquet_bloom.parallel import check_fits
-from parquet_bloom.parquet.ends import earlier_ends
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import NO_POINTER
 from parquet_bloom.parquet.footer.layout import Range
-from parquet_bloom.parquet.kept import kept_end
+from parquet_bloom.parquet.footer.moved import Moves
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import located
 from parquet_bloom.parquet.plaintext_filters import leaks
 from parquet_bloom.parquet.sealed.opened_chunks import Fields
+from parquet_bloom.parquet.stripped import Gone, rest_without
 from parquet_bloom.parquet.writer import FieldsChange, check_rewritable
 from parquet_bloom.storage.change import Version
 from parquet_bloom.vocabulary import NO_KEY
@@ -30,14 +30,15 @@ from parquet_bloom.vocabulary import NO_KEY
 
 @dataclass(frozen=True, slots=True)
 class LegacyRemoval:
-    """Private legacy filters to remove: the `edits` of chunks that do, the `offsets` of each
-    chunk's filters, the `ranges` of their bytes, and where the last one that stays ends
-    (`kept_end`)."""
+    """Private legacy filters to remove: the `edits` of chunks that do, the `offsets` of each chunk's
+    filters, the `ranges` of their bytes. `staying`: of those that a note leads to and that stay, None if
+    that is uncertain; `moved` returns the edits of their notes."""
 
     edits: Mapping[ChunkKey, Fields] = field(default_factory=dict)
     offsets: Mapping[ChunkKey, tuple[int | None, ...]] = field(default_factory=dict)
     ranges: Collection[Range] = ()
-    kept_end: int = 0
+    staying: Collection[Range] | None = ()
+    moved: Callable[[Moves], Mapping[ChunkKey, Fields]] = lambda moves: {}
 
 
 NO_LEGACY = LegacyRemoval()
@@ -68,14 +69,12 @@ class ParquetStrip(FieldsChange, StripChange):
         edits: dict[ChunkKey, Fields] = dict.fromkeys(pointing, NO_POINTER)
         for key, edit in legacy.edits.items():
             edits[key] = {**edits.get(key, {}), **edit}
-        ends = [
-            older.source.size
-            for older in (() if legacy.edits else earlier_ends(file))
-            if _pointers(older) == _pointers(file, pointing)
-        ]
-        self._is_cut = bool(ends)
-        prefix = ends[-1] if ends else kept_end(file, pointing, legacy.ranges, legacy.kept_end)
-        super().__init__(file, prefix, edits)
+        gone = Gone(pointing, legacy.ranges, legacy.staying)
+        rest = rest_without(file, selection, gone, has_edits=bool(legacy.edits))
+        self._is_cut, self._legacy = rest.is_end, legacy
+        super().__init__(file, rest.cuts, edits)
+        self.unused_filters = len(rest.unused)
+        self.unused_bytes = sum(end - start for start, end in rest.unused)
         self.leaks = leaks(file, dict.fromkeys(pointing))
         self.removed = tuple(_removed(chunks, pointing, legacy))
         self.left = (
@@ -87,15 +86,13 @@ class ParquetStrip(FieldsChange, StripChange):
         if not self._is_cut:
             super().compose(version)
 
-
-def _pointers(file: OpenFile, without: Collection[ChunkKey] = ()) -> list[tuple[int, int]]:
-    """Where the filters are of each chunk, but for those `without`."""
-    width = len(file.footer.leaves)
-    fields = map(file.footer.chunks.every, ("bloom_filter_offset", "bloom_filter_length"))
-    return [
-        (_kernel.ABSENT, _kernel.ABSENT) if divmod(index, width) in without else found
-        for index, found in enumerate(zip(*fields, strict=True))
-    ]
+    def all_edits(self) -> dict[ChunkKey, Fields]:
+        if self._is_cut:
+            return self.edits
+        found = super().all_edits()
+        for key, edit in self._legacy.moved(self._cuts.moves).items():
+            found[key] = {**found.get(key, {}), **edit}
+        return found
 
 
 def _with_filters(

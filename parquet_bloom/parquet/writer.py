@@ -30,7 +30,9 @@ from parquet_bloom.filters.sizing import MeasuredFilter
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parallel import Progress, of_all
 from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.cuts import Cuts
 from parquet_bloom.parquet.ends import earlier_ends
+from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import (
@@ -52,6 +54,7 @@ from parquet_bloom.parquet.plaintext_filters import (
 from parquet_bloom.parquet.sealed.material_copy import material_copy
 from parquet_bloom.parquet.sealed.modules import named
 from parquet_bloom.parquet.sealed.opened_chunks import Fields
+from parquet_bloom.parquet.unused import pointers
 from parquet_bloom.storage.change import Change, Version
 from parquet_bloom.storage.source import Source
 
@@ -253,30 +256,44 @@ class FilterChange(ParquetChange):
 
 
 class FieldsChange(ParquetChange):
-    """New fields in the ColumnMetaData of chunks; the data that is kept may end earlier."""
+    """New fields in the ColumnMetaData of chunks, and filters that move up where `cuts` takes something
+    away in front of them."""
 
     def __init__(
-        self, file: OpenFile, prefix: int, edits: Mapping[ChunkKey, Fields] | None = None
+        self, file: OpenFile, cuts: Cuts, edits: Mapping[ChunkKey, Fields] | None = None
     ) -> None:
         super().__init__(file)
-        self.prefix = prefix
+        self.prefix = cuts.prefix
+        self._cuts = cuts
         self.edits = dict(edits or {})
 
     @property
     def is_idle(self) -> bool:
-        return not self.edits
+        return not self.edits and not self._cuts.ranges
 
     def compose(self, version: Version) -> None:
+        for start, end in self._cuts.moved:
+            version.append_from(self.file.source, start, end)
         raw = self.footer()
         with named(self.file.path):
             version.append(self.file.footer.protection.tail(raw))
 
     def footer(self) -> bytes:
         """The new FileMetaData."""
-        return self.file.footer.with_fields(self.edits)
+        return self.file.footer.with_fields(self.all_edits())
+
+    def all_edits(self) -> dict[ChunkKey, Fields]:
+        """The `edits`, and the new places of filters that move."""
+        moves, found = self._cuts.moves, dict(self.edits)
+        for key, offset, _ in pointers(self.file) if moves.places else ():
+            is_kept = BLOOM_FILTER_OFFSET not in found.get(key, {})
+            if is_kept and (new := moves(offset)) != offset:
+                place = {BLOOM_FILTER_OFFSET: (compact.TYPE_I64, compact.zigzag(new))}
+                found[key] = {**found.get(key, {}), **place}
+        return found
 
     def check(self, new: OpenFile) -> None:
-        old, edits = self.file, self.edits
+        old, edits = self.file, self.all_edits()
 
         def before(key: ChunkKey) -> Fields:
             fields = old.footer.fields(old.chunk_at(key), edits[key])
@@ -286,12 +303,17 @@ class FieldsChange(ParquetChange):
         was, now = (each.footer.with_opened_fields(edits, before) for each in (old, new))
         if now != was:
             raise RewriteError("the footer differs in more than the filters")
-        for key, edit in self.edits.items():
+        for key, edit in edits.items():
             chunk = new.chunk_at(key)
             # What another writer keeps there has stayed.
             applied = {number: edit[number] for number in edit if number != chunk.foreign_pointer}
             if new.footer.fields(chunk, applied) != applied:
                 raise RewriteError(f"{chunk.where}: the footer differs from what was written")
+        moves = self._cuts.moves
+        for start, end in self._cuts.moved:
+            moved = range_digest(new.source, moves(start), moves(start) + end - start)
+            if moved != range_digest(old.source, start, end):
+                raise RewriteError(f"the filters at {start} were not copied as they were")
 
 
 def _place(chunk: ColumnChunk, stored: bloom.StoredFilter) -> FilterPlace:

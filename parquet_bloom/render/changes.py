@@ -155,7 +155,20 @@ def _build_remarks(report: BuildReport) -> list[Remark]:
 
 
 def _strip_remarks(report: StripReport) -> list[Remark]:
-    return [*_left_remarks("left", report.left), *_notes(report)]
+    return [*_left_remarks("left", report.left), *_unused(report), *_notes(report)]
+
+
+def _unused(report: StripReport) -> list[Remark]:
+    """What stays of filters that nothing points to."""
+    if not report.unused_filters:
+        return []
+    is_one = report.unused_filters == 1
+    found = f"{number_of(report.unused_filters, 'unused filter')}, {size(report.unused_bytes)}"
+    why = (
+        f"{'stays' if is_one else 'stay'} in the file, as data {'follows it' if is_one else 'follows them'}:"
+        " whoever writes it anew, with any writer, is rid of them"
+    )
+    return [Remark("unused filters stay", why, f"{found}: {why}")]
 
 
 def _notes(report: ChangeReport) -> list[Remark]:

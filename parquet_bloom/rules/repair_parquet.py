@@ -304,7 +304,8 @@ def _settle(file: ParquetFile, filters: Sequence[BrokenFilter]) -> None:
         for each in filters
         if each.fatal or each.length
     }
-    footer = file.footer.edited(places)
+    old = file.footer
+    footer = Footer(old.with_filters(places), old.start, old.where, old.protection)
     for each in filters:
         if each.stored is None or each.fatal:
             continue

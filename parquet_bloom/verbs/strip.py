@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, repr=False)
 class StripReport(Report):
     """What strip did to one file. `left`: filters, or plaintext remains of filters, that could not be
-    removed or may still be there. Sizes in bytes; `output` is None for a dry run. `notes`: what to
+    removed or may still be there. `unused_filters`: to which nothing leads, while their `unused_bytes` stay
+    in the file, as pages follow them. Sizes in bytes; `output` is None for a dry run. `notes`: what to
     know about the file."""
 
     _rows: ClassVar = ("removed",)
@@ -37,6 +38,8 @@ class StripReport(Report):
     output: str | None
     removed: tuple[RemovedFilters, ...]
     left: tuple[LeftChunk, ...]
+    unused_filters: int
+    unused_bytes: int
     bytes_removed: int
     size_before: int
     size_after: int
@@ -67,7 +70,8 @@ def strip(
     """Write `source` to `output` without the filters of `columns` (default: all) in `row_groups`,
     which are the stripes of an ORC file.
 
-    Legacy filters go, too. A filter that cannot be read loses its pointer, but its bytes stay. keys:
+    Legacy filters go, too, and filters to which nothing points any more. A filter that cannot be read, or
+    that pages follow, loses its pointer, but its bytes stay. keys:
     for encrypted files, the keys of the footer and of `columns`; if columns are not given, those
     without a key are left as they are. Other options as for
     build.
@@ -106,6 +110,8 @@ def strip_file(
             output=target.name,
             removed=tuple(change.removed),
             left=tuple(change.left),
+            unused_filters=change.unused_filters,
+            unused_bytes=change.unused_bytes,
             bytes_removed=file.source.size - size,
             size_before=file.source.size,
             size_after=size,

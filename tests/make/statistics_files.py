@@ -11,6 +11,7 @@ from parquet_bloom.legacy.statistics.edits import added
 from parquet_bloom.legacy.statistics.filter_struct import StatisticsStruct
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import BuildOptions
+from parquet_bloom.parquet.cuts import Cuts
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
@@ -38,7 +39,7 @@ def with_edits(
 ) -> None:
     """Give the ColumnMetaData of chunks other fields: `edits` of the file."""
     with open_parquet(source) as file:
-        change = FieldsChange(file, file.footer.start, edits(file))
+        change = FieldsChange(file, Cuts(file.footer.start), edits(file))
         write_version(file.source, Target(str(output)), change, verify)
 
 

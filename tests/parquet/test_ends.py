@@ -196,9 +196,18 @@ def test_filters_of_the_old_file_come_back_with_it(file):
     assert file.read_bytes() == old
     appended(file, ["id", "number"], existing="replace")
     assert ends(file) == (len(old),)
+
+
+def test_an_end_with_filters_that_go_goes_too(file):
+    """Else whoever cut the file there would find them again."""
+    bare = file.read_bytes()
+    pb.build(file, in_place=True, columns="id")
+    appended(file, ["id", "number"], existing="replace")
+    pb.strip(file, in_place=True, columns="id")
+    assert answers(file) == ["unknown", "maybe", "unknown"]
+    assert ends(file) is None
     pb.strip(file, in_place=True)
-    assert answers(file) == ["unknown"] * 3
-    assert ends(file) == (len(old),)
+    assert file.read_bytes() == bare
 
 
 def test_repair_leaves_the_old_file_whole(file):

@@ -26,12 +26,14 @@ from parquet_bloom.options import DEFAULT_FPP, BuildOptions, refuse
 from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
 from parquet_bloom.parquet.build import with_specials
 from parquet_bloom.parquet.build_change import plan_of
+from parquet_bloom.parquet.cuts import Cuts
 from parquet_bloom.parquet.filter_builder import made_or_reason
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.kept import check_end, kept_end
+from parquet_bloom.parquet.kept import check_end
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import chunk_runs, pages_room
 from parquet_bloom.parquet.pages.runs import PART_VALUES
+from parquet_bloom.parquet.stripped import Gone, cuts_without
 from parquet_bloom.parquet.writer import ParquetChange, check_unencrypted
 from parquet_bloom.storage.change import Version
 from parquet_bloom.vocabulary import NO_VALUES
@@ -80,7 +82,10 @@ class Murmur3Build(ParquetChange, BuildChange):
         self._edit: FooterEdit | None = None
         self.filters = []
         self.skipped = plan.skipped
-        self.prefix = self._kept_end(self._chunks)
+        self._cuts = self._cuts_for(self._chunks)
+        self.prefix = self._cuts.prefix
+        if self._is_inserted:
+            self.prefix = self._chunks[0].pages_start or 0
 
     @property
     def is_idle(self) -> bool:
@@ -91,8 +96,10 @@ class Murmur3Build(ParquetChange, BuildChange):
         is_taken = self._dialect.publish_offset and chunk.has_filters
         return is_taken or chunk.key in self._notes
 
-    def _kept_end(self, chunks: Sequence[ColumnChunk]) -> int:
-        """How much of the file stays at its beginning."""
+    def _cuts_for(self, chunks: Sequence[ColumnChunk]) -> Cuts:
+        """What of the bytes behind the data goes: filters that are replaced, or that nothing uses."""
+        if not chunks:
+            return Cuts(self.file.footer.start)
         keys = {chunk.key for chunk in chunks}
         gone = [note for key, note in self._notes.items() if key in keys]
         offsets = {note.offset for note in gone}
@@ -102,20 +109,16 @@ class Murmur3Build(ParquetChange, BuildChange):
             if self._dialect.publish_offset or chunk.bloom_filter_offset in offsets
         }
         check_end(self.file, pointing)
-        if self._is_inserted:
-            return chunks[0].pages_start or 0
-        return kept_end(
-            self.file,
-            {key: chunk for key, chunk in pointing.items() if chunk.bloom_filter_offset},
-            [(note.offset, note.end) for note in gone],
-            max((note.end for key, note in self._notes.items() if key not in keys), default=0),
-        )
+        staying = [(note.offset, note.end) for note in self._notes.values() if note not in gone]
+        ranges = Gone(pointing, [(note.offset, note.end) for note in gone], staying)
+        return cuts_without(self.file, ranges)
 
     def compose(self, version: Version) -> None:
         filters = work_in_order(self._chunks, self._filter, self._room, self._options.threads)
         with closing(filters):
             added = write_filters(
-                self.file, version, filters, self._dialect, self._progress, self._is_inserted
+                *(self.file, version, filters, self._dialect, self._progress),
+                *(self._cuts, self._is_inserted),
             )
         replaced = {
             chunk.key: self._notes[chunk.key] for chunk in self._chunks if chunk.key in self._notes

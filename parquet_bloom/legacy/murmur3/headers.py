@@ -17,7 +17,7 @@ and parquet-cpp's BloomFilter, 2017 to 2020.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.legacy.murmur3.schemes import HIVE_SEED, PARQUET_SEED, Scheme
@@ -69,6 +69,11 @@ class LegacyHeader:
     @property
     def total_bytes(self) -> int:
         return self.header_bytes + self.num_bytes
+
+    @property
+    def is_written(self) -> bool:
+        """Whether we write it, too."""
+        return self.layout in get_args(HeaderLayout)
 
     @property
     def is_power_of_two(self) -> bool:

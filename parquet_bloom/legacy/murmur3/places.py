@@ -21,6 +21,7 @@ from parquet_bloom.legacy.murmur3 import headers
 from parquet_bloom.legacy.murmur3.dialect import Murmur3
 from parquet_bloom.legacy.murmur3.pointers import Note
 from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.cuts import Cuts
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
@@ -36,7 +37,8 @@ from parquet_bloom.storage.source import Source
 class Added:
     """What has been written so far.
 
-    `digests`: of header and bitset; `inserted`: pairs of a place and a size; `copied`: triples of
+    `digests`: of header and bitset; `inserted`: pairs of a place and a size, negative where bytes in
+    front of it are cut out; `copied`: triples of
     start and end in the old file and start in the new one; `lengths`: the new lengths of offset
     indexes, by their old offsets.
     """
@@ -57,6 +59,14 @@ class Added:
     def copy(self, source: Source, start: int, end: int, out: Version) -> None:
         self.copied.append((start, end, out.size))
         out.append_from(source, start, end)
+
+    def copy_without(self, source: Source, at: int, cuts: Cuts, out: Version) -> None:
+        """Copy everything from `at` to the footer but what is cut out."""
+        for start, end in cuts.ranges:
+            self.copy(source, at, start, out)
+            self.inserted.append((end, start - end))
+            at = end
+        self.copy(source, at, cuts.end, out)
 
     def append(
         self, chunk: ColumnChunk, filter: SplitBlockBloomFilter, out: Version, dialect: Murmur3
@@ -84,15 +94,20 @@ def write_filters(
     filters: Iterable[Built],
     dialect: Murmur3,
     progress: Callable[[int], None],
+    cuts: Cuts,
     is_inserted: bool,
 ) -> Added:
     """Write filters one after the other. If they are to be inserted, they come in the order of their
-    chunks' pages, each is put before these, and everything around them is written, too.
+    chunks' pages, each is put before these, and everything around them is written, too, without the
+    `cuts` behind the data.
 
-    `out` has everything before the first of them. Raises FooterError for a damaged offset index.
+    `out` has everything before the first of them, or before the cuts. Raises FooterError for a damaged
+    offset index.
     """
     added = Added()
     at = out.size
+    if not is_inserted:
+        added.copy_without(file.source, at, cuts, out)
     for done, (chunk, filter) in enumerate(filters, 1):
         if isinstance(filter, str):
             added.skipped.append(LeftChunk(chunk.place, chunk.leaf.name, filter))
@@ -105,11 +120,11 @@ def write_filters(
             added.append(chunk, filter, out, dialect)
         progress(done)
     if is_inserted:
-        _copy_the_rest(file, at, out, added)
+        _copy_the_rest(file, at, out, added, cuts)
     return added
 
 
-def _copy_the_rest(file: OpenFile, at: int, out: Version, added: Added) -> None:
+def _copy_the_rest(file: OpenFile, at: int, out: Version, added: Added, cuts: Cuts) -> None:
     """From `at` to the footer, with moved offset indexes."""
     moves = added.moves
     for start, end in offset_indexes(file.footer):
@@ -123,7 +138,7 @@ def _copy_the_rest(file: OpenFile, at: int, out: Version, added: Added) -> None:
         added.lengths[start] = len(index)
         added.inserted.append((end, len(index) - (end - start)))
         at = end
-    added.copy(file.source, at, file.footer.start, out)
+    added.copy_without(file.source, at, cuts, out)
 
 
 def offset_indexes(footer: Footer) -> list[Range]:

@@ -23,8 +23,10 @@ from parquet_bloom.options import BuildOptions, refuse
 from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
 from parquet_bloom.parquet.build import with_specials
 from parquet_bloom.parquet.build_change import plan_of
+from parquet_bloom.parquet.cuts import Cuts
 from parquet_bloom.parquet.filter_builder import made_or_reason
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.kept import without_unused
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import chunk_runs, pages_room
 from parquet_bloom.parquet.writer import FieldsChange, built_filter, check_unencrypted
@@ -65,8 +67,8 @@ class StatisticsBuild(FieldsChange, BuildChange):
         refuse(file.path, options, _IN_DIALECT, f"{what}: their size is set in StatisticsFilter")
         check_unencrypted(file)
         file.footer.check_row_counts()
-        super().__init__(file, file.footer.start)
         plan = plan_of(file, options, lambda chunk: has_filter(file.footer, chunk))
+        super().__init__(file, without_unused(file) if plan.chunks else Cuts(file.footer.start))
         self.filters = []
         self.skipped = plan.skipped
         self._dialect = dialect

@@ -171,7 +171,7 @@ class Footer:
     @property
     def encryption_algorithm(self) -> ttypes.EncryptionAlgorithm:
         """The algorithm in a signed footer."""
-        start, _ = self._fields["encryption_algorithm"]
+        start = self._fields["encryption_algorithm"][0]
         return self._struct(ttypes.EncryptionAlgorithm, "encryption_algorithm", start)
 
     @property
@@ -243,8 +243,7 @@ class Footer:
     def row_count_doubt(self) -> str:
         """What is wrong if the rows of the row groups do not add up to the file's; empty if they do:
         a lost row group must not make a value seem absent."""
-        held = sum(self.row_groups.num_rows)
-        if held == self.num_rows:
+        if (held := sum(self.row_groups.num_rows)) == self.num_rows:
             return ""
         return f"footer: the row groups hold {held} rows, the file {self.num_rows}"
 
@@ -257,6 +256,11 @@ class Footer:
     def chunks(self) -> ChunkTable:
         """The numbers of every column chunk."""
         return self._opened.table
+
+    @property
+    def has_locked_chunks(self) -> bool:
+        """Whether there is no key for one of them."""
+        return self._opened.has_locked
 
     @read_once
     def _opened(self) -> OpenedChunks:
@@ -343,8 +347,7 @@ class Footer:
         return self._edited(places, edit_of, _sealed)
 
     def without_filters(self, chunks: Collection[ChunkKey]) -> bytes:
-        """FileMetaData without the filters of `chunks` and with their ColumnMetaData in plaintext:
-        to compare two footers, never to be written."""
+        """FileMetaData without the filters of `chunks`, all ColumnMetaData in plaintext: for comparisons."""
         return self.with_opened_fields(chunks, lambda _: NO_POINTER)
 
     def with_fields(self, fields: Mapping[ChunkKey, Fields]) -> bytes:
@@ -355,19 +358,15 @@ class Footer:
     def with_opened_fields(
         self, chunks: Collection[ChunkKey], fields_of: Callable[[ChunkKey], Fields]
     ) -> bytes:
-        """As with_fields, but with ColumnMetaData in plaintext, as without_filters."""
-        return self._edited(chunks, lambda chunk: Edit(fields_of(chunk)), _opened)
+        """As with_fields, but with all ColumnMetaData in plaintext, as without_filters."""
+        return self._edited(chunks, lambda chunk: Edit(fields_of(chunk)), None)
 
-    def _edited(self, chunks: Collection[ChunkKey], edit_of: EditOf, seal: Seal) -> bytes:
+    def _edited(self, chunks: Collection[ChunkKey], edit_of: EditOf, seal: Seal | None) -> bytes:
         for row_group, column in chunks:
             if self.chunks.one("meta_start", row_group, column) == _kernel.ABSENT:
                 where = f"row group {row_group}, column {self.leaves[column].name}"
                 raise FooterError(f"{self.where}: {where}: no ColumnMetaData")
         return self._opened.edited(chunks, edit_of, seal)
-
-    def edited(self, places: Mapping[ChunkKey, FilterPlace | None]) -> Footer:
-        """The footer with these filters."""
-        return Footer(self.with_filters(places), self.start, self.where, self.protection)
 
     def tail(self, places: Mapping[ChunkKey, FilterPlace | None]) -> bytes:
         """The end of a file with these filters: the footer and what follows it."""
@@ -378,10 +377,6 @@ class Footer:
 
 def _sealed(modules: Modules, meta_data: bytes) -> bytes:
     return modules.seal_meta_data(meta_data)
-
-
-def _opened(modules: Modules, meta_data: bytes) -> bytes:
-    return meta_data
 
 
 def _filter_fields(place: FilterPlace | None) -> Fields:

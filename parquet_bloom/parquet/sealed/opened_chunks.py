@@ -12,7 +12,7 @@ Spec: parquet-format, Encryption.md section 5.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from io import BytesIO
 from itertools import compress
 from typing import TYPE_CHECKING
@@ -107,6 +107,11 @@ class OpenedChunks:
     def modules(self, row_group: int, column: int) -> Modules:
         return self._modules.get((row_group, column), PLAIN)
 
+    @property
+    def has_locked(self) -> bool:
+        """Whether there is no key for one of them."""
+        return any(isinstance(modules, LockedModules) for modules in self._modules.values())
+
     def shown(self, row_group: int, column: int) -> int | None:
         """The position of the ColumnMetaData of an encrypted chunk that can be read without its
         key; None if there is none."""
@@ -154,12 +159,14 @@ class OpenedChunks:
         for index, key in enumerate(self._opened):
             self.table.take_meta_data(*key, table, index)
 
-    def edited(self, chunks: Iterable[ChunkKey], edit_of: EditOf, seal: Seal) -> bytes:
-        """FileMetaData with an edit applied to the ColumnMetaData of each of these chunks."""
+    def edited(self, chunks: Collection[ChunkKey], edit_of: EditOf, seal: Seal | None) -> bytes:
+        """FileMetaData with an edit applied to the ColumnMetaData of each of these chunks. Without a
+        `seal`, all that could be decrypted is in plaintext: sealed again, it would be other bytes."""
         # There may be a million: neither their edits nor pieces of the whole are kept.
         edited, done = BytesIO(), 0
-        for key in sorted(chunks):
-            start, end, new = self._edit(key, edit_of(key), seal)
+        for key in sorted(chunks if seal or not self._opened else {*chunks, *self._opened}):
+            edit = edit_of(key) if key in chunks else Edit({})
+            start, end, new = self._edit(key, edit, seal)
             edited.write(self._raw[done:start])
             edited.write(new)
             done = end
@@ -188,7 +195,7 @@ class OpenedChunks:
                 )
         return {number: field for number, field in fields.items() if number not in kept}
 
-    def _edit(self, key: ChunkKey, edit: Edit, seal: Seal) -> tuple[int, int, bytes]:
+    def _edit(self, key: ChunkKey, edit: Edit, seal: Seal | None) -> tuple[int, int, bytes]:
         """The start and end of the bytes to replace, and the new bytes."""
         start, end = (self.table.one(field, *key) for field in ("meta_start", "meta_end"))
         stored = _kernel.fields(self.text, start)
@@ -197,7 +204,7 @@ class OpenedChunks:
         if key not in self._copies:
             return start, end, meta_data
         with named(self._named(key)):
-            sealed = seal(self._modules[key], meta_data)
+            sealed = meta_data if seal is None else seal(self._modules[key], meta_data)
         binary = compact.varint(len(sealed)) + sealed
         new = {_ENCRYPTED_COLUMN_METADATA: (compact.TYPE_BINARY, binary)}
         copy_start = self._copies[key]

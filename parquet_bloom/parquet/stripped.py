@@ -1,0 +1,145 @@
+"""What is left of a file without some of its filters.
+
+    cut      | the file, up to an earlier end of it, whose filters are all that stay |
+    end kept | the file, up to its first end that has none of them | filters that stay | footer |
+    bare     | pages, page indexes, bytes of others                | filters that stay | footer |
+
+An end stays only if it has none of the filters that go, and no unused ones: who cuts the file there must not
+find them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import EncryptionError, FilterError
+from parquet_bloom.options import Selection
+from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.ahead import header_ranges
+from parquet_bloom.parquet.cuts import Cuts
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.layout import Range
+from parquet_bloom.parquet.open_file import OpenFile
+from parquet_bloom.parquet.unused import Known, known_behind_data, pointers, unused_in_data
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What stays once `cuts` are made, and the filters among it that are `unused` then. `is_end`: it ends with
+    the footer of an earlier end."""
+
+    cuts: Cuts
+    unused: tuple[Range, ...] = ()
+    is_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The filters to remove: those of the `pointing` chunks, and the `more` ranges of filters to which a note
+    leads. `staying`: those to which notes lead that stay, None if that is uncertain."""
+
+    pointing: Mapping[ChunkKey, ColumnChunk]
+    more: Collection[Range] = ()
+    staying: Collection[Range] | None = ()
+
+
+def rest_without(file: OpenFile, selection: Selection, gone: Gone, has_edits: bool) -> Rest:
+    """What stays without filters of a selection. `has_edits`: the footer changes in more than pointers, so
+    that no earlier end says the same. Raises OSError."""
+    known = known_behind_data(file, (*gone.more, *(gone.staying or ())))
+    certain = dict(_certain(file, gone.pointing))
+    removed = {*certain.values(), *gone.more}
+    rest = _end_kept(file, selection, gone.pointing, known) if not has_edits else None
+    if rest is None:
+        unchanged = not (gone.pointing or has_edits or known.unused)
+        cuts = Cuts(file.footer.start) if unchanged else _bare(file, gone, known, certain)
+        rest = Rest(cuts)
+    noted = {start for start, _ in gone.more}
+    claimed = {
+        (start, end)
+        for start, end in _claimed(file, gone.pointing.keys() - certain.keys())
+        if start not in noted
+    }
+    unused = {*removed, *claimed, *known.unused}
+    if gone.staying is not None:
+        unused |= set(unused_in_data(file)) - set(gone.staying)
+    end = rest.cuts.end if not rest.is_end else rest.cuts.prefix
+    staying = [
+        (start, stop) for start, stop in unused if stop <= end and not rest.cuts.covers(start, stop)
+    ]
+    return replace(rest, unused=tuple(sorted(staying)))
+
+
+def cuts_without(file: OpenFile, gone: Gone) -> Cuts:
+    """What goes of the bytes behind the data. Raises OSError."""
+    known = known_behind_data(file, (*gone.more, *(gone.staying or ())))
+    return _bare(file, gone, known, dict(_certain(file, gone.pointing)))
+
+
+def _bare(file: OpenFile, gone: Gone, known: Known, certain: Mapping[ChunkKey, Range]) -> Cuts:
+    """All that is known goes but the filters that stay; nothing where bytes may be of a filter whose place is
+    uncertain."""
+    if gone.staying is None:
+        return Cuts(file.footer.start)
+    uncertain = [
+        place[1]
+        for key, place in known.used.items()
+        if key in gone.pointing and key not in certain and place not in gone.more
+    ]
+    kept = [place for key, place in known.used.items() if key not in gone.pointing]
+    kept += [place for place in gone.staying if place not in gone.more]
+    return Cuts.behind(max(known.start, *uncertain, 0), file.footer.start, kept)
+
+
+def _end_kept(
+    file: OpenFile, selection: Selection, gone: Mapping[ChunkKey, ColumnChunk], known: Known
+) -> Rest | None:
+    """The file with the earlier end that is to stay, the first that can; None if none can."""
+    staying = {key: found for key, *found in pointers(file) if key not in gone}
+    selected = _selected(file, selection)
+    stale = [end for end in known.ends if any(key in selected for key, *_ in pointers(end))]
+    if not (gone or known.unused or stale):
+        return None
+    clean = [
+        end
+        for end in known.ends
+        if end not in stale
+        and all(staying.get(key) == found for key, *found in pointers(end))
+        and not known_behind_data(end).unused
+    ]
+    same = [end for end in clean if len(list(pointers(end))) == len(staying)]
+    if same:
+        size = same[-1].source.size
+        return Rest(Cuts(file.footer.start, ((size, file.footer.start),)), is_end=True)
+    if not clean or not known.used:
+        return None
+    behind = [place for key, place in known.used.items() if key in staying]
+    return Rest(Cuts.behind(clean[-1].source.size, file.footer.start, behind))
+
+
+def _selected(file: OpenFile, selection: Selection) -> Collection[ChunkKey]:
+    columns, parts = file.select(selection.columns), file.select_parts(selection.parts)
+    return {(part, column.index) for part in parts for column in columns}
+
+
+def _certain(
+    file: OpenFile, gone: Mapping[ChunkKey, ColumnChunk]
+) -> Iterator[tuple[ChunkKey, Range]]:
+    """The filters of which it is certain enough where they are to drop their bytes."""
+    file.source.will_read(header_ranges(file, list(gone.values())))
+    for key, chunk in gone.items():
+        with suppress(FilterError, EncryptionError):
+            stored = bloom.read_usable_header(file.source, file.footer, chunk)
+            if stored is not None:
+                yield key, (stored.offset, stored.end)
+
+
+def _claimed(file: OpenFile, chunks: Collection[ChunkKey]) -> Iterator[Range]:
+    """Where the footer says that the others are: their bytes stay."""
+    for key, offset, length in pointers(file):
+        if key in chunks:
+            yield offset, offset + max(length, 0)

@@ -1,0 +1,112 @@
+"""Filters that nothing points to any more: replaced or removed, while their bytes stayed.
+
+    | pages | unused | pages, page indexes | bytes of others | unused | earlier footer | filter | footer |
+                                                  known from  ^
+
+Behind the data, what is known is a filter of the footer, an earlier footer of the file, or a filter in a
+chain that leads to one of them. In front of that may be bytes of another program, which stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.ends import earlier_ends, hides_filters
+from parquet_bloom.parquet.filter_chain import filters_up_to
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
+from parquet_bloom.parquet.footer.layout import MAGIC_BYTES, Range, without
+from parquet_bloom.parquet.open_file import OpenFile
+from parquet_bloom.parquet.plaintext_filters import readable_header
+
+# The filters that a footer points to.
+Used = dict[ChunkKey, Range]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known behind the data, `start` to the footer: the filters in `used`, those in `unused` of which
+    not even one of the `ends` knows, and these ends, the latest first."""
+
+    start: int
+    used: Used
+    unused: tuple[Range, ...] = ()
+    ends: tuple[OpenFile, ...] = ()
+
+
+def known_behind_data(file: OpenFile, more: Iterable[Range] = ()) -> Known:
+    """`more`: of filters that are known in another way. Nothing but the used filters where keys are missing,
+    or one of these filters has no certain place. Raises OSError."""
+    noted: dict[int, int] = dict(more)
+    used, footer_start = used_filters(file, noted), file.footer.start
+    if used is None or hides_filters(file):
+        return Known(footer_start, used or {})
+    ends = tuple(earlier_ends(file))
+    layout = file.footer.layout
+    data_end = max(layout.pages.last, layout.indexes.last, MAGIC_BYTES)
+    taken = [*used.values(), *noted.items(), *((end.footer.start, end.source.size) for end in ends)]
+    found = [
+        filter
+        for gap in without((data_end, footer_start), taken)
+        for filter in filters_up_to(file.source, *gap, file.is_encrypted)
+    ]
+    start = _start_of_what_leads_to(footer_start, [*taken, *found])
+    of_ends = {place for end in ends for place in (used_filters(end) or {}).values()}
+    behind = {key: place for key, place in used.items() if place[0] >= start}
+    unused = tuple(sorted(each for each in found if each[0] >= start and each not in of_ends))
+    return Known(start, behind, unused, ends)
+
+
+def used_filters(file: OpenFile, more: Mapping[int, int] = MappingProxyType({})) -> Used | None:
+    """The filters of the footer behind the data; None if it is uncertain where one of them ends. `more`: where
+    those end that are known in another way."""
+    layout, used = file.footer.layout, Used()
+    data_end = max(layout.pages.last, layout.indexes.last)
+    for key, offset, length in pointers(file):
+        if offset < data_end:
+            continue
+        end = more.get(offset, offset + length)
+        if length <= 0 and offset not in more:
+            stored = readable_header(file, file.chunk_at(key))
+            end = 0 if stored is None else stored.end
+        if not offset < end <= file.footer.start:
+            return None
+        used[key] = offset, end
+    return used
+
+
+def pointers(file: OpenFile) -> Iterator[tuple[ChunkKey, int, int]]:
+    """The chunks that have a bloom_filter_offset, it, and the bloom_filter_length, _kernel.ABSENT if there
+    is none."""
+    width = len(file.footer.leaves)
+    fields = map(file.footer.chunks.every, ("bloom_filter_offset", "bloom_filter_length"))
+    for index, (offset, length) in enumerate(zip(*fields, strict=True)):
+        if offset != _kernel.ABSENT:
+            yield divmod(index, width), offset, length
+
+
+def unused_in_data(file: OpenFile) -> list[Range]:
+    """Filters in gaps between pages or page indexes that nothing points to: each chain fills a gap up to its
+    end. Raises OSError."""
+    if hides_filters(file):
+        return []
+    layout = file.footer.layout
+    end = min(max(layout.pages.last, layout.indexes.last), file.footer.start)
+    taken = layout.everything.sharing(MAGIC_BYTES, end)
+    legacy_end = file.legacy.filter_end if file.legacy else None
+    return [
+        filter
+        for gap in without((MAGIC_BYTES, end), taken)
+        for filter in filters_up_to(file.source, *gap, file.is_encrypted, legacy_end)
+    ]
+
+
+def _start_of_what_leads_to(end: int, ranges: Iterable[Range]) -> int:
+    """Where a range begins from which on there is nothing but ranges, up to `end`."""
+    for start, range_end in sorted(ranges, key=lambda each: each[1], reverse=True):
+        if range_end < end:
+            break
+        end = min(end, start)
+    return end
