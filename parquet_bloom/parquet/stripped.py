@@ -51,9 +51,14 @@ def rest_without(file: OpenFile, selection: Selection, gone: Gone, has_edits: bo
     """What stays without filters of a selection. `has_edits`: the footer changes in more than pointers, so
     that no earlier end says the same. Raises OSError."""
     known = known_behind_data(file, (*gone.more, *(gone.staying or ())))
-    certain = dict(_certain(file, gone.pointing))
-    removed = {*certain.values(), *gone.more}
     rest = _end_kept(file, selection, gone.pointing, known) if not has_edits else None
+    # What is cut off with all that follows an end need not be read.
+    end = rest.cuts.prefix if rest is not None and rest.is_end else file.footer.start
+    before = {
+        key: chunk for key, chunk in gone.pointing.items() if (chunk.bloom_filter_offset or 0) < end
+    }
+    certain = dict(_certain(file, before))
+    removed = {*certain.values(), *gone.more}
     if rest is None:
         unchanged = not (gone.pointing or has_edits or known.unused)
         cuts = Cuts(file.footer.start) if unchanged else _bare(file, gone, known, certain)
@@ -61,13 +66,12 @@ def rest_without(file: OpenFile, selection: Selection, gone: Gone, has_edits: bo
     noted = {start for start, _ in gone.more}
     claimed = {
         (start, end)
-        for start, end in _claimed(file, gone.pointing.keys() - certain.keys())
+        for start, end in _claimed(file, before.keys() - certain.keys())
         if start not in noted
     }
     unused = {*removed, *claimed, *known.unused}
     if gone.staying is not None:
         unused |= set(unused_in_data(file)) - set(gone.staying)
-    end = rest.cuts.end if not rest.is_end else rest.cuts.prefix
     staying = [
         (start, stop) for start, stop in unused if stop <= end and not rest.cuts.covers(start, stop)
     ]

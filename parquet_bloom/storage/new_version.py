@@ -110,7 +110,12 @@ def write_version(source: Source, target: Target, change: Change, verify: bool =
             written.erase(start, end)
         written.flush()
         if verify:
-            _verify(change, target.name, written)
+            try:
+                _verify(change, target.name, written)
+            except (ParquetBloomError, OSError):
+                # What was copied may be of another version: then that is what is wrong.
+                source.check_unchanged()
+                raise
         if not is_url(target.name):
             # A store may take long.
             hold()
