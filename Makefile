@@ -52,9 +52,11 @@ damage: .venv/dev
 faults: .venv/installed
 	PYTHONPATH=tests $(BIN)/python tests/fuzz/faults.py
 
-# Tables that others change between any two of our steps. `test` has a short form.
+# Tables that others change between any two of our steps, and every interleaving of two of ours and a stranger:
+# into docs/reliability.md. `test` has a short form of both.
 races: .venv/dev
 	PBLOOM_RACES=200 $(BIN)/python -m pytest -q tests/tables/test_delta_races.py tests/tables/test_iceberg_races.py
+	PYTHONPATH=tests $(BIN)/python tests/interleavings/run.py
 
 # What every verb takes at most, on every file that would make it take much: into docs/reliability.md.
 memory: .venv/dev

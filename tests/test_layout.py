@@ -14,11 +14,21 @@ TESTS = ROOT / "tests"
 PACKAGE = ROOT / "parquet_bloom"
 
 # What mirrors nothing in the package: catalogs of tables, digests of what it does, pages, what engines make
-# of its filters, fuzzing, makers, judges, readers of tables, stores that others emulate, and files of other
+# of its filters, fuzzing, searches of interleavings, makers, judges, readers of tables, stores that others emulate, and files of other
 # writers.
 OWN = {
-    *("catalogs", "digests", "docs", "engines", "fuzz", "make", "oracle", "readers", "stores"),
-    "writers",
+    *(
+        "catalogs",
+        "digests",
+        "docs",
+        "engines",
+        "fuzz",
+        "interleavings",
+        "make",
+        "oracle",
+        "readers",
+    ),
+    *("stores", "writers"),
 }
 
 MODULES = sorted(TESTS.rglob("*.py"))
@@ -77,7 +87,7 @@ def test_nothing_but_tests_and_conftest_lies_beside_them():
     """What tests share is a maker, a judge or a fixture, and has its place."""
     own = (
         *("digests", "engines", "engines/ask", "fuzz", "make", "oracle", "readers", "readers/ask"),
-        *("catalogs", "stores", "writers"),
+        *("catalogs", "interleavings", "stores", "writers"),
     )
     makers = {TESTS / name for name in own}
     strange = [path for path in MODULES if path.parent not in makers]

@@ -24,6 +24,7 @@ from typing import Self
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.file_lock import held
 from parquet_bloom.storage.folder_sync import sync_folder
+from parquet_bloom.storage.journal import SUFFIX as JOURNAL_SUFFIX
 from parquet_bloom.storage.local_copy import copy_range, reserve, write_at
 from parquet_bloom.storage.reflink import clone
 from parquet_bloom.storage.rename import exchange, rename_to_free
@@ -231,7 +232,7 @@ class LocalOutput(Output):
     @contextmanager
     def _checksum_aside(self) -> Iterator[None]:
         """Remove the old file's Hadoop checksum, by which Spark would reject the new file: move it
-        away before the rename, and restore it if that fails."""
+        away before the rename, and restore it if that fails, unless there is another by then."""
         aside = self._aside
         try:
             with naming(self._target):
@@ -244,7 +245,10 @@ class LocalOutput(Output):
         try:
             yield
         except BaseException:
-            os.rename(aside, self._checksum)
+            try:
+                _rename_to_free(aside, self._checksum)
+            except FileExistsError:
+                os.unlink(aside)
             raise
         with self._afterwards(f"{aside}, the checksum of the old file, could not be removed"):
             os.unlink(aside)
@@ -254,6 +258,9 @@ class NewFile(LocalOutput):
     """An output to a new path. commit() raises RewriteError if a file has appeared there."""
 
     def _take_name(self, replaced: Source | None) -> None:
+        if replaced is not None:
+            # It was gone when this was made, so that there was nothing to replace.
+            replaced.check_unchanged()
         try:
             with tolerating(NO_LINKS):
                 os.link(self.temporary, self.path)
@@ -327,6 +334,7 @@ class Replacement(LocalOutput):
             os.replace(self.temporary, self.path)
             return
         replaced.check_unchanged()
+        self._check_no_journal()
         if not exchange(self.temporary, self.path):
             os.replace(self.temporary, self.path)
             return
@@ -338,6 +346,26 @@ class Replacement(LocalOutput):
             exchange(self.temporary, self.path)
             self._keeps_temporary = False
             raise
+
+    def _check_no_journal(self) -> None:
+        """Raise RewriteError if one would lie beside a file that it does not fit."""
+        place = os.path.join(self._folder, f".{os.path.basename(self.path)}{JOURNAL_SUFFIX}")
+        if os.path.lexists(place):
+            raise RewriteError(
+                f"{self._target}: a build that was killed meanwhile left a journal, {place}: run it"
+                " again"
+            )
+
+
+def _rename_to_free(old: str, new: str) -> None:
+    """Rename, where the system can without overwriting: raises FileExistsError, OSError."""
+    if rename_to_free(old, new):
+        return
+    with tolerating(NO_LINKS):
+        os.link(old, new)
+        os.unlink(old)
+        return
+    os.rename(old, new)
 
 
 def output_to(

@@ -4,11 +4,13 @@ import json
 
 import pytest
 from fuzz import campaign, damaged_orc, faults, memory, page
+from interleavings import run
 
 TABLES = {
     "damage": damaged_orc.table,
     "faults": faults.table,
     "fuzz": campaign.table,
+    "interleavings": run.table,
     "memory": memory.table,
 }
 
