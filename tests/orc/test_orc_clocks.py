@@ -22,7 +22,7 @@ SECOND = 1_000
 SOME = (
     *("Europe/Paris", "Asia/Kolkata", "Europe/Moscow", "America/Caracas", "Australia/Adelaide"),
     *("Asia/Kathmandu", "Europe/Amsterdam", "Africa/Bamako", "Africa/Casablanca", "Africa/Windhoek"),
-    *("Asia/Gaza", "PST8PDT", "America/New_York", "Europe/Istanbul", "Pacific/Apia", "UTC"),
+    *("Asia/Gaza", "PST8PDT", "America/New_York", "Europe/Istanbul", "Pacific/Apia", "Antarctica/Rothera", "UTC"),
 )  # fmt: skip
 # Names that Java does not know, and takes for GMT.
 NOT_IN_JAVA = {"America/Coyhaique", "Factory", "GMT+0", "GMT-0", "ROC", "localtime"}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.orc.keys.zones import candidates, offset_in_1970
+from parquet_bloom.orc.keys.zones import candidates, offsets_in_1970
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ZONES = (
@@ -80,16 +80,18 @@ def test_far_years(zone):
 
 
 def test_offsets_in_1970():
-    assert offset_in_1970("UTC") == offset_in_1970("") == 0
-    assert offset_in_1970("America/New_York") == -5 * 3_600_000
-    assert offset_in_1970("Asia/Kolkata") == 19_800_000
+    assert offsets_in_1970("UTC") == offsets_in_1970("") == (0, 0)
+    assert offsets_in_1970("America/New_York") == (-5 * 3_600_000,) * 2
+    assert offsets_in_1970("Asia/Kolkata") == (19_800_000,) * 2
+    # Nobody was there until 1976, which ORC C++ does not know.
+    assert offsets_in_1970("Antarctica/Rothera") == (-3 * 3_600_000, 0)
 
 
 @pytest.mark.parametrize(
     "zone", ["Nowhere/At_All", "../../etc/passwd", "PST8PDT2", "Europe", "a\0b"]
 )
 def test_zones_that_nobody_knows(zone):
-    for ask in (offset_in_1970, lambda zone: candidates(np.zeros(1, np.int64), zone)):
+    for ask in (offsets_in_1970, lambda zone: candidates(np.zeros(1, np.int64), zone)):
         with pytest.raises(UnsupportedError) as found:
             ask(zone)
         assert str(found.value) == f"time zone {zone}: not in the time zone database"

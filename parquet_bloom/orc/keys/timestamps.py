@@ -28,7 +28,7 @@ from parquet_bloom.orc.keys.zones import (
     SECOND,
     candidates,
     is_utc,
-    offset_in_1970,
+    offsets_in_1970,
     other_walls,
     walls_here,
 )
@@ -57,11 +57,14 @@ def wall_clock_keys(values: Times, zone: str) -> Keys:
     import numpy as np
 
     try:
-        others = other_walls(np.asarray(keys.numbers), zone)
+        others = [*keys.others, *other_walls(np.asarray(keys.numbers), zone)]
+        for near, neighbours in keys.others:
+            found = other_walls(neighbours, zone)
+            others += [(near[positions], walls) for positions, walls in found]
     except UnsupportedError:
         # As no value of the zone can be read, these are literals: see as_read_here.
         return keys
-    return Keys(keys.numbers, (*keys.others, *others))
+    return Keys(keys.numbers, others)
 
 
 def as_read_here(values: Times, zone: str) -> tuple[NDArray[np.int64], Times]:
@@ -102,10 +105,10 @@ def local_keys(values: Times, zone: str) -> Keys:
 def _unsigned_range(zone: str) -> tuple[int, int]:
     """The wall-clock range in which readers may disagree on whether a time is before 1970."""
     try:
-        offset = offset_in_1970(zone)
+        least, greatest = offsets_in_1970(zone)
     except UnsupportedError:
         return -DAY, DAY
-    return min(0, offset) - SECOND, max(0, offset) + SECOND
+    return min(0, least) - SECOND, max(0, greatest) + SECOND
 
 
 def _with_neighbours(

@@ -170,10 +170,17 @@ def _differing(
     return found
 
 
-@lru_cache(maxsize=16)
-def offset_in_1970(zone: str) -> int:
-    """Milliseconds by which clocks in `zone` were ahead of UTC. Raises UnsupportedError."""
-    return _offset(_zone(zone), _EPOCH)
+def offsets_in_1970(zone: str) -> tuple[int, int]:
+    """The least and the greatest number of milliseconds by which clocks in `zone` were ahead of UTC. Raises
+    UnsupportedError."""
+    import numpy as np
+
+    if is_utc(zone):
+        return 0, 0
+    clocks = _clocks(zone)
+    start = np.zeros(1, np.int64)
+    shown = [int(each.walls(start)[0]) for each in (clocks.of_cpp, *clocks.others)]
+    return min(shown), max(shown)
 
 
 def is_utc(zone: str) -> bool:
