@@ -11,13 +11,13 @@ import io
 import os
 import stat
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Self
 from unittest import mock
 
-from interleavings.search import READ, WRITE, Process, Touch, Touched, running, step
+from interleavings.search import READ, WRITE, Killed, Process, Touch, Touched, running, step
 
 from parquet_bloom.storage import rename
 from parquet_bloom.storage.temporary_files import is_temporary
@@ -48,7 +48,8 @@ USUAL = Can()
 class Inode:
     """A file, by whatever names. `written` and `changed`: how often its content and its names were;
     `lock`: the descriptor that has it locked; `made_by`: number of the process and of its files;
-    `is_known`: whether it ever had a name that others look at; `born`: its size by then."""
+    `is_known`: whether it ever had a name that others look at; `born`: its size by then; `synced`: what
+    is on disk for sure."""
 
     made_by: tuple[int, int]
     data: bytes = b""
@@ -60,6 +61,7 @@ class Inode:
     lock: int | None = None
     is_known: bool = False
     born: int = 0
+    synced: bytes = b""
 
     @property
     def number(self) -> int:
@@ -93,7 +95,7 @@ class Opened:
 
     inode: Inode | None
     process: Process | None
-    can_write: bool
+    folder: str | None = None
     at: int = 0
 
 
@@ -114,8 +116,27 @@ class FileSystem:
         self._random: dict[int, int] = {}
         self._next: dict[int, int] = {}
         self._patches = ExitStack()
+        # What each folder has on disk for sure.
+        self._on_disk: dict[str, Inode] = {}
+        # After so many changes the machine goes down; None if it does not.
+        self.steps_left: int | None = None
         for path, data in sorted(files.items()):
             self.put(path, data)
+
+    def _with_entries(self, folders: Container[str]) -> dict[str, Inode]:
+        """What is on disk, if these folders are there as they are."""
+        kept = {e: i for e, i in self._on_disk.items() if os.path.dirname(e) not in folders}
+        return kept | {e: i for e, i in self.entries.items() if os.path.dirname(e) in folders}
+
+    def go_down(self, folders: Container[str], written: Callable[[Inode], bytes]) -> None:
+        """The machine goes down: these folders came to the disk as they are, and of each file what
+        `written` says."""
+        self.entries = self._with_entries(folders)
+        for inode in self.entries.values():
+            inode.data = inode.synced = written(inode)
+            inode.lock = None
+        self._on_disk, self.steps_left = dict(self.entries), None
+        self._opened.clear()
 
     # Looking, without a step.
 
@@ -127,7 +148,8 @@ class FileSystem:
             above = os.path.dirname(above)
         inode = self._inode(data)
         self._enter(path, inode)
-        inode.links = 1
+        inode.links, inode.synced = 1, data
+        self._on_disk[self._key(path)] = inode
 
     def contents(self) -> dict[str, bytes]:
         return {path: inode.data for path, inode in sorted(self.entries.items())}
@@ -158,7 +180,15 @@ class FileSystem:
     # Steps
 
     def _step(self, touches: Callable[[], Sequence[Touch]]) -> None:
+        if self.steps_left == 0:
+            raise Killed
         step(self._touched, touches)
+
+    def _change(self, touches: Callable[[], Sequence[Touch]]) -> None:
+        """A step after which something else may be on disk."""
+        self._step(touches)
+        if self.steps_left is not None:
+            self.steps_left -= 1
 
     def _entry(self, path: Any, how: str) -> list[Touch]:
         key = self._key(path)
@@ -196,11 +226,11 @@ class FileSystem:
 
     def open(self, path: Any, flags: int, mode: int = 0o777, **_: Any) -> int:
         makes = flags & os.O_CREAT
-        self._step(lambda: self._entry(path, WRITE if makes else READ))
+        (self._change if makes else self._step)(lambda: self._entry(path, WRITE if makes else READ))
         key = self._key(path)
         inode = self.entries.get(key)
         if inode is None and key in self._folders:
-            return self._descriptor(None, False)
+            return self._descriptor(None, key)
         if inode is not None and makes and flags & os.O_EXCL:
             self._saw(errno.EEXIST)
             raise failed(errno.EEXIST, path)
@@ -212,20 +242,21 @@ class FileSystem:
             self._enter(path, inode)
             inode.links = 1
         self._saw(inode.made_by)
-        return self._descriptor(inode, bool(flags & (os.O_WRONLY | os.O_RDWR)))
+        return self._descriptor(inode)
 
-    def _descriptor(self, inode: Inode | None, can_write: bool) -> int:
+    def _descriptor(self, inode: Inode | None, folder: str | None = None) -> int:
         process = running()
         owner = 0 if process is None else process.number + 1
         self._next[owner] = self._next.get(owner, 0) + 1
         number = (owner + 1) * FIRST + self._next[owner]
-        self._opened[number] = Opened(inode, process, can_write)
+        self._opened[number] = Opened(inode, process, folder)
         return number
 
     def close(self, number: int) -> None:
         opened = self._opened.get(number)
         process = running()
-        if opened is None or (process is not None and process.is_dead):
+        is_dead = self.steps_left == 0 if process is None else process.is_dead
+        if opened is None or is_dead:
             return
         if opened.inode is not None and opened.inode.lock == number and process is opened.process:
             self._step(lambda: self._inside(opened.inode, "lock", WRITE))
@@ -311,7 +342,7 @@ class FileSystem:
         data = bytes(data)
         if not data:
             return 0
-        self._step(
+        self._change(
             lambda: [
                 *self._bytes(inode, offset, offset + len(data), WRITE),
                 *self._inside(inode, "size", WRITE),
@@ -335,7 +366,7 @@ class FileSystem:
 
     def ftruncate(self, number: int, size: int) -> None:
         inode = self._file(number)
-        self._step(
+        self._change(
             lambda: [
                 *self._bytes(inode, size, len(inode.data), WRITE),
                 *self._inside(inode, "size", WRITE),
@@ -346,19 +377,28 @@ class FileSystem:
 
     def fchmod(self, number: int, mode: int) -> None:
         inode = self._file(number)
-        self._step(lambda: self._inside(inode, "names", WRITE))
+        self._change(lambda: self._inside(inode, "names", WRITE))
         inode.mode = mode
         inode.changed += 1
 
     def utime(self, place: Any, ns: tuple[int, int]) -> None:
         inode = self._file(place)
-        self._step(lambda: self._inside(inode, "size", WRITE))
+        self._change(lambda: self._inside(inode, "size", WRITE))
         inode.modified = ns[1]
         inode.changed += 1
 
     def fsync(self, number: int) -> None:
-        self._step(list)
-        if self._opened[number].inode is None and not self.can.sync_folders:
+        self._change(list)
+        opened = self._opened[number]
+        if opened.inode is not None:
+            opened.inode.synced = opened.inode.data
+            if not self.can.sync_folders:
+                # Then there is no other way for its name to come to the disk.
+                named = {e: i for e, i in self.entries.items() if i is opened.inode}
+                self._on_disk = self._on_disk | named
+        elif self.can.sync_folders:
+            self._on_disk = self._with_entries({opened.folder or ROOT})
+        else:
             raise failed(errno.EINVAL)
 
     fdatasync = fsync
@@ -376,7 +416,7 @@ class FileSystem:
         if not self.can.reflink:
             raise failed(errno.EOPNOTSUPP)
         old, new = self._file(source), self._file(number)
-        self._step(lambda: [*self._inside(old, "data", READ), *self._inside(new, "data", WRITE)])
+        self._change(lambda: [*self._inside(old, "data", READ), *self._inside(new, "data", WRITE)])
         new.data = old.data
         self._was_written(new)
         return 0
@@ -410,7 +450,7 @@ class FileSystem:
         return touches
 
     def rename(self, old: Any, new: Any, **_: Any) -> None:
-        self._step(self._renames(old, new))
+        self._change(self._renames(old, new))
         self._move(old, new)
 
     replace = rename
@@ -427,7 +467,7 @@ class FileSystem:
     def renameat2(self, old: Any, new: Any, flag: int) -> bool:
         if flag == rename.RENAME_EXCHANGE and not self.can.exchange:
             return False
-        self._step(self._renames(old, new))
+        self._change(self._renames(old, new))
         if flag == rename.RENAME_EXCHANGE:
             one, other = self._at(old), self._at(new)
             self._enter(old, other)
@@ -442,7 +482,7 @@ class FileSystem:
         return True
 
     def link(self, old: Any, new: Any, **_: Any) -> None:
-        self._step(self._renames(old, new))
+        self._change(self._renames(old, new))
         if not self.can.links:
             raise failed(errno.EPERM)
         inode = self._at(old)
@@ -454,7 +494,7 @@ class FileSystem:
         inode.changed += 1
 
     def unlink(self, path: Any, **_: Any) -> None:
-        self._step(self._renames(path))
+        self._change(self._renames(path))
         inode = self._at(path)
         del self.entries[self._key(path)]
         inode.links -= 1

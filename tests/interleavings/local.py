@@ -121,7 +121,7 @@ def _check(
     left = [path for path in world.contents() if _is_left(path)]
     assert killed or not left, f"left without a kill: {left}"
     if killed:
-        _recover(world, sure)
+        recover(world, sure)
     is_lost = any(not command.is_ours for command in sure) and _may_be_lost(world, killed)
     if is_lost:
         lost = [command for command in sure if not command.is_ours or len(sure) + len(killed) > 2]
@@ -160,7 +160,8 @@ def _said(process: Process) -> str:
     return "done" if process.error is None else str(process.error)
 
 
-def _recover(world: FileSystem, sure: Sequence[Command]) -> None:
+def recover(world: FileSystem, sure: Sequence[Command]) -> None:
+    """Whatever has a journal; `sure`: what was done meanwhile."""
     for path in [*world.contents()]:
         if path.endswith(SUFFIX):
             try:

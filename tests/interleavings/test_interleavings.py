@@ -5,9 +5,9 @@ turns here, and in all by `make races`.
 from dataclasses import replace
 
 import pytest
-from interleavings import delta, local, stores
-from interleavings.files import Can
-from interleavings.scenarios import SEARCHED, Searched
+from interleavings import delta, local, power, stores
+from interleavings.files import USUAL, Can, FileSystem
+from interleavings.scenarios import NO_SYNC, RENAME, SEARCHED, Searched
 from interleavings.search import search
 
 from parquet_bloom.storage import file_lock, local_output
@@ -36,6 +36,46 @@ def test_no_interleaving_harms(each):
         found = search(scenario, most_switches)
         assert found.failures == []
         assert found.runs
+
+
+# ------------------------------------------------------------------------------------------------
+# The machine goes down
+
+
+FILES = {local.FILE: local.parquet()}
+
+
+@pytest.mark.parametrize("can", [USUAL, NO_SYNC, RENAME], ids=["usual", "no sync", "no exchange"])
+@pytest.mark.parametrize(
+    "command", [local.build("a"), local.append("a")], ids=["in place", "append"]
+)
+def test_a_machine_that_goes_down_leaves_the_old_file_or_the_new_one(command, can):
+    def make(touched):
+        return FileSystem(touched, FILES, can)
+
+    found = [*power.outages(make, command, local.files_at_rest)]
+    new = found[-1][2]
+    assert {before for _, before, _ in found} == {(*FILES.items(),), new}
+    assert {again for _, _, again in found} == {new}
+    assert len({number for number, *_ in found}) > 10
+
+
+def test_a_machine_that_goes_down_leaves_a_table_whose_record_is_right():
+    build = delta.build("a")
+    found = [*power.outages(delta.scenario([build]).make, build, delta.recorded)]
+    states = {before for _, before, _ in found}
+    assert states == {
+        (("part-0.parquet", frozenset()),),
+        (("part-0.parquet", frozenset("a")),),
+    }
+    assert {again for _, _, again in found} == {(("part-0.parquet", frozenset("a")),)}
+
+
+def test_a_folder_that_is_not_synced_before_the_commit_is_found(monkeypatch):
+    monkeypatch.setattr(local_output, "sync_folder", lambda _: None)
+    build = delta.build("a")
+    with pytest.raises(AssertionError, match="cannot be opened at "):
+        [*power.outages(delta.scenario([build]).make, build, delta.recorded)]
 
 
 # ------------------------------------------------------------------------------------------------
