@@ -16,7 +16,7 @@ from parquet_bloom.orc.build import room_of_values
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.given_values import literals
-from parquet_bloom.orc.keys.key_hashes import never_absent
+from parquet_bloom.orc.keys.key_hashes import WITHOUT_KEYS, never_absent
 from parquet_bloom.orc.membership import GroupMembership, check_groups, stores_values
 from parquet_bloom.orc.row_index import IndexEntry
 from parquet_bloom.orc.stripe import FILTER_KINDS, OrcChunk, Stripe
@@ -128,7 +128,7 @@ class OrcExamination(Examination):
     ) -> tuple[Sequence[GroupMembership | None], list[Finding]]:
         """What the values of each index group say; or nothing and why they cannot be looked up."""
         nothing: list[GroupMembership | None] = [None] * len(index.filters)
-        if not self.options.deep or never_absent(chunk.column):
+        if not self.options.deep or chunk.column.kind in WITHOUT_KEYS:
             return nothing, []
         places = chunk.where, chunk.stripe.where
         try:

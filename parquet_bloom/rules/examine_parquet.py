@@ -12,12 +12,7 @@ from parquet_bloom.container import record
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.errors import (
-    EncryptionError,
-    FormatError,
-    TamperedError,
-    UnsupportedError,
-)
+from parquet_bloom.errors import EncryptionError, FormatError, TamperedError, UnsupportedError
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.filters.split_block import SettledFilter, SplitBlockBloomFilter
 from parquet_bloom.legacy.presence import candidates

@@ -114,7 +114,8 @@ def write_version(source: Source, target: Target, change: Change, verify: bool =
                 _verify(change, target.name, written)
             except (ParquetBloomError, OSError):
                 # What was copied may be of another version: then that is what is wrong.
-                source.check_unchanged()
+                if not target.is_appended:
+                    source.check_unchanged()
                 raise
         if not is_url(target.name):
             # A store may take long.

@@ -51,7 +51,8 @@ Hashes: TypeAlias = "NDArray[np.uint64]"
 CANONICAL_NAN = 0x7FF8000000000000
 SIGN_BIT = -(1 << 63)
 
-_NEVER_ABSENT = {
+# Kinds of columns whose filters do not have the values.
+WITHOUT_KEYS: Final = {
     "BOOLEAN": "BOOLEAN: filters of ORC Java are empty, those of ORC C++ wrong",
     "STRUCT": "STRUCT: its filters are empty",
     "LIST": "LIST: its filters hash only the number of elements",
@@ -101,7 +102,7 @@ def never_absent(column: OrcColumn) -> str | None:
     """Why no filter of this column can prove that a value is absent; None if it can."""
     if column.kind == "DECIMAL" and not 0 <= column.scale <= MOST_SCALE:
         return f"{column.type}: a scale of {column.scale}, expected at most {MOST_SCALE}"
-    return _NEVER_ABSENT.get(column.kind)
+    return WITHOUT_KEYS.get(column.kind)
 
 
 def insert_values(

@@ -173,10 +173,10 @@ def _differing(
 def offsets_in_1970(zone: str) -> tuple[int, int]:
     """The least and the greatest number of milliseconds by which clocks in `zone` were ahead of UTC. Raises
     UnsupportedError."""
-    import numpy as np
-
     if is_utc(zone):
         return 0, 0
+    import numpy as np
+
     clocks = _clocks(zone)
     start = np.zeros(1, np.int64)
     shown = [int(each.walls(start)[0]) for each in (clocks.of_cpp, *clocks.others)]
