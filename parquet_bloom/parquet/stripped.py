@@ -143,7 +143,8 @@ def _certain(
 
 
 def _claimed(file: OpenFile, chunks: Collection[ChunkKey]) -> Iterator[Range]:
-    """Where the footer says that the others are: their bytes stay."""
+    """Where the footer says that the others are, if only filters can be there: their bytes stay."""
     for key, offset, length in pointers(file):
-        if key in chunks:
-            yield offset, offset + max(length, 0)
+        end = offset + max(length, 0)
+        if key in chunks and not file.footer.layout.overlaps_data(offset, end):
+            yield offset, end

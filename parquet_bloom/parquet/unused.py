@@ -65,7 +65,8 @@ def used_filters(file: OpenFile, more: Mapping[int, int] = MappingProxyType({}))
     layout, used = file.footer.layout, Used()
     data_end = max(layout.pages.last, layout.indexes.last)
     for key, offset, length in pointers(file):
-        if offset < data_end:
+        if not data_end <= offset < file.footer.start:
+            # It is among the data, or nowhere.
             continue
         end = more.get(offset, offset + length)
         if length <= 0 and offset not in more:
