@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.px?)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster asan fuzz random sequences damage faults races memory lint bench bench-large bench-growth docs thrift proto clean writers engines stores layouts readers catalogs
+.PHONY: demo test cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs thrift proto clean writers engines stores layouts readers catalogs
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -47,6 +47,10 @@ sequences: .venv/dev
 FILES ?= 10000
 damage: .venv/dev
 	PYTHONPATH=tests $(BIN)/python tests/fuzz/damaged_orc.py $(FILES)
+
+# Timestamps in ORC, in every time zone that ORC Java knows. `test` has some of them.
+clocks: .venv/spark.jsa
+	PBLOOM_ZONES=all $(BIN)/python -m pytest -q tests/orc/test_orc_clocks.py
 
 # Each verb that writes, killed or failing at every system call; needs strace. `test` has a short form.
 faults: .venv/installed
