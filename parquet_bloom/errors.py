@@ -33,8 +33,8 @@ class UnsupportedError(ParquetBloomError):
     """Valid, but not supported: a codec, an encoding, an encryption."""
 
 
-class UnknownEncodingError(UnsupportedError):
-    """Values in an encoding that is newer than this version: a chunk with such pages gets no filter."""
+class UnreadableError(UnsupportedError):
+    """Pages with a codec or in an encoding that nothing here can read: their chunk gets no filter."""
 
 
 class ColumnError(ParquetBloomError):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import field, replace
+from functools import partial
 
 from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk, number_of
 from parquet_bloom.dataclass import dataclass
@@ -25,9 +26,10 @@ from parquet_bloom.filters.sizing import (
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, Selection, refuse
 from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.build import reason_for_none
-from parquet_bloom.parquet.filter_builder import FilterBuilder
+from parquet_bloom.parquet.filter_builder import FilterBuilder, made_or_reason
 from parquet_bloom.parquet.footer import foreign_fields
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.kept import Kept, check_end, check_last, kept_bytes
 from parquet_bloom.parquet.mishashed import Mishashed, mishashed
 from parquet_bloom.parquet.open_file import OpenFile
@@ -197,12 +199,10 @@ def plan_of(file: OpenFile, options: BuildOptions, has_one: Callable[[ColumnChun
     plan = Plan()
     for chunk in file.selected(options):
         reason = _reason_to_skip(file, chunk, options, has_one)
+        reason = reason or made_or_reason(file.footer, chunk, partial(_check, file.footer))
         if reason:
             plan.skipped.append(LeftChunk(chunk.place, chunk.leaf.name, reason))
             continue
-        with located(file.footer, chunk):
-            check_readable(file.footer, chunk)
-            chunk.modules.check_writable()
         plan.chunks.append(chunk)
     if not plan.chunks:
         columns = list(file.selected(Selection(columns=options.columns)))
@@ -210,6 +210,11 @@ def plan_of(file: OpenFile, options: BuildOptions, has_one: Callable[[ColumnChun
             with located(file.footer, columns[0]):
                 columns[0].modules.check_readable()
     return plan
+
+
+def _check(footer: Footer, chunk: ColumnChunk) -> None:
+    check_readable(footer, chunk)
+    chunk.modules.check_writable()
 
 
 def _reason_to_skip(

@@ -10,7 +10,7 @@ from parquet_bloom.container.threads import threads_for_values
 from parquet_bloom.errors import (
     EncryptionError,
     FormatError,
-    UnknownEncodingError,
+    UnreadableError,
     UnsupportedError,
 )
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MeasuredFilter, Size
@@ -39,12 +39,12 @@ Made = TypeVar("Made")
 def made_or_reason(
     footer: Footer, chunk: ColumnChunk, make: Callable[[ColumnChunk], Made]
 ) -> Made | str:
-    """What `make` returns; or, where the chunk's pages are in an encoding that nobody here knows, why
-    there is nothing. Other errors name the chunk."""
+    """What `make` returns; or, where nothing here can read the chunk's pages, why there is nothing. Other
+    errors name the chunk."""
     with located(footer, chunk):
         try:
             return make(chunk)
-        except UnknownEncodingError as error:
+        except UnreadableError as error:
             return str(error)
 
 

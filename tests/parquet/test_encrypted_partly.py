@@ -191,8 +191,10 @@ def test_strip_leaves_what_is_locked_and_says_so(recipe, plain, tmp_path):
     assert result.code == 0
     assert result.stdout.splitlines()[1:] == [
         "left a, b, row groups 0, 1: encrypted, no key; --keys takes keys",
-        "2 unused filters, 544 B: stay in the file, as data follows them: whoever writes it anew, with any"
-        " writer, is rid of them",
+        (
+            "2 unused filters, 544 B: stay in the file, as data follows them: whoever writes it anew, with any"
+            " writer, is rid of them"
+        ),
     ]
 
 

@@ -21,7 +21,7 @@ from make.parquet_files import forged
 from oracle.specification import delta_binary_packed, packed_run, rle_run
 
 import parquet_bloom as pb
-from parquet_bloom.errors import UnknownEncodingError
+from parquet_bloom.errors import UnreadableError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.pages.codecs import decompress
@@ -264,16 +264,16 @@ def test_an_empty_page_and_dictionary_in_lz4(tmp_path, nothing):
 
 def test_an_unknown_codec_is_refused(tmp_path):
     kind, message = refused(tmp_path, [data_page(byte_arrays(A), 1)], 1, codec=CompressionCodec.LZO)
-    assert (kind, message) == (pb.UnsupportedError, "codec LZO is not supported")
+    assert (kind, message) == (UnreadableError, "codec LZO is not supported")
     kind, message = refused(tmp_path, [data_page(byte_arrays(A), 1)], 1, codec=99)
-    assert (kind, message) == (pb.UnsupportedError, "codec 99 is not supported")
+    assert (kind, message) == (UnreadableError, "codec 99 is not supported")
 
 
 def test_an_unknown_encoding_is_refused(tmp_path):
     kind, message = refused(tmp_path, [data_page(byte_arrays(A), 1, encoding=77)], 1)
-    assert (kind, message) == (UnknownEncodingError, "encoding 77 is not supported")
+    assert (kind, message) == (UnreadableError, "encoding 77 is not supported")
     kind, message = refused(tmp_path, [data_page(byte_arrays(A), 1, encoding=Encoding.ALP)], 1)
-    assert (kind, message) == (UnknownEncodingError, "encoding ALP is not supported")
+    assert (kind, message) == (UnreadableError, "encoding ALP is not supported")
 
 
 LIES = {

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import cramjam
 
 from parquet_bloom.container import lz4, zstd
-from parquet_bloom.errors import PageError, UnsupportedError
+from parquet_bloom.errors import PageError, UnreadableError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.thrift.ttypes import CompressionCodec
@@ -90,7 +90,7 @@ def decompress(
     """Decompress `data` into exactly `size` bytes, beside `held` bytes of the same chunk; into
     `buffer` if there is one and the page is not large.
 
-    Raises PageError if they are damaged or of another size, UnsupportedError for another codec and
+    Raises PageError if they are damaged or of another size, UnreadableError for another codec and
     for more than fits the memory budget.
     """
     name = check_supported(codec)
@@ -128,7 +128,7 @@ class Codec(NamedTuple):
 
 
 def codec_of(codec: int | None) -> Codec:
-    """How the kernel decompresses. Raises UnsupportedError if that cannot be done."""
+    """How the kernel decompresses. Raises UnreadableError if that cannot be done."""
     check_supported(codec)
     known = codec if codec is not None else CompressionCodec.UNCOMPRESSED
     return Codec(
@@ -137,10 +137,10 @@ def codec_of(codec: int | None) -> Codec:
 
 
 def check_supported(codec: int | None) -> str:
-    """The name of a codec. Raises UnsupportedError if it cannot be decompressed."""
+    """The name of a codec. Raises UnreadableError if it cannot be decompressed."""
     name = str(CompressionCodec._VALUES_TO_NAMES.get(codec, codec))
     if codec != CompressionCodec.UNCOMPRESSED and codec not in _CODECS:
-        raise UnsupportedError(f"codec {name} is not supported")
+        raise UnreadableError(f"codec {name} is not supported")
     return name
 
 

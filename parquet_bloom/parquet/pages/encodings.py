@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.errors import PageError, UnknownEncodingError, UnsupportedError
+from parquet_bloom.errors import PageError, UnreadableError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.footer import compact
@@ -58,10 +58,10 @@ def decoded_runs(encoding: int, leaf: LeafType, values: memoryview, count: int) 
     """The `count` values of a section in an encoding other than PLAIN and dictionary.
 
     Raises PageError if the section is damaged or holds another number of values,
-    UnknownEncodingError for an encoding that nothing here can read.
+    UnreadableError for an encoding that nothing here can read.
     """
     if encoding not in READABLE:
-        raise UnknownEncodingError(f"{_named(encoding)} is not supported")
+        raise UnreadableError(f"{_named(encoding)} is not supported")
     is_text = leaf.physical == "BYTE_ARRAY"
     try:
         if encoding == Encoding.DELTA_BINARY_PACKED and leaf.physical in ("INT32", "INT64"):

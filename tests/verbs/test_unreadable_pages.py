@@ -1,0 +1,62 @@
+"""Pages with a codec or in an encoding that nothing here can read: their chunk is passed over, others are not."""
+
+from pathlib import Path
+
+import pytest
+from make.filters import bits_of, stored_filter, with_filter_bytes
+from make.pages import HONEST, data_page
+from make.parquet_files import Column, forge
+
+import parquet_bloom as pb
+from parquet_bloom.parquet.thrift.ttypes import CompressionCodec, Encoding
+
+# Those that the format names (pyarrow calls ALP damage), and some without a name.
+UNREADABLE = {
+    "encoding ALP": {"encoding": Encoding.ALP},
+    "encoding 77": {"encoding": 77},
+    "codec LZO": {"codec": CompressionCodec.LZO},
+    "codec 99": {"codec": 99},
+}
+each_way = pytest.mark.parametrize("unreadable", UNREADABLE)
+
+
+def mixed(tmp_path: Path, unreadable: str) -> Path:
+    """`id` can be read, `price` cannot."""
+    path, how = tmp_path / "mixed.parquet", UNREADABLE[unreadable]
+    pages = [data_page(bytes(24), 3, how.get("encoding", Encoding.PLAIN))]
+    codec = {"codec": how["codec"]} if "codec" in how else {}
+    path.write_bytes(forge(Column([HONEST], 3, "id"), Column(pages, 3, "price", meta=codec)))
+    return path
+
+
+@each_way
+@pytest.mark.parametrize("dialect", [None, pb.Murmur3(), pb.StatisticsFilter()])
+def test_the_other_columns_get_their_filters(tmp_path, unreadable, dialect):
+    path = mixed(tmp_path, unreadable)
+    report = pb.build(path, in_place=True, columns=["id", "price"], dialect=dialect)
+    assert [each.column for each in report.filters] == ["id"]
+    [skipped] = report.skipped
+    assert (skipped.row_group, skipped.column) == (0, "price")
+    assert skipped.reason == f"{unreadable} is not supported"
+
+
+@each_way
+def test_advice_skips_the_column(tmp_path, unreadable):
+    report = pb.advise(mixed(tmp_path, unreadable))
+    reasons = {each.column: each.reason for each in report.columns}
+    assert reasons["price"] == f"row group 0, column price: {unreadable} is not supported"
+    assert reasons["id"] != ""
+    assert report.columns[0].eligible
+
+
+@each_way
+def test_its_pages_are_not_called_damaged(tmp_path, unreadable):
+    """A filter that another writer has made of them."""
+    path = mixed(tmp_path, unreadable)
+    path.write_bytes(with_filter_bytes(path.read_bytes(), 0, 1, stored_filter(bits_of([1, 2], 2))))
+    [found] = pb.validate(path).findings
+    assert (found.rule, found.severity, found.column) == ("PB408", "note", "price")
+    assert found.message == f"the values were not looked up: {unreadable} is not supported"
+    data = path.read_bytes()
+    pb.repair(path, in_place=True, rebuild=True)
+    assert path.read_bytes() == data
