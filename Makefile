@@ -14,7 +14,7 @@ demo: .venv/installed
 
 # Two processes share the files of the suite: more would want a JVM each, and memory for it.
 test: .venv/spark.jsa
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --max-worker-restart 0
 
 # Spark at length, not the part that `test` has: a cluster on which things go wrong, Connect, every
 # way to encrypt a table.

@@ -1,8 +1,8 @@
-"""What ends the program, held back from where a file takes its name until that is counted: what is said
-at the end is then true of what is on disk.
+"""Where what ends the program has to wait: from where a file takes its name until that is counted, so that
+what is said at the end is true of what is on disk; and while a thread is started.
 
-Only what works through files one by one opens such a stretch. Signals are handled by the main thread, so
-that those of other threads need none: whoever waits for them counts what they have done.
+Only what works through files one by one counts. Signals are handled by the main thread, so that other
+threads need none of this: whoever waits for them counts what they have done.
 """
 
 from __future__ import annotations
@@ -16,20 +16,32 @@ class _State:
     # Whether somebody counts what is done, and will release what is held.
     is_counted = False
     is_held = False
+    is_starting = False
     pending: BaseException | None = None
 
 
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
 def hold() -> None:
-    """From here on, up to `released`, nothing ends the program, if somebody counts what it does."""
-    if _State.is_counted and threading.current_thread() is threading.main_thread():
+    """From here on, until `counted` ends, nothing ends the program, if somebody counts what it does."""
+    if _State.is_counted and _is_main():
         _State.is_held = True
 
 
 def is_postponed(end: BaseException) -> bool:
     """Whether what a signal asks for is held back, to be raised later."""
-    if _State.is_held:
+    waits = _State.is_held or _State.is_starting
+    if waits:
         _State.pending = end
-    return _State.is_held
+    return waits
+
+
+def _raise_pending() -> None:
+    end, _State.pending = _State.pending, None
+    if end is not None:
+        raise end
 
 
 @contextmanager
@@ -44,6 +56,21 @@ def counted() -> Iterator[None]:
         _State.is_counted = before
         if not before:
             _State.is_held = False
-            end, _State.pending = _State.pending, None
-            if end is not None:
-                raise end
+            _raise_pending()
+
+
+@contextmanager
+def starting_threads() -> Iterator[None]:
+    """What may start a thread: nothing ends the program before the end of this. Raised in the midst of
+    Thread.start, it would leave a thread that nobody waits for, or release the lock of one that then
+    never begins."""
+    if not _is_main():
+        yield
+        return
+    _State.is_starting = True
+    try:
+        yield
+    finally:
+        _State.is_starting = False
+        if not _State.is_held:
+            _raise_pending()

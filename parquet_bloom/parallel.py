@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from parquet_bloom.arguments import number_given
 from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.interruptions import starting_threads
 from parquet_bloom.vocabulary import NO_MEMORY
 
 if TYPE_CHECKING:
@@ -223,7 +224,8 @@ class Helper:
         self._thread = ThreadPoolExecutor(
             1, "pbloom-helper", initializer=_budget.work_for, initargs=(holder,)
         )
-        self._work = self._thread.submit(work)
+        with starting_threads():
+            self._work = self._thread.submit(work)
 
     def join(self) -> None:
         """Wait for it; raises what it raised."""
@@ -288,9 +290,8 @@ def work_in_order(
     from concurrent.futures import ThreadPoolExecutor
 
     ahead = deque(chunks)
-    # Chunks in progress, each with its result to come; and the room of these, and of the one that the
-    # consumer has.
-    begun: deque[tuple[Item, Future[Result]]] = deque()
+    # Chunks in progress; and the room of these, and of the one that the consumer has.
+    begun: deque[_Begun[Item, Result]] = deque()
     held: deque[int] = deque()
     needed: int | None = None
     with ThreadPoolExecutor(
@@ -304,7 +305,8 @@ def work_in_order(
                         break
                     held.append(needed)
                     chunk = ahead.popleft()
-                    begun.append((chunk, pool.submit(run.do, work, chunk)))
+                    with starting_threads():
+                        begun.append(_Begun(chunk, pool.submit(run.do, work, chunk)))
                     needed = None
                 yield _taken(begun)
                 _budget.give_back(holder, held.popleft())
@@ -313,7 +315,23 @@ def work_in_order(
             _budget.give_back(holder, sum(held))
 
 
-def _taken(begun: deque[tuple[Item, Future[Result]]]) -> tuple[Item, Result]:
+class _Begun(Generic[Item, Result]):
+    """A chunk in progress, with its result to come."""
+
+    def __init__(self, chunk: Item, future: Future[Result]) -> None:
+        self._chunk, self._future = chunk, future
+        self._going_on = Lock()
+        self._going_on.acquire()
+        future.add_done_callback(lambda _: self._going_on.release())
+
+    def ended(self) -> tuple[Item, Result]:
+        """Both, once it is done; raises what the work raised."""
+        # Waiting for a lock can be interrupted; a Condition, on which a future waits, may then be
+        # released without having been had again, so that a RuntimeError is all that anybody sees.
+        self._going_on.acquire()
+        return self._chunk, self._future.result()
+
+
+def _taken(begun: deque[_Begun[Item, Result]]) -> tuple[Item, Result]:
     """The first result, once ready. A separate function, so that no local keeps it alive."""
-    chunk, future = begun.popleft()
-    return chunk, future.result()
+    return begun.popleft().ended()

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import REPLACE, ParquetBloomError, RewriteError
-from parquet_bloom.interruptions import hold
+from parquet_bloom.interruptions import hold, starting_threads
 from parquet_bloom.storage import addressed
 from parquet_bloom.storage.change import Change
 from parquet_bloom.storage.journal import recover_first
@@ -159,7 +159,8 @@ def _prefix_copied(source: Source, written: Output) -> Iterator[None]:
 
     with ThreadPoolExecutor(1, thread_name_prefix="pbloom-copy") as copier:
         try:
-            copied = copier.submit(written.copy_meanwhile, source).result
+            with starting_threads():
+                copied = copier.submit(written.copy_meanwhile, source).result
         except RuntimeError:
             # The system starts no more threads.
             copied = partial(written.copy_meanwhile, source)

@@ -3,12 +3,11 @@
 import json
 import os
 import shutil
-import signal
 import stat
 import subprocess
 import sys
 from pathlib import Path
-from threading import Barrier, Condition, Semaphore, current_thread
+from threading import Barrier, Condition, current_thread
 from types import SimpleNamespace
 
 import numpy as np
@@ -418,29 +417,42 @@ def with_filters(lake):
     return sum(bool(pb.inspect(path).num_filters) for path in Path(lake).iterdir())
 
 
-def test_what_other_threads_have_done_meanwhile_is_counted(lake, monkeypatch):
-    """The first file is interrupted when others are done, of which nobody has heard."""
-    from parquet_bloom.verbs import build
+# Interrupts the program while the first file waits for others that are done, of which nobody has heard.
+MEANWHILE = """
+import os, signal, sys
+from threading import Semaphore
+from parquet_bloom.cli import main
+from parquet_bloom.container import threads
+from parquet_bloom.verbs import build
+threads.MANY = 2
+build_file, done, first = build.build_file, Semaphore(0), min(os.listdir("lake"))
+def building(path, *rest, **more):
+    if path.endswith(first):
+        for _ in range(5):
+            done.acquire()
+        os.kill(os.getpid(), signal.SIGINT)
+    report = build_file(path, *rest, **more)
+    done.release()
+    return report
+build.build_file = building
+sys.argv = ["pbloom", "build", "lake", "-c", "user_id", "--in-place"]
+main()
+"""
 
-    monkeypatch.setattr(threads, "MANY", 2)
-    original, done, first = build.build_file, Semaphore(0), min(Path(lake).iterdir())
 
-    def building(path, *rest, **more):
-        if str(path).endswith(first.name):
-            for _ in range(5):
-                done.acquire()
-            os.kill(os.getpid(), signal.SIGINT)
-        report = original(path, *rest, **more)
-        done.release()
-        return report
+def run(program):
+    return subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True
+    )
 
-    monkeypatch.setattr(build, "build_file", building)
-    result = outcome("build", lake, "-c", "user_id", "--in-place")
-    assert (result.code, result.stderr) == (130, "pbloom: interrupted\n")
+
+def test_what_other_threads_have_done_meanwhile_is_counted(lake):
+    ran = run(MEANWHILE)
+    assert (ran.returncode, ran.stderr) == (130, "pbloom: interrupted\n")
     number = with_filters(lake)
     assert number >= 6
     left = f", {FILES - number} not reached" * (number < FILES)
-    assert result.stdout.startswith(f"{FILES} files: {number} built{left}; {number} filters, ")
+    assert ran.stdout.startswith(f"{FILES} files: {number} built{left}; {number} filters, ")
 
 
 # Interrupts the program where the fourth file has just taken its name.
@@ -464,10 +476,7 @@ main()
     ("number", "code", "said"), [("SIGINT", 130, "pbloom: interrupted\n"), ("SIGTERM", 143, "")]
 )
 def test_a_file_that_has_its_name_is_counted(lake, number, code, said):
-    program = INTERRUPTED.replace("{number}", number)
-    ran = subprocess.run(
-        [sys.executable, "-c", program], check=False, capture_output=True, text=True
-    )
+    ran = run(INTERRUPTED.replace("{number}", number))
     assert (ran.returncode, ran.stderr) == (code, said)
     assert with_filters(lake) == 4
     assert ran.stdout.startswith(f"{FILES} files: 4 built, {FILES - 4} not reached; 4 filters, ")
