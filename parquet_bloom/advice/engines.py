@@ -25,6 +25,7 @@ MEMBERS: Final = "members of structs"
 ELEMENTS: Final = "elements of lists and maps"
 KEYS: Final = "keys of maps"
 FIELDS: Final = "fields of a VARIANT"
+BARE_FIELDS: Final = "fields of a VARIANT without its annotation"
 IN_VARIANT: Final = "parts of a VARIANT that are no typed fields"
 
 NO_ELEMENTS: Final = f"not for {ELEMENTS}"
@@ -68,6 +69,7 @@ ENGINES = (
             ELEMENTS: "since 2.0, for l[1] = x and m['k'] = x, not for list_contains and UNNEST",
             FIELDS: "since 2.0, for v.a::INTEGER = x with the type that is stored, if all values of the"
             " field are of this type",
+            BARE_FIELDS: "since 2.0, which takes the VARIANT for a struct, as the annotation is missing",
         },
     ),
     Engine(
@@ -150,7 +152,8 @@ def kind_of(leaf: LeafType) -> str:
 def nesting_of(leaf: LeafColumn) -> str:
     """Where a leaf is, in the words of `Engine.nested`; empty for a column of its own."""
     if shredded.is_in_variant(leaf):
-        return FIELDS if shredded.is_field(leaf) else IN_VARIANT
+        of_field = BARE_FIELDS if shredded.is_bare(leaf) else FIELDS
+        return of_field if shredded.is_field(leaf) else IN_VARIANT
     if "KEY" in leaf.groups:
         return KEYS
     if leaf.max_repetition_level:

@@ -183,7 +183,7 @@ class Table:
                 counts=column.counts,
                 ndv=column.ndv,
                 limit=self._largest[1],
-                has_engine=any(use.uses for use in subject.engines),
+                users=tuple(use.engine for use in subject.engines if use.uses),
                 seldom_asked=subject.seldom_asked,
                 is_measured=is_measured,
                 reads=reads,

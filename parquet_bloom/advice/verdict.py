@@ -20,7 +20,7 @@ S and F say enough, and these values are looked up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.survey import ColumnCounts
@@ -38,18 +38,18 @@ WORTHWHILE = 0.55
 MANY_SAVED = 2.0
 LARGE = 0.2
 
-# Engines that look a value up in the dictionary page before, or instead of, using the filter. ClickHouse
-# by its setting input_format_parquet_dictionary_filter_push_down (ClickHouse pull requests 110567, 120907).
-DICTIONARY_READERS = (
-    "Spark, Trino, Iceberg and Impala as much, and ClickHouse since 26.8 if they take 1 MiB or less"
-)
+# Engines that look a value up in the dictionary page before, or instead of, using the filter; ClickHouse by
+# its setting input_format_parquet_dictionary_filter_push_down (ClickHouse pull requests 110567, 120907).
+DICTIONARY_READERS = ("Spark", "Trino", "Iceberg", "Impala")
+SINCE_CLICKHOUSE = "since 26.8 if they take 1 MiB or less"
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What the verdict follows from: `counts` and `ndv` of the column in `files` searched together.
 
-    `limit`: what limits the size of a filter, in words; `seldom_asked`: what the values are, if
+    `limit`: what limits the size of a filter, in words; `users`: the engines that use filters of the column;
+    `seldom_asked`: what the values are, if
     they are seldom looked up by equality, else empty; `is_measured`: the user gives look-up values;
     `reads`: None if nothing can be looked up; `unit`: what a group is called.
     """
@@ -58,7 +58,7 @@ class Evidence:
     counts: ColumnCounts
     ndv: int
     limit: str
-    has_engine: bool
+    users: tuple[str, ...]
     seldom_asked: str
     is_measured: bool
     reads: ExpectedReads | None
@@ -97,7 +97,7 @@ def _reason_to_skip(evidence: Evidence) -> str:
     counts, reads = evidence.counts, evidence.reads
     if counts.groups == 0:
         return NO_VALUES
-    if not evidence.has_engine:
+    if not evidence.users:
         return "no engine uses filters on such a column"
     if counts.filters == 0:
         return f"the target FPP is out of reach {evidence.limit}"
@@ -150,8 +150,8 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     share = counts.filter_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
     if share > LARGE:
         yield f"the filters are {percent(share)} of the column's size"
-    if counts.only_dictionary:
-        yield f"all values are in dictionaries, which tell {DICTIONARY_READERS}"
+    if counts.only_dictionary and (told := _told_by_dictionaries(evidence.users)):
+        yield f"all values are in dictionaries, which tell {told}"
     if counts.filters < counts.groups:
         without = number_of(counts.groups - counts.filters, unit)
         yield f"the target FPP is out of reach in {without}"
@@ -160,6 +160,21 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     elif counts.already:
         has = "has" if counts.already == 1 else "have"
         yield f"{counts.already:,} of the {unit}s already {has} a filter"
+
+
+def _told_by_dictionaries(users: Container[str]) -> str:
+    """Which of the engines dictionaries tell as much as a filter; empty if none."""
+    *others, last = [name for name in DICTIONARY_READERS if name in users] or [""]
+    told = (
+        f"{', '.join(others)} and {last} as much" if others else f"{last} as much" if last else ""
+    )
+    if "ClickHouse" not in users:
+        return told
+    return (
+        f"{told}, and ClickHouse {SINCE_CLICKHOUSE}"
+        if told
+        else f"ClickHouse as much, {SINCE_CLICKHOUSE}"
+    )
 
 
 def _mean(groups: float) -> str:

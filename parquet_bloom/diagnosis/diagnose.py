@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from parquet_bloom.container import number_of
 from parquet_bloom.diagnosis.bitsets import as_bitset, views
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.diagnosis.evidence import MAX_CHANCE, too_few
+from parquet_bloom.diagnosis.evidence import UNREADABLE, too_few, too_full
 from parquet_bloom.diagnosis.hashes import OTHER_HASHES
 from parquet_bloom.diagnosis.hypotheses import Hypothesis, Search, double, single
 from parquet_bloom.diagnosis.insertions import partial_insertion
@@ -22,7 +22,6 @@ from parquet_bloom.diagnosis.other_chunks import filter_of_another
 from parquet_bloom.diagnosis.samples import missing_values, stored_among
 from parquet_bloom.diagnosis.zeros_and_nans import made_equal
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
-from parquet_bloom.filters.rates import percent
 from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -41,7 +40,7 @@ def diagnosis_or_reason(
         return diagnose(*of_filter) or unexplained(*of_filter)
     except (EncryptionError, FormatError, UnsupportedError):
         # Indexes that only this needs.
-        return "no diagnosis: pages that it needs cannot be read"
+        return UNREADABLE
 
 
 def diagnose(
@@ -82,11 +81,8 @@ def unexplained(
 ) -> str:
     """What was tried, in words, where `diagnose` finds nothing. Raises as it does."""
     filter = bloom.read_bitset(file.source, stored)
-    if filter.fpp > MAX_CHANCE:
-        return (
-            f"no diagnosis: the filter finds {percent(filter.fpp)} of all values, so that nothing can"
-            " be told from luck"
-        )
+    if doubt := too_full(filter.fpp):
+        return doubt
     lacking = [page.page for page in membership.pages if page.missing]
     with located(file.footer, chunk):
         missing = len(missing_values(file, chunk, filter, lacking))

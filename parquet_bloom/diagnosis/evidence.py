@@ -13,6 +13,7 @@ from math import log, sqrt
 
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.filters.rates import percent
 
 # At most one wrong claim in 10^9 searches of 10^5 hypotheses each.
 MAX_LOG_LUCK = log(1e-14)
@@ -27,11 +28,24 @@ MAX_CHANCE = 0.5
 DEVIATIONS = 4
 
 
-def too_few(missing: int) -> str:
-    """Why so few missing values have no diagnosis; empty if they are enough."""
-    if missing >= MIN_TRIED:
+UNREADABLE = "no diagnosis: pages that it needs cannot be read"
+
+
+def too_few(values: int, what: str = "missing value") -> str:
+    """Why so few values have no diagnosis; empty if they are enough."""
+    if values >= MIN_TRIED:
         return ""
-    return f"no diagnosis: {number_of(missing, 'missing value')}, fewer than {MIN_TRIED}, prove nothing"
+    return f"no diagnosis: {number_of(values, what)}, fewer than {MIN_TRIED}, prove nothing"
+
+
+def too_full(fpp: float) -> str:
+    """Why a filter that finds so many values has no diagnosis; empty if they are not too many."""
+    if fpp <= MAX_CHANCE:
+        return ""
+    return (
+        f"no diagnosis: the filter finds {percent(fpp)} of all values, so that nothing can be told from"
+        " luck"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from parquet_bloom.container import number_of
 from parquet_bloom.diagnosis.bitsets import as_bitset
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.diagnosis.evidence import UNREADABLE, too_few, too_full
 from parquet_bloom.diagnosis.hypotheses import Hypothesis, Search
 from parquet_bloom.diagnosis.key_forms import key_forms
 from parquet_bloom.diagnosis.samples import StoredValue, missing_values
@@ -23,27 +25,33 @@ from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages.pages import chunk_runs, located
 
 
-def diagnose(file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter) -> Diagnosis | None:
-    """How values seem to have been inserted; None if nothing tells, or nothing can be read."""
+def diagnose(file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter) -> Diagnosis | str:
+    """How values seem to have been inserted, or why nobody can tell."""
     try:
         return _diagnose(file, chunk, stored)
     except (EncryptionError, FormatError, UnsupportedError):
-        return None
+        return UNREADABLE
 
 
-def _diagnose(
-    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter
-) -> Diagnosis | None:
+def _diagnose(file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter) -> Diagnosis | str:
     is_whole = stored.num_bytes % BLOCK_BYTES == 0 and stored.end <= file.footer.start
     if not is_whole or not 0 < stored.num_bytes <= MAX_BYTES:
-        return None
+        return "no diagnosis: there is no whole number of blocks"
     filter = bloom.read_bitset(file.source, stored)
     with located(file.footer, chunk):
-        search = Search(_values(file, chunk), as_bitset(filter))
-    found = search.convincing([Hypothesis(), *map(Hypothesis, key_forms(chunk.leaf.type))])
+        values = _values(file, chunk)
+    search, forms = Search(values, as_bitset(filter)), list(key_forms(chunk.leaf.type))
+    found = search.convincing([Hypothesis(), *map(Hypothesis, forms)])
     alike = _alike(filter)
+    if not found and not alike:
+        return (
+            too_full(filter.fpp)
+            or too_few(len(values), "value")
+            or f"no hypothesis explains it; tried on {number_of(len(values), 'value')}: as they are"
+            f" stored, and {number_of(len(forms), 'other form')}"
+        )
     if not found:
-        return Diagnosis("blocks-alike", alike, 0, 0) if alike else None
+        return Diagnosis("blocks-alike", alike, 0, 0)
     hypothesis, trial = found[0]
     name = hypothesis.key_form.name or "as-stored"
     clause = hypothesis.key_form.clause or "hashed as it is stored"

@@ -33,6 +33,7 @@ from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.kept import Kept, check_end, check_last, kept_bytes
 from parquet_bloom.parquet.mishashed import Mishashed, mishashed
 from parquet_bloom.parquet.open_file import OpenFile
+from parquet_bloom.parquet.pages.encodings import check_encoding
 from parquet_bloom.parquet.pages.pages import check_readable, located
 from parquet_bloom.parquet.writer import (
     Built,
@@ -199,7 +200,7 @@ def plan_of(file: OpenFile, options: BuildOptions, has_one: Callable[[ColumnChun
     plan = Plan()
     for chunk in file.selected(options):
         reason = _reason_to_skip(file, chunk, options, has_one)
-        reason = reason or made_or_reason(file.footer, chunk, partial(_check, file.footer))
+        reason = reason or made_or_reason(file.footer, chunk, partial(_check, file.footer, has_one))
         if reason:
             plan.skipped.append(LeftChunk(chunk.place, chunk.leaf.name, reason))
             continue
@@ -212,8 +213,12 @@ def plan_of(file: OpenFile, options: BuildOptions, has_one: Callable[[ColumnChun
     return plan
 
 
-def _check(footer: Footer, chunk: ColumnChunk) -> None:
+def _check(footer: Footer, has_one: Callable[[ColumnChunk], bool], chunk: ColumnChunk) -> None:
     check_readable(footer, chunk)
+    if has_one(chunk):
+        # It would be gone before its pages are read.
+        for encoding in footer.column_meta_data(chunk).encodings or ():
+            check_encoding(encoding)
     chunk.modules.check_writable()
 
 

@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from parquet_bloom.parquet.footer.schema import BARE_VARIANT
+
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.schema import LeafColumn
 
@@ -23,7 +25,12 @@ RESIDUAL: Final = "value"
 
 
 def is_in_variant(leaf: LeafColumn) -> bool:
-    return "VARIANT" in leaf.groups
+    return "VARIANT" in leaf.groups or is_bare(leaf)
+
+
+def is_bare(leaf: LeafColumn) -> bool:
+    """Whether the file does not say that it is a VARIANT: who does not know it takes it for a struct."""
+    return BARE_VARIANT in leaf.groups
 
 
 def is_typed(leaf: LeafColumn) -> bool:
@@ -34,7 +41,7 @@ def is_typed(leaf: LeafColumn) -> bool:
 def is_field(leaf: LeafColumn) -> bool:
     """Whether the leaf has the typed values of a field of an object, neither those of an array's elements
     nor those of the VARIANT itself."""
-    depth = len(leaf.path) - leaf.groups.index("VARIANT")
+    depth = len(leaf.path) + 1 - _top(leaf)
     return is_typed(leaf) and not leaf.max_repetition_level and depth > 2
 
 
@@ -49,8 +56,7 @@ def caveat(leaf: LeafColumn) -> str:
 
 def field_of(leaf: LeafColumn) -> str:
     """The part of a VARIANT that a typed leaf has values of: `v.a`, `v.b[…]`, or `v`."""
-    top = leaf.groups.index("VARIANT") + 1
-    return ".".join(leaf.path[:top]) + "".join(field for _, field in _typed(leaf))
+    return ".".join(leaf.path[: _top(leaf)]) + "".join(field for _, field in _typed(leaf))
 
 
 def residuals_of(leaf: LeafColumn) -> tuple[str, ...]:
@@ -58,9 +64,14 @@ def residuals_of(leaf: LeafColumn) -> tuple[str, ...]:
     return tuple(".".join((*leaf.path[:at], RESIDUAL)) for at, _ in _typed(leaf))
 
 
+def _top(leaf: LeafColumn) -> int:
+    """How much of the path leads to the VARIANT."""
+    return leaf.groups.index(BARE_VARIANT if is_bare(leaf) else "VARIANT") + 1
+
+
 def _typed(leaf: LeafColumn) -> Iterator[tuple[int, str]]:
     """Where each `typed_value` is in the path, and what follows: `.a`, `[…]`, or nothing."""
-    at = leaf.groups.index("VARIANT") + 1
+    at = _top(leaf)
     while at < len(leaf.path):
         if at + 1 == len(leaf.path):
             yield at, ""

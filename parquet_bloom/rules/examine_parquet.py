@@ -103,7 +103,7 @@ class ParquetExamination(Examination):
             # Needs numpy, and there are hardly any.
             from parquet_bloom.rules import legacy
 
-            opening.add(legacy.examine(file, chunk, self.options.deep))
+            opening.add(legacy.examine(file, chunk, self.options))
         opening.findings += portability.check_order(places, footer)
         return opening
 

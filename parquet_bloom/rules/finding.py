@@ -83,6 +83,11 @@ def chunk_finding(rule: str, chunk: Chunk, message: str, **details: Any) -> Find
     return finding(rule, message, place=chunk.place, column=chunk.column.name, **details)
 
 
+def diagnosed(found: Diagnosis | str | None) -> dict[str, Any]:
+    """The fields of a finding for a diagnosis, or for why there is none; None if nobody asked."""
+    return {"undiagnosed": found} if isinstance(found, str) else {"diagnosis": found}
+
+
 def not_checked(chunk: Chunk, reason: str) -> Finding:
     """The values could not be read, though nothing is damaged."""
     return chunk_finding("PB408", chunk, f"the values were not looked up: {reason}")

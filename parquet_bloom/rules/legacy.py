@@ -21,8 +21,17 @@ from parquet_bloom.legacy.murmur3.dialect import ON_PUBLISHED
 from parquet_bloom.legacy.murmur3.pointers import Note, note_of
 from parquet_bloom.legacy.statistics import stored as statistics
 from parquet_bloom.legacy.statistics.dialect import NAMES_TODAY
-from parquet_bloom.rules.finding import Finding, chunk_finding, not_checked, without_place
+from parquet_bloom.options import ValidateOptions
+from parquet_bloom.rules.finding import (
+    Finding,
+    chunk_finding,
+    diagnosed,
+    not_checked,
+    without_place,
+)
 from parquet_bloom.rules.view import Examined
+
+UNDIAGNOSED = "no diagnosis: legacy filters are only read as their dialects have them"
 
 
 def published(file: Any, chunk: Any) -> Finding:
@@ -37,13 +46,13 @@ def published(file: Any, chunk: Any) -> Finding:
     )
 
 
-def examine(file: Any, chunk: Any, deep: bool) -> Examined:
-    """Check the legacy filters of a chunk that is not encrypted; `deep`: with every stored value."""
-    filters = _LegacyFilters(file, chunk)
+def examine(file: Any, chunk: Any, options: ValidateOptions) -> Examined:
+    """Check the legacy filters of a chunk that is not encrypted."""
+    filters = _LegacyFilters(file, chunk, options.diagnose)
     filters.find()
     examined = filters.examined
     examined.num_filters = bool(filters.places) + (filters.stored is not None)
-    if deep:
+    if options.deep:
         filters.look_up()
     return examined
 
@@ -58,6 +67,7 @@ class _LegacyFilters:
 
     file: Any
     chunk: Any
+    may_diagnose: bool
     examined: Examined = field(default_factory=Examined)
     places: list[Place] = field(default_factory=list)
     noted: Place | None = None
@@ -189,4 +199,5 @@ class _LegacyFilters:
             found=membership.missing,
             rows=membership.rows,
             examples=membership.examples,
+            **diagnosed(UNDIAGNOSED if self.may_diagnose else None),
         )

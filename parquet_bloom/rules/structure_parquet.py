@@ -22,7 +22,14 @@ from parquet_bloom.parquet.footer.layout import MAGIC_BYTES
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.unparsed import bare_bitset
 from parquet_bloom.rules import security
-from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked, without_place
+from parquet_bloom.rules.finding import (
+    Finding,
+    chunk_finding,
+    diagnosed,
+    finding,
+    not_checked,
+    without_place,
+)
 from parquet_bloom.vocabulary import NO_KEY, UNKNOWN
 
 
@@ -227,12 +234,12 @@ def unnamed(
     file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter, may_diagnose: bool
 ) -> Finding:
     """A header that names nothing, and if pages may be read, what is in the bits."""
-    diagnosis = None
+    found = None
     if may_diagnose:
         from parquet_bloom.diagnosis.unnamed import diagnose
 
-        diagnosis = diagnose(file, chunk, stored)
-    return chunk_finding("PB214", chunk, bloom.UNNAMED, diagnosis=diagnosis)
+        found = diagnose(file, chunk, stored)
+    return chunk_finding("PB214", chunk, bloom.UNNAMED, **diagnosed(found))
 
 
 def _has_blocks(stored: bloom.StoredFilter) -> bool:

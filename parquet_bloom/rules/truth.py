@@ -9,7 +9,7 @@ from typing import Any
 
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.rates import percent
-from parquet_bloom.rules.finding import Finding, finding
+from parquet_bloom.rules.finding import Finding, diagnosed, finding
 from parquet_bloom.rules.view import FilterView, Twin
 
 # One in two million sound filters is further off.
@@ -33,7 +33,6 @@ def check_values(view: FilterView) -> Iterator[Finding]:
     if membership is None or (membership.missing and not view.bits.bits_set):
         return
     if membership.missing:
-        diagnosis = view.diagnose()
         yield view.finding(
             "PB401",
             f"{membership.missing:,} of {membership.num_values:,} stored values are not in the"
@@ -41,9 +40,8 @@ def check_values(view: FilterView) -> Iterator[Finding]:
             expected=0,
             found=membership.missing,
             rows=view.missing_rows(),
-            diagnosis=None if isinstance(diagnosis, str) else diagnosis,
-            undiagnosed=diagnosis if isinstance(diagnosis, str) else None,
             examples=view.examples(),
+            **diagnosed(view.diagnose()),
         )
         return
     yield from _check_floats(view, membership)

@@ -6,7 +6,7 @@ import pytest
 from conftest import ROOT
 
 from parquet_bloom.advice.engines import ENGINES, USERS, engine_uses, kind_of
-from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.parquet.footer.schema import BARE_VARIANT, LeafColumn
 from parquet_bloom.values.types import LeafType, LogicalType
 
 
@@ -50,6 +50,7 @@ def test_a_plain_integer_is_used_by_all_that_use_any():
             {"Spark", "DuckDB", "Iceberg", "ClickHouse", "Impala"},
         ),
         (nested("VARIANT", "", "", "", path=("v", *OF_FIELD)), {"DuckDB"}),
+        (nested(BARE_VARIANT, "", "", "", path=("v", *OF_FIELD)), {"DuckDB"}),
         (nested("VARIANT", "", path=("v", "typed_value")), set()),
         (nested("VARIANT", "", path=("v", "value")), set()),
         (nested("VARIANT", "", "", "LIST", "", "", "", path=("v", *OF_ARRAY), repeated=1), set()),
@@ -100,6 +101,9 @@ def test_reasons():
     field = nested("VARIANT", "", "", "", path=("v", *OF_FIELD))
     assert reason(field, "DuckDB").startswith("since 2.0, for v.a::INTEGER = x")
     assert reason(field, "Spark") == "not for fields of a VARIANT"
+    bare = nested(BARE_VARIANT, "", "", "", path=("v", *OF_FIELD))
+    assert reason(bare, "DuckDB").startswith("since 2.0, which takes the VARIANT for a struct")
+    assert reason(bare, "Spark") == "not for fields of a VARIANT without its annotation"
     assert reason(leaf("INT64"), "pyarrow") == "its readers ignore filters"
     assert reason(leaf("INT64"), "Spark") == ""
     text = leaf("BYTE_ARRAY", LogicalType("STRING"))

@@ -25,7 +25,7 @@ GOOD = Evidence(
     ),
     ndv=1_000_000,
     limit="within 134,217,728 bytes",
-    has_engine=True,
+    users=("Spark", "DuckDB", "Trino", "Iceberg", "ClickHouse", "Impala"),
     seldom_asked="",
     is_measured=False,
     reads=reads(20, 1.1),
@@ -47,7 +47,7 @@ def test_a_good_column_is_built():
     ("change", "verdict", "words"),
     [
         ({"groups": 0}, "skip", "no non-null values"),
-        ({"has_engine": False}, "skip", "no engine uses filters on such a column"),
+        ({"users": ()}, "skip", "no engine uses filters on such a column"),
         (
             {"filters": 0, "limit": "in 9 bytes"},
             "skip",
@@ -116,6 +116,29 @@ def test_each_rule(change, verdict, words):
 )
 def test_notes(change, note):
     assert judged(**change)[1].startswith(judged()[1] + note)
+
+
+@pytest.mark.parametrize(
+    ("users", "told"),
+    [
+        (("DuckDB",), ""),
+        (("Spark", "DuckDB"), "Spark as much"),
+        (("Spark", "DuckDB", "Iceberg"), "Spark and Iceberg as much"),
+        (("DuckDB", "ClickHouse"), "ClickHouse as much, since 26.8 if they take 1 MiB or less"),
+        (
+            ("Spark", "DuckDB", "Trino", "Iceberg", "ClickHouse", "Impala"),
+            (
+                "Spark, Trino, Iceberg and Impala as much, and ClickHouse since 26.8 if they take 1 MiB"
+                " or less"
+            ),
+        ),
+    ],
+)
+def test_dictionaries_tell_nothing_to_engines_that_do_not_look_there(users, told):
+    """As of elements of lists, of which only DuckDB looks for any."""
+    _, reason = judged(only_dictionary=True, users=users)
+    note = f"; all values are in dictionaries, which tell {told}" if told else ""
+    assert reason == judged()[1] + note
 
 
 def test_of_a_row_group_alone_there_is_no_comparison():

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from make import wrong_writers as wrong
 from make.commands import outcome
+from make.defects_older import OLDER
 from make.filters import bits_of, with_bits
 from make.orc_defects import ORC
 from make.parquet_files import built, written
@@ -86,4 +87,18 @@ def test_filters_of_orc(tmp_path):
         "one bit cleared": "no diagnosis: 1 missing value, fewer than 4, prove nothing",
         "of the other index group": "no hypothesis explains it; tried on 989 missing values:"
         " logical-shifts",
+    }
+
+
+def test_older_filters(tmp_path):
+    (defect,) = (each for each in OLDER if each.name == "bits that got lost")
+    path = defect.make(tmp_path)
+
+    def said(**options):
+        found = validate(path, **options).findings
+        return {each.undiagnosed for each in found if each.rule == "PB705"}
+
+    assert said() == {None}
+    assert said(diagnose=True) == {
+        "no diagnosis: legacy filters are only read as their dialects have them"
     }

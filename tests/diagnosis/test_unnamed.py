@@ -125,6 +125,38 @@ def test_a_filter_beyond_the_file_is_not_read(tmp_path):
     path.write_bytes(with_meta(data, 0, 0, bloom_filter_offset=start))
     (found,) = validate(path, diagnose=True).findings
     assert (found.rule, found.diagnosis) == ("PB214", None)
+    assert found.undiagnosed == "no diagnosis: there is no whole number of blocks"
+
+
+def of_values(path, stored, inserted, num_blocks=NUM_BLOCKS):
+    """A filter of some values in a file of others."""
+    data = written(pa.table({"i": pa.array(stored, pa.int64())}), store_schema=False)
+    bits = bits_of((struct.pack("<q", value) for value in inserted), num_blocks)
+    data, start = inserted_before_footer(data, HEADER + bits)
+    path.write_bytes(with_meta(data, 0, 0, bloom_filter_offset=start))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("stored", "inserted", "said"),
+    [
+        (
+            range(20),
+            range(1000, 1020),
+            "no hypothesis explains it; tried on 20 values: as they are",
+        ),
+        ([1, 2], [3, 4], "no diagnosis: 2 values, fewer than 4, prove nothing"),
+        (range(20), range(10**4), "no diagnosis: the filter finds 100 % of all values, so that"),
+    ],
+)
+def test_what_nothing_explains(tmp_path, stored, inserted, said):
+    path = of_values(tmp_path / "file.parquet", stored, inserted)
+    (found,) = validate(path, diagnose=True).findings
+    assert (found.rule, found.diagnosis) == ("PB214", None)
+    assert found.undiagnosed.startswith(said)
+    assert f"\n      {found.undiagnosed}\n" in outcome("validate", path, "--diagnose").stdout
+    (found,) = validate(path).findings
+    assert found.undiagnosed is None
 
 
 def test_json_has_the_diagnosis(path):

@@ -29,9 +29,14 @@ _VARIANT = pa.struct(
 _SCHEMA = pa.schema([pa.field("n", pa.int32()), pa.field("v", _VARIANT, nullable=False)])
 
 
-def shredded(groups: Sequence[Sequence[tuple[int, int | str]]], dictionary: bool = False) -> bytes:
+def shredded(
+    groups: Sequence[Sequence[tuple[int, int | str]]],
+    dictionary: bool = False,
+    annotated: bool = True,
+) -> bytes:
     """A row group for each of `groups`: rows of a number `n` and an object `{a: …}`, whose text is
-    not shredded."""
+    not shredded. `annotated`: as a VARIANT, which Spark can leave out
+    (spark.sql.parquet.variant.annotateLogicalType.enabled)."""
     sink = pa.BufferOutputStream()
     options = {"compression": "none", "use_dictionary": dictionary, "store_schema": False}
     with pq.ParquetWriter(sink, _SCHEMA, **options) as writer:
@@ -43,7 +48,8 @@ def shredded(groups: Sequence[Sequence[tuple[int, int | str]]], dictionary: bool
         variant = ttypes.VariantType(specification_version=1)
         group.logicalType = ttypes.LogicalType(VARIANT=variant)
 
-    return edited(bytes(sink.getvalue()), annotate)
+    data = bytes(sink.getvalue())
+    return edited(data, annotate) if annotated else data
 
 
 def _row(n: int, value: int | str) -> dict[str, object]:

@@ -8,7 +8,7 @@ from conftest import FIXTURES, SHARED, missing
 import parquet_bloom as pb
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.footer import FilterPlace, Footer
-from parquet_bloom.parquet.footer.schema import leaf_columns
+from parquet_bloom.parquet.footer.schema import BARE_VARIANT, leaf_columns
 from parquet_bloom.parquet.thrift import ttypes
 
 PUBLIC = SHARED / "data" / "parquet-testing"
@@ -162,6 +162,34 @@ def test_groups_tell_the_keys_of_a_map_from_its_values(annotation):
         ]
     )
     assert [leaf.groups for leaf in leaves] == [("MAP", "", "KEY", ""), ("MAP", "", ""), ("",)]
+
+
+@pytest.mark.parametrize(
+    ("names", "is_variant"),
+    [
+        (["metadata", "value", "typed_value"], True),
+        (["value", "metadata", "typed_value"], True),
+        (["metadata", "typed_value"], True),
+        (["value", "typed_value"], False),
+        (["metadata", "value", "b"], False),
+        (["metadata", "value"], False),
+        (["typed_value"], False),
+        (["metadata", "value", "b", "typed_value"], False),
+        ([], False),
+    ],
+)
+def test_a_variant_without_annotation_is_known_by_its_form(names, is_variant):
+    """As Spark writes it with spark.sql.parquet.variant.annotateLogicalType.enabled=false."""
+    leaves = leaf_columns(
+        [
+            element("root", num_children=2),
+            element("v", num_children=len(names), repetition_type=1),
+            *(element(name, type=6, repetition_type=1) for name in names),
+            element("c", type=6, repetition_type=0),
+        ]
+    )
+    expected = (BARE_VARIANT if is_variant else "", "")
+    assert [leaf.groups for leaf in leaves] == [*[expected] * len(names), ("",)]
 
 
 @pytest.mark.parametrize(

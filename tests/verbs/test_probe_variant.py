@@ -12,11 +12,12 @@ from parquet_bloom.parquet import shredded as leaves
 NOTE = "about the typed part of v.a only: other values of it can be in v.value and v.typed_value.a.value"
 
 
-@pytest.fixture
-def path(tmp_path):
+@pytest.fixture(params=[True, False], ids=["annotated", "bare"])
+def path(tmp_path, request):
     """40 is in row group 0 as a number and in row group 1 as text, which `v.a::INT = 40` finds, too."""
     path = tmp_path / "variant.parquet"
-    path.write_bytes(shredded([[(0, 40), (1, 47)], [(2, 7), (3, "40")], [(4, 7), (5, 8)]]))
+    rows = [[(0, 40), (1, 47)], [(2, 7), (3, "40")], [(4, 7), (5, 8)]]
+    path.write_bytes(shredded(rows, annotated=request.param))
     pb.build(path, in_place=True, columns=[TYPED], force=True)
     return path
 

@@ -4,11 +4,16 @@ from pathlib import Path
 
 import pytest
 from make.filters import bits_of, stored_filter, with_filter_bytes
-from make.pages import HONEST, data_page
+from make.pages import HONEST, data_page, dictionary_page, levels_v1
 from make.parquet_files import Column, forge
+from oracle.specification import rle_run
 
 import parquet_bloom as pb
-from parquet_bloom.parquet.thrift.ttypes import CompressionCodec, Encoding
+from parquet_bloom.parquet.thrift.ttypes import (
+    CompressionCodec,
+    Encoding,
+    FieldRepetitionType,
+)
 
 # Those that the format names (pyarrow calls ALP damage), and some without a name.
 UNREADABLE = {
@@ -60,3 +65,48 @@ def test_its_pages_are_not_called_damaged(tmp_path, unreadable):
     data = path.read_bytes()
     pb.repair(path, in_place=True, rebuild=True)
     assert path.read_bytes() == data
+
+
+DICTIONARIES = {
+    "encoding ALP is": dictionary_page(bytes(24), 3, encoding=Encoding.ALP),
+    "encoding 77 is": dictionary_page(bytes(24), 3, encoding=77),
+}
+LEVELS = data_page(levels_v1(rle_run(1, 3, 1)) + bytes(24), 3, levels=77)
+OPTIONAL = FieldRepetitionType.OPTIONAL
+
+
+@pytest.mark.parametrize(
+    ("what", "price"),
+    [
+        *(
+            (what, Column([page, data_page(bytes(2), 3, Encoding.RLE_DICTIONARY)], 3, "price"))
+            for what, page in DICTIONARIES.items()
+        ),
+        ("levels in encoding 77 are", Column([LEVELS], 3, "price", repetition=OPTIONAL)),
+    ],
+)
+def test_dictionaries_and_levels_that_nobody_knows(tmp_path, what, price):
+    path = tmp_path / "mixed.parquet"
+    path.write_bytes(forge(Column([HONEST], 3, "id"), price))
+    reasons = {each.column: each.reason for each in pb.advise(path).columns}
+    assert reasons["price"] == f"row group 0, column price: {what} not supported"
+    report = pb.build(path, in_place=True, columns=["id", "price"])
+    assert [each.column for each in report.filters] == ["id"]
+    assert [each.reason for each in report.skipped] == [f"{what} not supported"]
+
+
+@each_way
+@pytest.mark.parametrize("append", [False, True])
+def test_a_filter_that_cannot_be_made_again_stays(tmp_path, unreadable, append):
+    """Another writer's may be right."""
+    path, how = tmp_path / "mixed.parquet", UNREADABLE[unreadable]
+    meta = {"encodings": [how["encoding"]]} if "encoding" in how else how
+    pages = [data_page(bytes(24), 3, how.get("encoding", Encoding.PLAIN))]
+    data = forge(Column([HONEST], 3, "id"), Column(pages, 3, "price", meta=meta))
+    path.write_bytes(with_filter_bytes(data, 0, 1, stored_filter(bits_of([1, 2], 2))))
+    bitset = pb.dump(path, "price", 0).bitset
+    where = {"append_in_place": True} if append else {"in_place": True}
+    report = pb.build(path, columns=["id", "price"], existing="replace", **where)
+    assert [each.column for each in report.filters] == ["id"]
+    assert [each.reason for each in report.skipped] == [f"{unreadable} is not supported"]
+    assert pb.dump(path, "price", 0).bitset == bitset

@@ -41,11 +41,15 @@ _CONVERTED = {
 }
 
 
+# A group that has the form of a shredded VARIANT, but not the annotation.
+BARE_VARIANT: Final = "BARE VARIANT"
+
+
 @dataclass(frozen=True, slots=True)
 class LeafColumn:
     """One leaf of the schema; `index` is its position in every row group; `field_ids`: the numbers that a
     table gave the segments of its path, None for those without; `groups`: what kind of group each
-    segment is, such as LIST, MAP or VARIANT, KEY for the key of a map, else empty; `called`: what the
+    segment is, such as LIST, MAP or VARIANT, KEY for the key of a map, BARE_VARIANT, else empty; `called`: what the
     table calls it that the file is opened for, None without one; `is_shared`: other leaves have the same
     dotted path."""
 
@@ -172,6 +176,8 @@ def _walk(
         optional = element.repetition_type == ttypes.FieldRepetitionType.OPTIONAL
         repeated = element.repetition_type == ttypes.FieldRepetitionType.REPEATED
         below = place.below(element, number)
+        if element.type is None and not below.groups[-1] and _has_variant_form(elements, at):
+            below = below._replace(groups=(*place.groups, BARE_VARIANT))
         definition, repetition = levels[0] + (optional or repeated), levels[1] + repeated
         if element.type is None:
             at = _walk(elements, at, below, (definition, repetition), leaves)
@@ -181,6 +187,16 @@ def _walk(
             leaves.append(LeafColumn(len(leaves), *of_leaf))
             at += 1
     return at
+
+
+def _has_variant_form(elements: Sequence[ttypes.SchemaElement], at: int) -> bool:
+    """Whether the group at `at` is as a shredded VARIANT, which Spark can write without the annotation."""
+    number = elements[at].num_children
+    if number not in (2, 3):
+        return False
+    *encoded, last = elements[at + 1 : at + 1 + number] or [elements[at]]
+    names = {each.name for each in encoded if each.type == ttypes.Type.BYTE_ARRAY}
+    return last.name == "typed_value" and names in ({"metadata"}, {"metadata", "value"})
 
 
 def _leaf_type(element: ttypes.SchemaElement) -> LeafType:

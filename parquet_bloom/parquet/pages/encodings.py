@@ -54,14 +54,19 @@ def plain_run(values: memoryview, leaf: LeafType, count: int, where: str) -> Run
     return FixedRun(values[:size], leaf.width)
 
 
+def check_encoding(encoding: int) -> None:
+    """Raise UnreadableError for an encoding that nothing here can read."""
+    if encoding not in READABLE:
+        raise UnreadableError(f"{_named(encoding)} is not supported")
+
+
 def decoded_runs(encoding: int, leaf: LeafType, values: memoryview, count: int) -> Iterator[Run]:
     """The `count` values of a section in an encoding other than PLAIN and dictionary.
 
     Raises PageError if the section is damaged or holds another number of values,
     UnreadableError for an encoding that nothing here can read.
     """
-    if encoding not in READABLE:
-        raise UnreadableError(f"{_named(encoding)} is not supported")
+    check_encoding(encoding)
     is_text = leaf.physical == "BYTE_ARRAY"
     try:
         if encoding == Encoding.DELTA_BINARY_PACKED and leaf.physical in ("INT32", "INT64"):

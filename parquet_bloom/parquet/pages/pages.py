@@ -20,11 +20,17 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import FormatError, PageError, ParquetBloomError, UnsupportedError
+from parquet_bloom.errors import (
+    FormatError,
+    PageError,
+    ParquetBloomError,
+    UnreadableError,
+    UnsupportedError,
+)
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits, memory, num_processors
 from parquet_bloom.parquet.pages.codecs import ChunkBuffers, check_supported, decompress
-from parquet_bloom.parquet.pages.encodings import decoded_runs, plain_run
+from parquet_bloom.parquet.pages.encodings import check_encoding, decoded_runs, plain_run
 from parquet_bloom.parquet.pages.levels import Levels, hybrid
 from parquet_bloom.parquet.pages.page import Page
 from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
@@ -272,8 +278,10 @@ def _num_values_and_encoding(page: Page) -> tuple[int, int]:
 
 
 def _dictionary_run(reader: PageReader, page: Page, chunk: ColumnChunk) -> Run:
-    count = page.header.num_values
-    if page.header.encoding not in (Encoding.PLAIN, Encoding.PLAIN_DICTIONARY):
+    count, encoding = page.header.num_values, page.header.encoding
+    if encoding is not None:
+        check_encoding(encoding)
+    if encoding not in (Encoding.PLAIN, Encoding.PLAIN_DICTIONARY):
         raise PageError(f"dictionary page at {page.start}: encoding is not PLAIN")
     if count is None or count < 0:
         raise PageError(f"dictionary page at {page.start}: num_values is {count}")
@@ -345,7 +353,7 @@ def _split_levels(
     elif encoding == Encoding.RLE:
         start, end = 4, 4 + int.from_bytes(data[:4], "little")
     else:
-        raise UnsupportedError(f"levels in encoding {encoding} are not supported")
+        raise UnreadableError(f"levels in encoding {encoding} are not supported")
     if end > len(data):
         raise PageError(f"levels take {end} bytes of a page of {len(data)}")
     return Levels(count, highest, data[start:end], encoding == Encoding.BIT_PACKED), data[end:]
