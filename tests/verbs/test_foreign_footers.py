@@ -12,7 +12,8 @@ from make.footers import (
     with_index_past_the_end,
     with_meta_field,
 )
-from make.parquet_files import written
+from make.pages import data_page, int64s
+from make.parquet_files import Column, forge, written
 
 import parquet_bloom as pb
 from parquet_bloom.parquet.footer import compact
@@ -100,6 +101,15 @@ def test_what_is_in_the_way_is_dropped_on_request(tmp_path, number):
     assert path.read_bytes() == expected.read_bytes()
     pb.strip(path, in_place=True)
     assert path.read_bytes() == data
+
+
+def test_checksums_are_ignored_where_something_is_dropped(tmp_path):
+    data = forge(Column([data_page(int64s(1), 1, crc=5)], 1))
+    path = saved(tmp_path, with_meta_field(data, 14, A_LIST))
+    report = pb.build(
+        path, in_place=True, columns=["a"], ignore_checksums=True, drop_foreign_fields=True
+    )
+    assert report.notes == ("column a: wrong checksums of its pages were ignored",)
 
 
 def test_nothing_is_dropped_where_the_old_end_stays(tmp_path):
