@@ -26,6 +26,7 @@ from parquet_bloom.filters.sizing import (
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, Selection, refuse
 from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.build import reason_for_none
+from parquet_bloom.parquet.ends import first_end
 from parquet_bloom.parquet.filter_builder import FilterBuilder, made_or_reason
 from parquet_bloom.parquet.footer import foreign_fields
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -176,6 +177,11 @@ def _drop_foreign_fields(file: OpenFile, options: BuildOptions) -> None:
         raise UnsupportedError(
             f"{file.path}: footer: fields of another writer are only dropped with the layout replace:"
             " cut at its old size, the file would have them again"
+        )
+    if first_end(file) is not file:
+        raise UnsupportedError(
+            f"{file.path}: footer: fields of another writer are not dropped from a file that was appended"
+            " to: cut at its old size, it would have them again: strip it first"
         )
     file.footer = dropped
 

@@ -129,6 +129,28 @@ def test_nothing_is_dropped_where_the_old_end_stays(tmp_path):
     assert path.read_bytes()[: len(data)] == data
 
 
+def test_nothing_is_dropped_from_a_file_with_an_old_end(tmp_path):
+    path = saved(tmp_path, with_meta_field(written(TABLE), 15, A_LIST))
+    pb.build(path, in_place=True, columns=["a"], layout="append")
+    message = (
+        "footer: fields of another writer are not dropped from a file that was appended to: cut at its"
+        " old size, it would have them again: strip it first"
+    )
+    for layout in (None, "replace"):
+        refused(
+            lambda chosen=layout: pb.build(
+                path, in_place=True, columns=["b"], layout=chosen, drop_foreign_fields=True
+            ),
+            path,
+            message,
+        )
+    pb.strip(path, in_place=True)
+    pb.build(path, in_place=True, columns=["a", "b"], drop_foreign_fields=True)
+    assert pb.validate(path).findings == ()
+    pb.strip(path, in_place=True)
+    assert path.read_bytes() == written(TABLE)
+
+
 def test_what_build_would_refuse_is_said_beforehand(tmp_path):
     path = saved(tmp_path, with_meta_field(written(TABLE), 14, A_LIST))
     problem = "ColumnMetaData field 14, bloom_filter_offset: expected an integer, found a list"
