@@ -148,9 +148,9 @@ class ParquetBuild(FilterChange, BuildChange):
         """The columns with filters that are larger than the chunks that they could save readers from
         reading; in files of many small ones, hardly any has to be decoded."""
         columns: Counter[str] = Counter()
-        for each in self.filters:
+        for key, each in zip(self.appended, self.filters, strict=True):
             if each.num_bytes > NEGLIGIBLE_BYTES:
-                chunk = self.file.chunk(each.place.part, each.column)
+                chunk = self.file.chunk_at(key)
                 columns[each.column] += outweighs(each.num_bytes, chunk.stored_bytes)
         for name, count in columns.items():
             if count:
