@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.arguments import PATH_OR_URL, flag_given, mapping_given, path_given
@@ -260,9 +261,15 @@ def where_given(where: Any) -> dict[str, tuple[str | None, ...]]:
 
 def check_flags(options: Any) -> None:
     """Raise TypeError for one of these options that is a flag, and neither True nor False."""
-    for each in fields(options):
-        if each.type == "bool":
-            flag_given(each.name, getattr(options, each.name))
+    kind: object = type(options)
+    for name in _flags(kind):
+        flag_given(name, getattr(options, name))
+
+
+@cache
+def _flags(kind: Any) -> tuple[str, ...]:
+    """Once for all files of a table."""
+    return tuple(each.name for each in fields(kind) if each.type == "bool")
 
 
 def check_dialect(dialect: Dialect | None, seed: int | None) -> None:

@@ -26,6 +26,7 @@ from parquet_bloom.filters.sizing import (
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, Selection, refuse
 from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.build import reason_for_none
+from parquet_bloom.parquet.ends import first_end
 from parquet_bloom.parquet.filter_builder import FilterBuilder, made_or_reason
 from parquet_bloom.parquet.footer import foreign_fields
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -148,9 +149,9 @@ class ParquetBuild(FilterChange, BuildChange):
         """The columns with filters that are larger than the chunks that they could save readers from
         reading; in files of many small ones, hardly any has to be decoded."""
         columns: Counter[str] = Counter()
-        for each in self.filters:
+        for key, each in zip(self.appended, self.filters, strict=True):
             if each.num_bytes > NEGLIGIBLE_BYTES:
-                chunk = self.file.chunk(each.place.part, each.column)
+                chunk = self.file.chunk_at(key)
                 columns[each.column] += outweighs(each.num_bytes, chunk.stored_bytes)
         for name, count in columns.items():
             if count:
@@ -177,6 +178,11 @@ def _drop_foreign_fields(file: OpenFile, options: BuildOptions) -> None:
         raise UnsupportedError(
             f"{file.path}: footer: fields of another writer are only dropped with the layout replace:"
             " cut at its old size, the file would have them again"
+        )
+    if first_end(file) is not file:
+        raise UnsupportedError(
+            f"{file.path}: footer: fields of another writer are not dropped from a file that was appended"
+            " to: cut at its old size, it would have them again: strip it first"
         )
     file.footer = dropped
 

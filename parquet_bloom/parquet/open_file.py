@@ -133,7 +133,14 @@ class OpenFile(DataFile):
         lacks. Raises ColumnError."""
         if names is None:
             return self._leaves
-        wanted = {self.column(name).index for name in names if not self.lacks(name)}
+        found = {leaf.name: leaf.index for leaf in self._leaves}
+        is_clear = len(found) == len(self._leaves)
+        wanted = set()
+        for name in names:
+            if is_clear and name in found:
+                wanted.add(found[name])
+            elif not self.lacks(name):
+                wanted.add(self.column(name).index)
         return tuple(leaf for leaf in self.footer.leaves if leaf.index in wanted)
 
     def chunk(self, row_group: int, column: str) -> ColumnChunk:

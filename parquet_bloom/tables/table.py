@@ -97,7 +97,8 @@ class StoredNames(Protocol):
 def names_in_table(names: StoredNames, file: Container) -> dict[str, str]:
     """What the table calls the columns of an open data file, by what the file calls them. Raises as
     StoredNames."""
-    return {file.columns[place]: name for place, name in names.called(file).items()}
+    columns = file.columns
+    return {columns[place]: name for place, name in names.called(file).items()}
 
 
 def in_commands_of(table: Table, file: TableFile) -> AsTable:

@@ -6,7 +6,7 @@ import boto3
 import pytest
 from conftest import FIXTURES
 from make.azure_server import KEY
-from make.object_server import SECRET
+from make.object_server import SECRET, Fault
 
 import parquet_bloom as pb
 
@@ -40,6 +40,37 @@ def test_secrets_are_in_no_log(request, logged, name):
     assert len(server.objects["lake/x.parquet"]) > len(OLD)
     text = "\n".join(record.getMessage() for record in logged.records)
     for secret in (SECRET, TOKEN, KEY, SIGNED, "Signature=", "sig=", "upload_id="):
+        assert secret not in text
+
+
+CREDENTIALS = f"""
+<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">
+<AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>OURS</AccessKeyId>
+<SecretAccessKey>{SECRET}</SecretAccessKey><SessionToken>{TOKEN}</SessionToken>
+<Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleWithWebIdentityResult>
+</AssumeRoleWithWebIdentityResponse>"""
+
+
+def test_credentials_of_a_profile_are_in_no_log(s3, logged, tmp_path, monkeypatch):
+    s3.put("lake/x.parquet", OLD)
+    proof = tmp_path / "proof"
+    proof.write_text(SIGNED)
+    config = tmp_path / "config"
+    config.write_text(
+        f"[profile ours]\nrole_arn = arn:aws:iam::1:role/ours\nweb_identity_token_file = {proof}\n"
+    )
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    monkeypatch.setenv("AWS_PROFILE", "ours")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", s3.endpoint)
+    # To read, and to write.
+    given = Fault(status=200, body=CREDENTIALS, kind="COMPLETE", times=2)
+    s3.faults.append(given)
+    options = {"endpoint": s3.endpoint, "region": "us-east-1"}
+    pb.build("s3://lake/x.parquet", columns=["int64"], in_place=True, storage_options=options)
+    assert given.times == 0
+    assert len(s3.objects["lake/x.parquet"]) > len(OLD)
+    text = "\n".join(record.getMessage() for record in logged.records)
+    for secret in (SECRET, TOKEN, SIGNED):
         assert secret not in text
 
 

@@ -12,7 +12,8 @@ from make.footers import (
     with_index_past_the_end,
     with_meta_field,
 )
-from make.parquet_files import written
+from make.pages import data_page, int64s
+from make.parquet_files import Column, forge, written
 
 import parquet_bloom as pb
 from parquet_bloom.parquet.footer import compact
@@ -102,6 +103,15 @@ def test_what_is_in_the_way_is_dropped_on_request(tmp_path, number):
     assert path.read_bytes() == data
 
 
+def test_checksums_are_ignored_where_something_is_dropped(tmp_path):
+    data = forge(Column([data_page(int64s(1), 1, crc=5)], 1))
+    path = saved(tmp_path, with_meta_field(data, 14, A_LIST))
+    report = pb.build(
+        path, in_place=True, columns=["a"], ignore_checksums=True, drop_foreign_fields=True
+    )
+    assert report.notes == ("column a: wrong checksums of its pages were ignored",)
+
+
 def test_nothing_is_dropped_where_the_old_end_stays(tmp_path):
     path = saved(tmp_path, with_meta_field(written(TABLE), 14, A_LIST))
     message = (
@@ -117,6 +127,28 @@ def test_nothing_is_dropped_where_the_old_end_stays(tmp_path):
     data = path.read_bytes()
     pb.build(path, in_place=True, columns=["b"], layout="append")
     assert path.read_bytes()[: len(data)] == data
+
+
+def test_nothing_is_dropped_from_a_file_with_an_old_end(tmp_path):
+    path = saved(tmp_path, with_meta_field(written(TABLE), 15, A_LIST))
+    pb.build(path, in_place=True, columns=["a"], layout="append")
+    message = (
+        "footer: fields of another writer are not dropped from a file that was appended to: cut at its"
+        " old size, it would have them again: strip it first"
+    )
+    for layout in (None, "replace"):
+        refused(
+            lambda chosen=layout: pb.build(
+                path, in_place=True, columns=["b"], layout=chosen, drop_foreign_fields=True
+            ),
+            path,
+            message,
+        )
+    pb.strip(path, in_place=True)
+    pb.build(path, in_place=True, columns=["a", "b"], drop_foreign_fields=True)
+    assert pb.validate(path).findings == ()
+    pb.strip(path, in_place=True)
+    assert path.read_bytes() == written(TABLE)
 
 
 def test_what_build_would_refuse_is_said_beforehand(tmp_path):

@@ -100,6 +100,7 @@ def without_foreign_fields(footer: Footer) -> Footer:
     if raw == footer.raw:
         return footer
     new = Footer(raw, footer.start, footer.where, footer.protection)
+    new.checksums = footer.checksums
     # As the table calls them that the file is opened for.
     vars(new)["leaves"] = footer.leaves
     return new

@@ -2,7 +2,8 @@
 
 This package logs nothing. The libraries that send its requests do at level DEBUG, whole: with the token of
 a session, or the signature of a URL. Where a program logs all that, these records are left out; those of
-its own requests by the same libraries are not.
+its own requests by the same libraries are not. So are those of what a profile asks for credentials, whose
+answers botocore's parsers log.
 """
 
 from __future__ import annotations
@@ -14,7 +15,12 @@ from threading import local
 from typing import Final
 
 # Whose records have been seen to hold secrets.
-_LOGGERS: Final = ("botocore.auth", "botocore.endpoint", "urllib3.connectionpool")
+_LOGGERS: Final = (
+    "botocore.auth",
+    "botocore.endpoint",
+    "botocore.parsers",
+    "urllib3.connectionpool",
+)
 
 _thread: Final = local()
 

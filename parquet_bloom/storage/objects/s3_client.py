@@ -27,6 +27,7 @@ from botocore.exceptions import (
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.endpoints import endpoint_of
+from parquet_bloom.storage.objects.logs import unlogged
 from parquet_bloom.storage.objects.sending import Failures, send
 from parquet_bloom.storage.traffic import Requests, Traffic
 
@@ -66,7 +67,7 @@ class Client:
         # Connections are not shared by processes.
         whose = os.getpid(), profile
         # Threads that begin at the same time would each make one, which takes 20 MB.
-        with _making:
+        with _making, unlogged():
             self._s3 = _client(tuple(sorted(options.items())), self.endpoint, address.host, whose)
         self._bucket = {"Bucket": address.host} | _payer(options)
         self._object = self._bucket | {"Key": address.key}

@@ -19,6 +19,7 @@ from obstore.store import AzureStore, GCSStore, HTTPStore, ObjectStore, S3Store
 from parquet_bloom.errors import similar
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.endpoints import check_endpoint, endpoint_of
+from parquet_bloom.storage.objects.logs import unlogged
 from parquet_bloom.storage.source import OBJECT_SCHEMES
 
 # Of the client, for all stores; the rest are options of the store.
@@ -143,10 +144,16 @@ def _from_profile(profile: str, options: dict[str, str]) -> dict[str, Any]:
     from obstore.auth.boto3 import Boto3CredentialProvider
 
     try:
-        session = boto3.Session(profile_name=profile)
-        provider = Boto3CredentialProvider(session)
+        with unlogged():
+            session = boto3.Session(profile_name=profile)
+            provider = Boto3CredentialProvider(session)
     except (BotoCoreError, ValueError) as error:
         raise ValueError(f"AWS_PROFILE is {profile}: {error}") from None
     if session.region_name and not {"region", "aws_region"} & options.keys():
         options["region"] = session.region_name
-    return {"credential_provider": provider}
+
+    def credentials() -> Any:
+        with unlogged():
+            return provider()
+
+    return {"credential_provider": credentials}
