@@ -21,6 +21,7 @@ from parquet_bloom.advice.samples import GivenValue, Sample
 from parquet_bloom.advice.settings import orc_writer_settings
 from parquet_bloom.advice.survey import ColumnCounts, GroupSurvey, Subject
 from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.options import AdviseOptions, refuse
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.arrays import Values
@@ -30,7 +31,12 @@ from parquet_bloom.orc.columns import OrcColumn, above
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.footers import check_indexed, check_writable
 from parquet_bloom.orc.given_values import leaf_type, stored_values
-from parquet_bloom.orc.keys.key_hashes import insertion_hashes, key_hashes, never_absent
+from parquet_bloom.orc.keys.key_hashes import (
+    insertion_hashes,
+    key_hashes,
+    keys_of_each,
+    never_absent,
+)
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, OrcChunk
 from parquet_bloom.orc.values import groups, reason_unreadable
 from parquet_bloom.values.given import encode_given
@@ -121,9 +127,10 @@ class OrcSurveyor:
         surveys = []
         for entry, group in zip(entries, groups(self.file, chunk), strict=True):
             values = group.values
-            filter = self._size.empty_filter()
             inserted = insertion_hashes(column, values, form)
-            filter.insert_hashes(inserted)
+            filter = _filter_of(inserted, self._size)
+            if not self._size.allows(filter.fpp) and (keys := keys_of_each(values, inserted)) > 1:
+                filter = _filter_of(inserted, self._size.times(keys))
             # The first hash of each value comes first, then the others that some values have.
             hashes = spread(inserted[: len(values)])
             part = sample.begin(smallest.below)
@@ -141,6 +148,12 @@ class OrcSurveyor:
             for each in surveys:
                 each.filter_bytes, each.fpp = 0, 1.0
         return surveys
+
+
+def _filter_of(hashes: NDArray[np.uint64], size: OrcSize) -> KHashFilter:
+    filter = size.empty_filter()
+    filter.insert_hashes(hashes)
+    return filter
 
 
 def _keys_at(column: OrcColumn, values: Values, positions: Iterable[int]) -> list[OrderKey | None]:

@@ -1,13 +1,15 @@
 """Build filters of many columns of many stripes, by several threads and in file order.
 
 As with ORC's own writers, all filters of a column have one size, whatever its index groups hold: with
-room for as many values as an index group has rows.
+room for as many values as an index group has rows. Where the times of a stripe have several keys each, its
+filters have room for those, if they need it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import field
+from math import ceil
 from typing import Final
 
 from parquet_bloom.container.threads import threads_for_values
@@ -73,6 +75,13 @@ class OrcSize:
     def empty_filters(self, count: int) -> KHashFilters:
         return KHashFilters(count, *hive_size(self.entries, self.fpp))
 
+    def times(self, keys: float) -> OrcSize:
+        """For values that have so many keys each. Raises UnsupportedError for numbers that no filter has."""
+        try:
+            return OrcSize(self.fpp, ceil(self.entries * keys))
+        except ValueError as error:
+            raise UnsupportedError(str(error)) from None
+
     def allows(self, fpp: float) -> bool:
         """Whether filters of which none has a higher FPP should be written."""
         return fpp <= _TOLERANCE * self.fpp
@@ -117,40 +126,44 @@ class OrcFilterBuilder:
 
     def _build(self, chunk: OrcChunk) -> BuiltStreams | str:
         try:
-            return self._built(chunk)
+            return self._built(chunk, self.size)
         except UnsupportedError as error:
             return without_place(error, chunk)
 
-    def _built(self, chunk: OrcChunk) -> BuiltStreams | str:
+    def _built(self, chunk: OrcChunk, size: OrcSize) -> BuiltStreams | str:
         stripe = chunk.stripe
         num_filters = stripe.num_index_groups * len(self.kinds)
         check_fits(
             f"{chunk.where}: {num_filters} filters take",
             # In memory, as a message, and compressed.
-            num_filters * (3 * self.size.empty_filter().num_bytes + FILTER_BYTES),
+            num_filters * (3 * size.empty_filter().num_bytes + FILTER_BYTES),
         )
-        empty = {kind: self.size.empty_filters(stripe.num_index_groups) for kind in self.kinds}
+        empty = {kind: size.empty_filters(stripe.num_index_groups) for kind in self.kinds}
         key_forms = {
             kind: KeyForm(utf8=kind == BLOOM_FILTER_UTF8, writer_timezone=stripe.writer_timezone)
             for kind in self.kinds
         }
         counts: list[int] = []
+        most_keys = 1.0
         for batch in batches(self.file, chunk):
             counts += batch.num_values
             for kind, key_form in key_forms.items():
-                insert_values(
+                keys = insert_values(
                     empty[kind], batch.groups, chunk.column, batch.values, batch.counts, key_form
                 )
+                most_keys = max(most_keys, keys)
         if not any(counts):
             return NO_VALUES
         filters = {kind: of_kind.filters for kind, of_kind in empty.items()}
         first = filters[self.kinds[0]]
         fills = {kind: [filter.fill for filter in built] for kind, built in filters.items()}
         fpp = max(fills[self.kinds[0]]) ** first[0].num_hashes
-        if not (self.force or self.size.allows(fpp)):
+        if most_keys > 1 and size is self.size and not size.allows(fpp):
+            return self._built(chunk, size.times(most_keys))
+        if not (self.force or size.allows(fpp)):
             return (
                 f"FPP {percent(fpp, 3)}: index groups have up to {max(counts)} values, and filters are sized"
-                f" for {self.size.entries}; set ndv to size them for more"
+                f" for {size.entries}; set ndv to size them for more"
             )
         compression = self.file.tail.compression
         return BuiltStreams(

@@ -7,12 +7,16 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import available_timezones
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.orc.arrays import Times
 from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.keys.key_hashes import key_hashes
+from parquet_bloom.orc.keys.timestamps import local_keys
 from parquet_bloom.orc.keys.zones import other_walls, walls_here
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -38,8 +42,16 @@ def millis(*date):
     return (datetime(*date, tzinfo=UTC) - EPOCH) // timedelta(milliseconds=1)
 
 
+# Of Paris, New York, Moscow and Amsterdam, as instants.
+CHANGES = (
+    *(millis(1916, 10, 1, 23), millis(1938, 3, 26, 23), millis(1946, 4, 28, 7)),
+    *(millis(1916, 7, 2, 21, 29, 43), millis(1924, 10, 5, 1, 40, 28)),
+)
+
+
 def instants():
-    """Before 1900, in each year of the twentieth century, around 1970, and far from now."""
+    """Before 1900, in each year of the twentieth century, right before changes, around 1970, and far from
+    now."""
     chance = random.Random(1)
     found = [
         millis(1753, 1, 1),
@@ -53,6 +65,7 @@ def instants():
     found += [
         chance.randrange(millis(year, 1, 1), millis(year + 1, 1, 1)) for year in range(1900, 2060)
     ]
+    found += [change - before for change in CHANGES for before in (1, 999, SECOND)]
     found += [millis(2400, 7, 1), millis(9999, 12, 30)]
     return found
 
@@ -126,6 +139,44 @@ def test_clocks_that_differ():
         (0, 15 * 60 * SECOND), (1, 676 * SECOND)
     }  # fmt: skip
     assert other_walls(wall, "UTC") == walls_here(wall, "Etc/UTC") == []
+
+
+def test_the_second_before_a_change():
+    """Paris put the clock back at midnight. ORC C++ has an hour less for the last fraction of a second
+    before that, and shows a time of which nobody knows when it was."""
+    change = millis(1916, 10, 1, 23)
+    read, shown = np.array([change - 1]), np.array([change - 1 + 3_600 * SECOND])
+    assert [walls.tolist() for _, walls in other_walls(read, "Europe/Paris")] == [shown.tolist()]
+    assert [walls.tolist() for _, walls in walls_here(shown, "Europe/Paris")] == [read.tolist()]
+    instants = {
+        key
+        for nanos in ([read[0] * 1_000_000], [read[0] * 1_000_000 - 999_000_000])
+        for keys in [local_keys(Times.of(list(map(int, nanos))), "Europe/Paris")]
+        for key in [
+            *map(int, keys.numbers),
+            *(int(each) for _, others in keys.others for each in others),
+        ]
+    }
+    assert change - 1 in instants
+    # A whole second, and years in which times are rounded down, are what they are.
+    for wall in (change - 1 + SECOND, millis(1978, 10, 1) - 1):
+        assert other_walls(np.array([wall]), "Europe/Paris") == []
+
+
+def test_filters_have_room_for_the_keys_of_every_clock(tmp_path):
+    """In New York, which is EST, and in Panama."""
+    old = [datetime(1800, 1, 1) + timedelta(days=day) for day in range(10_000)]
+    orc.write_table(pa.table({"t": pa.array(old, "timestamp[ms]")}), tmp_path / "gmt.orc")
+    data = (tmp_path / "gmt.orc").read_bytes()
+    assert data.count(b"GMT") == 1
+    (tmp_path / "est.orc").write_bytes(data.replace(b"GMT", b"EST"))
+    for zone in ("gmt", "est"):
+        lake, built = tmp_path / f"{zone}.orc", tmp_path / f"{zone}-built.orc"
+        (filters,) = pb.build(lake, built, columns=["t"]).filters
+        assert filters.fpp < 0.015, zone
+        assert pb.validate(built).ok
+        (column,) = pb.advise(lake).columns
+        assert column.filter_bytes, column.reason
 
 
 def test_there_and_back():

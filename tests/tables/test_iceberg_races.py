@@ -31,6 +31,7 @@ from pyiceberg.table import Table
 
 import parquet_bloom as pb
 from parquet_bloom.options import BuildOptions, TableOptions
+from parquet_bloom.tables.iceberg.table import IcebergTable as OurTable
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.verbs.build_table import build_in_table
 from parquet_bloom.verbs.strip_table import strip_in_table
@@ -241,3 +242,28 @@ def test_another_table_of_the_same_name(rival):
     with pytest.raises(pb.RewriteError) as raised:
         build_in_table(table, BuildOptions(columns=("id",)), TableOptions(where={}))
     assert str(raised.value) == f"{NAME}: is another table by now"
+
+
+def test_a_file_that_is_replaced_before_the_commit(tmp_path, monkeypatch):
+    """By a longer one, which does not end where ours did: a size that is no end is not recorded."""
+    use_catalog(tmp_path, monkeypatch)
+    make_table(commits=1, rows=40, properties=QUICKLY)
+    before = live()
+    name = min(before)
+    theirs = tmp_path / "theirs.parquet"
+    pb.build(path_of(name), theirs, columns=["id", "n"], layout="append")
+    commit = OurTable.commit
+
+    def commit_later(*given):
+        os.replace(theirs, path_of(name))
+        return commit(*given)
+
+    monkeypatch.setattr(OurTable, "commit", commit_later)
+    files = {each.file: each for each in build().files}
+    file = files.pop(name)
+    assert (file.action, file.reason) == ("gone", "was replaced meanwhile: run it again")
+    assert {each.action for each in files.values()} == {"appended"}
+    assert live()[name] == before[name]
+    monkeypatch.setattr(OurTable, "commit", commit)
+    build(columns=["id", "n"])
+    assert live() == {each: path_of(each).stat().st_size for each in before}

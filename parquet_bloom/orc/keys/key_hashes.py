@@ -112,29 +112,47 @@ def insert_values(
     values: Values,
     counts: array[int],
     key_form: KeyForm,
-) -> None:
+) -> float:
     """Insert what insertion_hashes returns, mostly without numpy and its arrays, into the filters of
-    these index groups: `counts` are the values of each. Raises as it."""
+    these index groups: `counts` are the values of each. Returns the most of keys_of_each. Raises as it."""
     first = groups.start
     if not key_form.logical_shifts:
         match values:
             case Numbers(memoryview(format="q") as numbers) if column.kind in _AS_NUMBERS:
-                return filters.insert_numbers(first, counts, numbers)
+                filters.insert_numbers(first, counts, numbers)
+                return 1
             case Numbers(memoryview() as floats) if column.kind in ("FLOAT", "DOUBLE"):
-                return filters.insert_floats(first, counts, floats.cast("B"), floats.itemsize)
+                filters.insert_floats(first, counts, floats.cast("B"), floats.itemsize)
+                return 1
             case Texts(data, starts) if column.kind != "CHAR":
-                return filters.insert_texts(first, counts, data, starts)
+                filters.insert_texts(first, counts, data, starts)
+                return 1
             case Decimals(memoryview() as words, scale):
-                return filters.insert_decimals(first, counts, words.cast("B"), scale)
+                filters.insert_decimals(first, counts, words.cast("B"), scale)
+                return 1
             case Times():
                 keys = _time_keys(column, values, key_form)
                 if not keys.others:
-                    return filters.insert_numbers(first, counts, keys.numbers)
-    start = 0
+                    filters.insert_numbers(first, counts, keys.numbers)
+                    return 1
+    start, most = 0, 1.0
     for group, count in zip(groups, counts, strict=True):
         part = values.part(start, start + count)
-        filters.filters[group].insert_hashes(insertion_hashes(column, part, key_form))
+        hashes = insertion_hashes(column, part, key_form)
+        filters.filters[group].insert_hashes(hashes)
+        most = max(most, keys_of_each(part, hashes))
         start += count
+    return most
+
+
+def keys_of_each(values: Values, hashes: Hashes) -> float:
+    """How many keys there are for each distinct value by the clocks of readers, 1 if there is one clock:
+    `hashes` are those that insertion_hashes returns."""
+    import numpy as np
+
+    if not isinstance(values, Times) or len(hashes) == len(values):
+        return 1
+    return len(np.unique(hashes)) / len(np.unique(hashes[: len(values)]))
 
 
 def insertion_hashes(column: OrcColumn, values: Values, key_form: KeyForm) -> Hashes:

@@ -92,14 +92,19 @@ def instant_keys(values: Times) -> Keys:
 def local_keys(values: Times, zone: str) -> Keys:
     """The keys of wall-clock times in `zone`, converted to instants: those of the file, whoever reads it.
 
-    A time that the clock showed twice has two keys. Raises UnsupportedError for an unknown zone.
+    A time that the clock showed twice has two keys, and so may one in the second before a change, see zones.
+    Raises UnsupportedError for an unknown zone.
     """
     import numpy as np
 
-    first, last = candidates(values.millis, zone)
+    walls = values.millis
+    first, last = candidates(walls, zone)
     keys = _with_neighbours(values, _unsigned_range(zone), first)
-    twice = np.flatnonzero(first != last)
-    return Keys(first, (*keys.others, *([(twice, last[twice])] if twice.size else [])))
+    is_rounded = (walls < DAY) & (values.nanos != 0)
+    rounded = [each - SECOND for each in candidates(walls + SECOND, zone)]
+    further = (last, *(np.where(is_rounded, each, first) for each in rounded))
+    others = [(np.flatnonzero(each != first), each) for each in further]
+    return Keys(first, (*keys.others, *((at, each[at]) for at, each in others if at.size)))
 
 
 def _unsigned_range(zone: str) -> tuple[int, int]:

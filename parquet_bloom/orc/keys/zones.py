@@ -13,6 +13,9 @@ So times before 1900 differ in most zones, and those before the first change in 
 no clock that all versions of the database agree on: those that it has merged with others (merged_zones), those
 of the USA without a place, and those whose rules end after 2037. Of them, all that are known count.
 
+Files round times before 1970 up to whole seconds if they have a fraction. ORC C++ asks the clock before it takes
+that second off, ORC Java afterwards: in the second before any change, they read two times.
+
 From 2038 on, the zone's last rule applies for ever, so changes repeat every 400 years, with the calendar.
 
 Sources: sun.util.calendar.ZoneInfo and ZoneInfoFile of OpenJDK; ORC C++, Timezone.cc.
@@ -102,6 +105,25 @@ class _Clock:
         """The wall-clock times at these instants."""
         return instants + self._offsets(instants, self.changes)
 
+    def all_candidates(self, wall: Millis) -> Iterator[Millis]:
+        """The instants at which ORC C++ may have read `wall`, also of times with a fraction before 1970."""
+        yield from self.candidates(wall)
+        for each in self.candidates(wall + SECOND):
+            yield each - SECOND
+
+    def all_walls(self, instants: Millis) -> Iterator[Millis]:
+        """What ORC C++ may read at these instants, also of times with a fraction before 1970."""
+        yield self.walls(instants)
+        yield self.walls(instants + SECOND) - SECOND
+
+    def seconds_before_changes(self) -> Millis:
+        """The wall-clock times, before and after, at which the last seconds before changes begin, until
+        1970."""
+        import numpy as np
+
+        walls = np.concatenate([self.changes + self.offsets[:-1], self.changes + self.offsets[1:]])
+        return walls[walls < _DAY] - SECOND
+
     def until(self, change: int, offset: int) -> _Clock:
         """A clock that was `offset` ahead before an instant."""
         import numpy as np
@@ -141,33 +163,55 @@ def candidates(wall: Millis, zone: str) -> tuple[Millis, Millis]:
 def other_walls(walls: Millis, zone: str) -> list[Others]:
     """What others may show for a value where from_2015 reads `walls`. Raises UnsupportedError for an
     unknown zone."""
-    return _differing(walls, zone, lambda cpp, other: (cpp, other))
+
+    def shown(cpp: _Clock, other: _Clock, doubtful: Millis) -> Iterator[Millis]:
+        for instants in cpp.all_candidates(doubtful):
+            yield other.walls(instants)
+
+    return _differing(walls, zone, shown)
 
 
 def walls_here(walls: Millis, zone: str) -> list[Others]:
     """What from_2015 may read of a value for which others show `walls`. Raises as other_walls."""
-    return _differing(walls, zone, lambda cpp, other: (other, cpp))
+
+    def read(cpp: _Clock, other: _Clock, doubtful: Millis) -> Iterator[Millis]:
+        for instants in other.candidates(doubtful):
+            yield from cpp.all_walls(instants)
+
+    return _differing(walls, zone, read)
 
 
 def _differing(
-    walls: Millis, zone: str, way: Callable[[_Clock, _Clock], tuple[_Clock, _Clock]]
+    walls: Millis, zone: str, meant: Callable[[_Clock, _Clock, Millis], Iterator[Millis]]
 ) -> list[Others]:
     import numpy as np
 
     clocks = _clocks(zone)
-    in_doubt = np.flatnonzero((walls < clocks.certain_from) | (walls >= clocks.certain_until))
+    in_doubt = np.flatnonzero(
+        (walls < clocks.certain_from)
+        | (walls >= clocks.certain_until)
+        | _within_a_second(walls, clocks.seconds_before_changes)
+    )
     if not in_doubt.size:
         return []
     doubtful = walls[in_doubt]
     found = []
     for other in clocks.others:
-        one_clock, other_clock = way(clocks.of_cpp, other)
-        for instants in one_clock.candidates(doubtful):
-            shown = other_clock.walls(instants)
-            differ = np.flatnonzero(shown != doubtful)
+        for times in meant(clocks.of_cpp, other, doubtful):
+            differ = np.flatnonzero(times != doubtful)
             if differ.size:
-                found.append((in_doubt[differ], shown[differ]))
+                found.append((in_doubt[differ], times[differ]))
     return found
+
+
+def _within_a_second(walls: Millis, starts: Millis) -> NDArray[np.bool_]:
+    """Which times are in the second that begins at any of `starts`, in ascending order."""
+    import numpy as np
+
+    if not starts.size or not walls.size or walls.min() >= starts[-1] + SECOND:
+        return np.zeros(len(walls), np.bool_)
+    last = starts[np.maximum(np.searchsorted(starts, walls, side="right") - 1, 0)]
+    return (walls >= last) & (walls - last < SECOND)
 
 
 def offsets_in_1970(zone: str) -> tuple[int, int]:
@@ -206,12 +250,14 @@ def from_2015(seconds: memoryview, zone: str) -> memoryview:
 @dataclass(frozen=True, slots=True)
 class _Clocks:
     """Those of a zone. `certain_from`, `certain_until`: the wall-clock times between which all show the
-    same, in milliseconds."""
+    same, in milliseconds, but for the seconds before changes until 1970, which begin at
+    `seconds_before_changes`."""
 
     of_cpp: _Clock
     others: tuple[_Clock, ...]
     certain_from: int
     certain_until: int
+    seconds_before_changes: Millis
 
 
 @lru_cache(maxsize=16)
@@ -232,6 +278,7 @@ def _clocks(name: str) -> _Clocks:
         tuple(others),
         int(ends[early].max(initial=_year(_FIRST_OF_ALL))) + _DAY,
         int(starts[late].min(initial=np.iinfo(np.int64).max)) - _DAY,
+        np.unique(np.concatenate([each.seconds_before_changes() for each in (of_cpp, *others)])),
     )
 
 
