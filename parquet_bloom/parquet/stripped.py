@@ -51,7 +51,8 @@ def rest_without(file: OpenFile, selection: Selection, gone: Gone, has_edits: bo
     """What stays without filters of a selection. `has_edits`: the footer changes in more than pointers, so
     that no earlier end says the same. Raises OSError."""
     known = known_behind_data(file, (*gone.more, *(gone.staying or ())))
-    rest = _end_kept(file, selection, gone.pointing, known) if not has_edits else None
+    stale = _stale_ends(file, selection, known)
+    rest = _end_kept(file, stale, gone.pointing, known) if not has_edits else None
     # What is cut off with all that follows an end need not be read.
     end = rest.cuts.prefix if rest is not None and rest.is_end else file.footer.start
     before = {
@@ -60,7 +61,7 @@ def rest_without(file: OpenFile, selection: Selection, gone: Gone, has_edits: bo
     certain = dict(_certain(file, before))
     removed = {*certain.values(), *gone.more}
     if rest is None:
-        unchanged = not (gone.pointing or has_edits or known.unused)
+        unchanged = not (gone.pointing or has_edits or known.unused or stale)
         cuts = Cuts(file.footer.start) if unchanged else _bare(file, gone, known, certain)
         rest = Rest(cuts)
     noted = {start for start, _ in gone.more}
@@ -99,13 +100,20 @@ def _bare(file: OpenFile, gone: Gone, known: Known, certain: Mapping[ChunkKey, R
     return Cuts.behind(max(known.start, *uncertain, 0), file.footer.start, kept)
 
 
+def _stale_ends(file: OpenFile, selection: Selection, known: Known) -> Collection[OpenFile]:
+    """The earlier ends that have filters of the selection, whether or not the file still has these."""
+    selected = _selected(file, selection)
+    return [end for end in known.ends if any(key in selected for key, *_ in pointers(end))]
+
+
 def _end_kept(
-    file: OpenFile, selection: Selection, gone: Mapping[ChunkKey, ColumnChunk], known: Known
+    file: OpenFile,
+    stale: Collection[OpenFile],
+    gone: Mapping[ChunkKey, ColumnChunk],
+    known: Known,
 ) -> Rest | None:
     """The file with the earlier end that is to stay, the first that can; None if none can."""
     staying = {key: found for key, *found in pointers(file) if key not in gone}
-    selected = _selected(file, selection)
-    stale = [end for end in known.ends if any(key in selected for key, *_ in pointers(end))]
     if not (gone or known.unused or stale):
         return None
     clean = [

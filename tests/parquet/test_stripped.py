@@ -5,6 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
+from make.filters import bitset, with_bitset
 from make.footers import footer_start
 from make.parquet_files import open_parquet, written
 
@@ -83,6 +84,20 @@ def test_encrypted_files_are_as_long_as_before(steps, plaintext_footer, file):
     assert (file.read_bytes() == old) == is_whole
     assert file.stat().st_size == len(old)
     assert file.read_bytes()[: footer_start(old)] == old[: footer_start(old)]
+
+
+def test_an_earlier_end_alone_has_filters(file):
+    """The only one was wrong, and repair appended a footer without it."""
+    old = file.read_bytes()
+    build("a", row_groups=[0])(file, None)
+    data = file.read_bytes()
+    file.write_bytes(with_bitset(data, bytes(len(bitset(data)))))
+    pb.repair(file, in_place=True, layout="append", drop_bad=True)
+    assert pb.inspect(file).num_filters == 0
+    pb.strip(file, in_place=True, columns=["b"])
+    assert file.read_bytes() != old
+    pb.strip(file, in_place=True)
+    assert file.read_bytes() == old
 
 
 def test_bytes_of_another_program_stay(file):
