@@ -26,13 +26,7 @@ from parquet_bloom.arguments import (
     PATH_OR_URL,
     Names,
     Numbers,
-    columns_given,
-    mapping_given,
-    number_if_given,
     path_given,
-    rate_given,
-    row_groups_given,
-    threads_given,
 )
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.container.room import (
@@ -47,7 +41,6 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import with_options
-from parquet_bloom.values.given import values_of
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Format
 
@@ -150,26 +143,10 @@ def advise(
     EncryptionError if a file cannot be decrypted, OSError. A column that cannot be read for lack of
     a codec, an encoding or a key is not an error: its `reason` says so.
     """
-    options = AdviseOptions(
-        columns=columns_given(columns),
-        parts=row_groups_given(row_groups),
-        fpp=rate_given("fpp", fpp),
-        max_bytes=number_if_given("max_bytes", max_bytes),
-        value_sample=_sample(value_sample),
-        ignore_checksums=ignore_checksums,
-        threads=threads_given(threads),
-    )
-    advisor = Advisor(options, keys)
+    advisor = Advisor(AdviseOptions.of(locals()), keys)
     advisor.add(with_options(path, storage_options), progress)
     (report,) = advisor.reports()
     return report
-
-
-def _sample(sample: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if sample is None:
-        return None
-    given = mapping_given("value_sample", sample, "values")
-    return {name: values_of(values) for name, values in given.items()}
 
 
 class Advisor:

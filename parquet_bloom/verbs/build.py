@@ -12,15 +12,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.arguments import (
-    Names,
-    Numbers,
-    columns_given,
-    number_if_given,
-    rate_given,
-    row_groups_given,
-    threads_given,
-)
+from parquet_bloom.arguments import Names, Numbers, columns_needed
 from parquet_bloom.container import WHERE_KNOWN, BuiltFilters, LeftChunk
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.room import TO_CHANGE, check_room
@@ -145,38 +137,13 @@ def build(
     encodings and options that are not supported, EncryptionError for wrong keys or none at all,
     RewriteError for outputs that must not be written, OSError.
     """
-    if not (names := columns_given(columns)):
-        raise ValueError("columns: none, expected at least one")
-    options = BuildOptions(
-        columns=names,
-        parts=row_groups_given(row_groups),
-        fpp=rate_given("fpp", fpp),
-        ndv=number_if_given("ndv", ndv),
-        max_bytes=number_if_given("max_bytes", max_bytes),
-        exact_blocks=exact_blocks,
-        existing=existing,
-        force=force,
-        expose_filter_location=expose_filter_location,
-        drop_foreign_fields=drop_foreign_fields,
-        orc_streams=orc_streams,
-        layout=layout,
-        ignore_checksums=ignore_checksums,
-        append_in_place=append_in_place,
-        dialect=dialect,
-        threads=threads_given(threads),
-    )
+    given = locals()
+    options = BuildOptions.of(given, columns=columns_needed(columns))
     if append_in_place and (in_place or output is not None):
         raise RewriteError(
             f"{os.fspath(source)}: expected one of an output, in_place and append_in_place"
         )
-    destination = Destination(
-        output=output,
-        in_place=append_in_place or in_place,
-        overwrite=overwrite,
-        dry_run=dry_run,
-        verify=verify,
-        unconditional=unconditional,
-    )
+    destination = Destination.of(given, in_place=append_in_place or in_place)
     path = with_options(source, storage_options)
     return build_file(path, options, destination, keys=keys, progress=progress)
 

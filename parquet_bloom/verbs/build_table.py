@@ -15,11 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
-from parquet_bloom.arguments import Names, columns_given, number_if_given, rate_given, threads_given
+from parquet_bloom.arguments import Names
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.options import BuildOptions, TableOptions, where_given
+from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.partitions import files_where
@@ -115,28 +115,9 @@ def build_table(
     a table that must not be changed, UnsupportedError, ColumnError, FormatError for a damaged log,
     ValueError, TypeError, OSError.
     """
-    options = BuildOptions(
-        columns=columns_given(columns),
-        fpp=rate_given("fpp", fpp),
-        ndv=number_if_given("ndv", ndv),
-        max_bytes=number_if_given("max_bytes", max_bytes),
-        exact_blocks=exact_blocks,
-        existing=existing,
-        force=force,
-        expose_filter_location=expose_filter_location,
-        ignore_checksums=ignore_checksums,
-        threads=threads_given(threads),
-    )
-    of_table = TableOptions(
-        kind=kind,
-        where=where_given(where),
-        min_file_size=least_size_given(min_file_size),
-        commit=commit,
-        sole_writer=sole_writer,
-        dry_run=dry_run,
-        verify=verify,
-        unconditional=unconditional,
-    )
+    given = locals()
+    options = BuildOptions.of(given)
+    of_table = TableOptions.of(given, min_file_size=least_size_given(min_file_size))
     found = open_table(table, kind, catalog=catalog, storage_options=storage_options)
     return build_in_table(found, options, of_table, keys=keys, progress=progress)
 

@@ -15,7 +15,7 @@ from dataclasses import field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.arguments import Names, Numbers, columns_given, row_groups_given, threads_given
+from parquet_bloom.arguments import Names, Numbers
 from parquet_bloom.container import (
     WHERE_KNOWN,
     FilterDescription,
@@ -128,13 +128,7 @@ def diff(
     UnsupportedError (also for files of different formats), EncryptionError if a key is wrong,
     OSError. A filter that cannot be read is not an error.
     """
-    options = DiffOptions(
-        columns=columns_given(columns),
-        parts=row_groups_given(row_groups),
-        diagnose=diagnose,
-        ignore_checksums=ignore_checksums,
-        threads=threads_given(threads),
-    )
+    options = DiffOptions.of(locals())
     with (
         open_file(a, keys, storage_options) as file_a,
         open_file(b, keys, storage_options) as file_b,

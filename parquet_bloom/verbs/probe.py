@@ -11,13 +11,7 @@ from dataclasses import asdict, field
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
-from parquet_bloom.arguments import (
-    Numbers,
-    name_given,
-    number_if_given,
-    row_groups_given,
-    threads_given,
-)
+from parquet_bloom.arguments import Numbers
 from parquet_bloom.container import (
     WHERE_KNOWN,
     Answer,
@@ -42,7 +36,7 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.look_up import LookUp
 from parquet_bloom.options import ProbeOptions
 from parquet_bloom.parallel import check_fits, read_once, work_in_order
-from parquet_bloom.values.given import texts_of, values_of
+from parquet_bloom.values.given import texts_of
 from parquet_bloom.verbs.documents import Report
 
 if TYPE_CHECKING:
@@ -223,15 +217,7 @@ def probe(
     Raises ColumnError, ValueTypeError for what cannot be a value of the column, TypeError for a
     table, FormatError, UnsupportedError, EncryptionError if a key is wrong, OSError.
     """
-    options = ProbeOptions(
-        column=name_given("column", column),
-        values=values_of(values),
-        parts=row_groups_given(row_groups),
-        dialect=dialect,
-        seed=number_if_given("seed", seed),
-        explain=explain,
-        threads=threads_given(threads),
-    )
+    options = ProbeOptions.of(locals())
     with open_file(path, keys, storage_options) as file:
         return probe_file(file, options)
 

@@ -12,15 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from parquet_bloom.arguments import (
-    Names,
-    Numbers,
-    columns_given,
-    number_if_given,
-    rate_given,
-    row_groups_given,
-    threads_given,
-)
+from parquet_bloom.arguments import Names, Numbers
 from parquet_bloom.container import WHERE_KNOWN, Located, Place, RepairChange
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.room import TO_CHANGE, check_room
@@ -132,25 +124,8 @@ def repair(
     EncryptionError for data that cannot be decrypted or encrypted again, UnsupportedError,
     RewriteError for outputs that must not be written, OSError.
     """
-    options = RepairOptions(
-        columns=columns_given(columns),
-        parts=row_groups_given(row_groups),
-        drop_bad=drop_bad,
-        rebuild=rebuild,
-        fpp=rate_given("fpp", fpp),
-        max_bytes=number_if_given("max_bytes", max_bytes),
-        layout=layout,
-        ignore_checksums=ignore_checksums,
-        threads=threads_given(threads),
-    )
-    destination = Destination(
-        output=output,
-        in_place=in_place,
-        overwrite=overwrite,
-        dry_run=dry_run,
-        verify=verify,
-        unconditional=unconditional,
-    )
+    given = locals()
+    options, destination = RepairOptions.of(given), Destination.of(given)
     path = with_options(source, storage_options)
     return repair_file(path, options, destination, keys, progress)
 

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from parquet_bloom.arguments import Names, columns_given, number_if_given, rate_given, threads_given
+from parquet_bloom.arguments import Names
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import Destination, RepairOptions, TableOptions, where_given
+from parquet_bloom.options import Destination, RepairOptions, TableOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.open import open_table
@@ -128,25 +128,9 @@ def repair_table(
     all others as for build_table. A file with plaintext filters of encrypted columns fails: they would
     have to be overwritten. Raises as build_table.
     """
-    options = RepairOptions(
-        columns=columns_given(columns),
-        drop_bad=drop_bad,
-        rebuild=rebuild,
-        fpp=rate_given("fpp", fpp),
-        max_bytes=number_if_given("max_bytes", max_bytes),
-        ignore_checksums=ignore_checksums,
-        threads=threads_given(threads),
-    )
-    of_table = TableOptions(
-        kind=kind,
-        where=where_given(where),
-        min_file_size=least_size_given(min_file_size),
-        commit=commit,
-        sole_writer=sole_writer,
-        dry_run=dry_run,
-        verify=verify,
-        unconditional=unconditional,
-    )
+    given = locals()
+    options = RepairOptions.of(given)
+    of_table = TableOptions.of(given, min_file_size=least_size_given(min_file_size))
     found = open_table(table, kind, catalog=catalog, storage_options=storage_options)
     return repair_in_table(found, options, of_table, keys=keys, progress=progress)
 

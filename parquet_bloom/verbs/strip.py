@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
 
-from parquet_bloom.arguments import Names, Numbers, columns_given, row_groups_given
+from parquet_bloom.arguments import Names, Numbers
 from parquet_bloom.container import WHERE_KNOWN, LeftChunk, RemovedFilters
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
@@ -78,17 +78,9 @@ def strip(
 
     Raises ColumnError, FormatError, UnsupportedError, EncryptionError, RewriteError, OSError.
     """
-    selection = Selection(columns=columns_given(columns), parts=row_groups_given(row_groups))
-    destination = Destination(
-        output=output,
-        in_place=in_place,
-        overwrite=overwrite,
-        dry_run=dry_run,
-        verify=verify,
-        unconditional=unconditional,
-    )
-    path = with_options(source, storage_options)
-    return strip_file(path, selection, destination, keys=keys)
+    given = locals()
+    selection, destination = Selection.of(given), Destination.of(given)
+    return strip_file(with_options(source, storage_options), selection, destination, keys=keys)
 
 
 def strip_file(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import TableOptions, where_given
+from parquet_bloom.options import TableOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.open import open_table
@@ -77,9 +77,7 @@ def strip_table(
     commit; no file is changed. Filters that the files had from the first stay, and so does what has
     repaired or replaced them. Arguments and errors as for build_table.
     """
-    options = TableOptions(
-        kind=kind, where=where_given(where), sole_writer=sole_writer, dry_run=dry_run
-    )
+    options = TableOptions.of(locals())
     found = open_table(table, kind, catalog=catalog, storage_options=storage_options)
     return strip_in_table(found, options, keys=keys, progress=progress)
 

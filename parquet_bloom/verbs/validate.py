@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
 
-from parquet_bloom.arguments import Names, Numbers, columns_given, row_groups_given, threads_given
+from parquet_bloom.arguments import Names, Numbers
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
@@ -99,18 +99,10 @@ def validate(
     file changes meanwhile, EncryptionError if footer or ColumnMetaData cannot be decrypted,
     UnsupportedError, OSError. What is wrong with filters and pages is a finding, not an error.
     """
-    policy = policy_given(policy).with_options(
+    required = policy_given(policy).with_options(
         require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore
     )
-    options = ValidateOptions(
-        columns=columns_given(columns),
-        parts=row_groups_given(row_groups),
-        deep=deep,
-        diagnose=diagnose,
-        policy=policy,
-        ignore_checksums=ignore_checksums,
-        threads=threads_given(threads),
-    )
+    options = ValidateOptions.of(locals(), policy=required)
     with open_file(path, keys, storage_options) as file:
         return validate_file(file, options, progress)
 
