@@ -30,7 +30,7 @@ from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.tables import build_on_spark
 from parquet_bloom.tables.table import MIN_FILE_SIZE
 from parquet_bloom.verbs.build_table import TableBuildReport
-from parquet_bloom.verbs.table_change import least_size_given
+from parquet_bloom.verbs.table_runner import least_size_given
 from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, OrcStreams, TableChoice
 
 
