@@ -133,10 +133,8 @@ def advise(
 
     fpp: the target false positive rate, 0 to 1, exclusive; default 0.01. max_bytes: the limit of a
     bitset, 64 to 134,217,728 (the default); not for ORC. value_sample: by column, the values that
-    are really looked up, repeated as often as they are, given as for probe. ignore_checksums: see
-    build. keys: for encrypted files.
-    storage_options: for the object store behind a URL, see docs/object-stores.md. progress: called
-    with (chunks done, chunks in all).
+    are really looked up, repeated as often as they are, given as for probe. progress: called with
+    (chunks done, chunks in all). ignore_checksums as for build, all others as for inspect.
 
     Raises ColumnError, ValueTypeError for values that the column cannot hold, UnsupportedError
     for an option that the format does not support, FormatError for damage in what is read,

@@ -120,9 +120,8 @@ def diff(
 
     Row groups, stripes and index groups are matched by their ordinals. diagnose: where bits differ,
     look up the values that each file stores, and say what is wrong with its filter and what its writer
-    did instead. ignore_checksums: see build. threads: how many filters to read at a time; by default, as many as pay off, up to one
-    per processor, or 16 behind URLs. keys: for encrypted files, the keys of both. storage_options: for
-    the object stores behind URLs, see docs/object-stores.md.
+    did instead. ignore_checksums: as for build. keys and storage_options are for both files. All others as
+    for inspect.
 
     Raises ColumnError for a column or a row group that neither file has, FormatError,
     UnsupportedError (also for files of different formats), EncryptionError if a key is wrong,

@@ -1,7 +1,9 @@
-"""Runs a verb that changes files, on one of them.
+"""Runs a verb that changes a file.
 
-the step of the verb   says what is to change in an open file
-here                   where its new version goes, how it is written, and what every report says of it
+    the step of the verb    what is to change in the open file
+    here                    where its new version goes, how it is written, what every report says of it
+
+What changes the files of a table has a runner of its own, see table_runner, whose steps call this one.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.room import TO_CHANGE, check_room
@@ -22,9 +24,23 @@ from parquet_bloom.storage.new_version import Target, detached, write_version
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.storage.traffic import Requests
+    from parquet_bloom.vocabulary import Format
 
-Made = TypeVar("Made", BuildOptions, RepairOptions)
-Report = TypeVar("Report")
+    class FileFacts(TypedDict):
+        """What the report of every verb has."""
+
+        path: str
+        format: Format
+        output: str | None
+        size_before: int
+        size_after: int
+        seconds: float
+        requests: Requests | None
+
+
+OfChange = TypeVar("OfChange", BuildOptions, RepairOptions)
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +53,7 @@ class Changing:
     verify: bool
     started: float
 
-    def ready(self, options: Made) -> Made:
+    def ready(self, options: OfChange) -> OfChange:
         """The options for this file, whose pages are about to be read. Raises as check_room."""
         file = self.file
         check_room(file, file.select(options.columns), options.parts, TO_CHANGE)
@@ -47,8 +63,8 @@ class Changing:
             return replace(options, usual_layout="append")
         return options
 
-    def write(self, change: Change) -> dict[str, Any]:
-        """Write the new version; what the report of every verb has. Raises as write_version."""
+    def write(self, change: Change) -> FileFacts:
+        """Write the new version. Raises as write_version."""
         source = self.file.source
         size = write_version(source, self.target, change, self.verify)
         return {
@@ -69,9 +85,9 @@ class Changing:
 def change_file(
     path: str | os.PathLike[str],
     destination: Destination,
-    step: Callable[[Changing], Report],
+    step: Callable[[Changing], Made],
     keys: Keys | None = None,
-) -> Report:
+) -> Made:
     """Open a file, and do a step with it. Raises RewriteError for an output that must not be written,
     and as open and the step do."""
     started = time.perf_counter()
@@ -81,8 +97,8 @@ def change_file(
 
 
 def change_opened(
-    file: Container, destination: Destination, step: Callable[[Changing], Report]
-) -> Report:
+    file: Container, destination: Destination, step: Callable[[Changing], Made]
+) -> Made:
     """The same with a file that is open."""
     started = time.perf_counter()
     return step(Changing(file, destination.target(file.path), destination.verify, started))

@@ -82,8 +82,7 @@ def inspect_summary(
 
     paths: files, folders, globs or URLs, one or several; of folders, all Parquet and ORC files in
     them. threads: how many files to read at a time; by default, one for local files, and 16
-    behind URLs. keys: for encrypted files. storage_options: for the object
-    stores behind URLs, see docs/object-stores.md.
+    behind URLs. keys and storage_options are for all files; see inspect.
 
     Raises FileNotFoundError for a name without files, and as inspect for the first file that it
     would raise for.

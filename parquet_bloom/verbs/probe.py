@@ -210,9 +210,8 @@ def probe(
     row_groups: ask only these, which are the stripes of an ORC file; the verdicts are about them.
     dialect: ask the filters of this dialect; by default, those that bloom_filter_offset leads to, of any
     dialect, and private legacy ones where it is missing. seed: of the hash of `murmur3` filters, if the
-    file does not say. keys: for encrypted files. storage_options: for the object store behind a URL, see docs/object-stores.md. explain: give
-    the hash and bits of every form that a value may be stored in. threads: how many filters to read at
-    a time; by default, as many as pay off, up to one per processor, or 16 behind URLs.
+    file does not say. explain: give the hash and bits of every form that a value may be stored in. All
+    others as for inspect.
 
     Raises ColumnError, ValueTypeError for what cannot be a value of the column, TypeError for a
     table, FormatError, UnsupportedError, EncryptionError if a key is wrong, OSError.

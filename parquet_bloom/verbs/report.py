@@ -132,10 +132,8 @@ def report(
     `row_groups` (default: all).
 
     deep: look up every stored value, and advise; otherwise only footer and filters are read. fpp:
-    the target of the advice, 0 to 1, exclusive. policy, ignore_checksums: as for validate. progress: called with
-    (done, in all), first of the filters to check, then of the chunks to read for the advice. keys:
-    for encrypted files. storage_options: for the object store behind a URL, see
-    docs/object-stores.md.
+    the target of the advice, 0 to 1, exclusive. progress: called with (done, in all), first of the
+    filters to check, then of the chunks to read for the advice. All others as for validate.
 
     Raises ColumnError, FormatError for a footer that cannot be read, UnsupportedError, OSError,
     EncryptionError if a key is wrong, ValueError for an impossible fpp.

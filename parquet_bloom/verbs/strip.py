@@ -70,10 +70,9 @@ def strip(
     which are the stripes of an ORC file.
 
     Legacy filters go, too, and filters to which nothing points any more. A filter that cannot be read, or
-    that pages follow, loses its pointer, but its bytes stay. keys:
-    for encrypted files, the keys of the footer and of `columns`; if columns are not given, those
-    without a key are left as they are. Other options as for
-    build.
+    that pages follow, loses its pointer, but its bytes stay. keys: for encrypted files, the keys of the
+    footer and of `columns`; if columns are not given, those without a key are left as they are. Other
+    options as for build.
 
     Raises ColumnError, FormatError, UnsupportedError, EncryptionError, RewriteError, OSError.
     """

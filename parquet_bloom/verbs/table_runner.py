@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeAlias, TypedDict, TypeVar
 
 from parquet_bloom.arguments import number_if_given
 from parquet_bloom.container.protocols import Container
@@ -25,7 +25,7 @@ from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.partitions import files_where
 from parquet_bloom.tables.table import MIN_FILE_SIZE, TRINO, Committed, NewSize, Table, TableFile
-from parquet_bloom.vocabulary import RepairAction, TableAction
+from parquet_bloom.vocabulary import RepairAction, TableAction, TableKind
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -117,6 +117,19 @@ class TableStep(Protocol):
 Elsewhere: TypeAlias = Callable[[Sequence[TableFile], TableStep], list[FileResult]]
 
 
+class TableFacts(TypedDict):
+    """What the report of every verb has."""
+
+    path: str
+    table: TableKind
+    version: int
+    committed: int | None
+    files: tuple[ChangedFile, ...]
+    dry_run: bool
+    seconds: float
+    requests: Requests | None
+
+
 @dataclass(frozen=True, slots=True)
 class ChangedTable:
     """What became of a table, whose files are sorted by name."""
@@ -129,8 +142,7 @@ class ChangedTable:
     seconds: float
 
     @property
-    def facts(self) -> dict[str, Any]:
-        """What the report of every verb has."""
+    def facts(self) -> TableFacts:
         return {
             "path": self.table.location,
             "table": self.table.kind,

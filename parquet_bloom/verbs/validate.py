@@ -85,10 +85,9 @@ def validate(
     which are the stripes of an ORC file; what is wrong with a file as a whole is found anyway.
 
     deep: look up every stored value; otherwise only footers and filters are read. diagnose: where
-    values are missing, say what the writer did wrong. ignore_checksums: see build. keys: for encrypted files.
-    storage_options: for the object store behind a URL, see docs/object-stores.md. progress: called
-    with (filters done, filters in all); in ORC files, a column in a stripe counts as one, and
-    so do small filters whose values are not looked up.
+    values are missing, say what the writer did wrong. progress: called with (filters done, filters in
+    all); in ORC files, a column in a stripe counts as one, and so do small filters whose values are not
+    looked up. ignore_checksums as for build, all others as for inspect.
 
     policy: what is required, ignored and fatal (see read_policy); by default, errors are fatal. It is
     extended by `require`, columns that need a filter in every row group or stripe; `max_fpp`;
