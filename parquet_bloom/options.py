@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from parquet_bloom.arguments import (
     PATH_OR_URL,
@@ -44,9 +44,11 @@ DEFAULT_FPP = 0.01
 MAX_SEED = (1 << 32) - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class VerbOptions:
-    """What the options of every verb have in common."""
+    """What the options of every verb have in common. Each kind is a dataclass; this needs no fields, and
+    is none, since to make one takes time at each start."""
+
+    __slots__ = ()
 
     def __post_init__(self) -> None:
         check_flags(self)
@@ -56,8 +58,8 @@ class VerbOptions:
         """`given`: the arguments of a public function by name, which is what `locals()` has at its
         beginning; those that are no options of this class are left to others. `more`: options that are
         no arguments, or are read otherwise. Raises TypeError, ValueError."""
-        options = dict(more)
-        for each in fields(cls):
+        options, kind = dict(more), cast("Any", cls)
+        for each in fields(kind):
             argument = _CALLED.get(each.name, each.name)
             if argument in given and each.name not in more:
                 read = _READ.get(argument)
