@@ -97,6 +97,11 @@ def columns_given(columns: Names | None) -> tuple[str, ...] | None:
     return _some("columns", names_given("columns", columns))
 
 
+def columns_needed(columns: Names | None) -> tuple[str, ...]:
+    """The names of columns, of which there must be some. Raises as columns_given."""
+    return columns_given(() if columns is None else columns) or ()
+
+
 def row_groups_given(row_groups: Numbers | None) -> tuple[int, ...] | None:
     """The numbers of row groups or stripes, None for all. Raises as columns_given."""
     return _some("row_groups", numbers_given("row_groups", row_groups))

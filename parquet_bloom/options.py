@@ -2,18 +2,29 @@
 
 None stands for an option that was not given; its default may depend on the format and the dialect.
 Every class raises ValueError for impossible values, and TypeError for flags that are neither True nor
-False.
+False. `of` makes one of the arguments of a public function, whose names are those of the options.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field, fields
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
-from parquet_bloom.arguments import PATH_OR_URL, flag_given, mapping_given, path_given
+from parquet_bloom.arguments import (
+    PATH_OR_URL,
+    columns_given,
+    flag_given,
+    mapping_given,
+    name_given,
+    number_if_given,
+    path_given,
+    rate_given,
+    row_groups_given,
+    threads_given,
+)
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
@@ -33,8 +44,31 @@ DEFAULT_FPP = 0.01
 MAX_SEED = (1 << 32) - 1
 
 
+class VerbOptions:
+    """What the options of every verb have in common. Each kind is a dataclass; this needs no fields, and
+    is none, since to make one takes time at each start."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        check_flags(self)
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], **more: Any) -> Self:
+        """`given`: the arguments of a public function by name, which is what `locals()` has at its
+        beginning; those that are no options of this class are left to others. `more`: options that are
+        no arguments, or are read otherwise. Raises TypeError, ValueError."""
+        options, kind = dict(more), cast("Any", cls)
+        for each in fields(kind):
+            argument = _CALLED.get(each.name, each.name)
+            if argument in given and each.name not in more:
+                read = _READ.get(argument)
+                options[each.name] = read(given[argument]) if read else given[argument]
+        return cls(**options)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(VerbOptions):
     """Which columns of a file (dotted paths) and which parts (ordinals); None: all."""
 
     columns: tuple[str, ...] | None = None
@@ -55,9 +89,6 @@ class InspectOptions(Selection):
     index_groups: bool = False
     threads: int | None = None
 
-    def __post_init__(self) -> None:
-        check_flags(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffOptions(ReadOptions):
@@ -66,12 +97,9 @@ class DiffOptions(ReadOptions):
     diagnose: bool = False
     threads: int | None = None
 
-    def __post_init__(self) -> None:
-        check_flags(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Destination:
+class Destination(VerbOptions):
     """Where a new version goes: to the path `output`, to the place of the old one, or nowhere.
 
     overwrite: replace an existing output. verify: read back what was written. unconditional: change
@@ -86,9 +114,6 @@ class Destination:
     verify: bool = True
     unconditional: bool = False
     in_table: bool = False
-
-    def __post_init__(self) -> None:
-        check_flags(self)
 
     def target(self, source: str | os.PathLike[str]) -> Target:
         """Where that is for one file. Raises RewriteError for an output that must not be written."""
@@ -147,13 +172,13 @@ class BuildOptions(ReadOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableOptions:
+class TableOptions(VerbOptions):
     """Which files of a table to change, and how, see verbs.build_table.build_table. `where`: the wanted
     values of partition columns; `catalog`: in which tables are, by their identifiers."""
 
     kind: TableChoice = "auto"
     catalog: str | None = None
-    where: Mapping[str, tuple[str | None, ...]]
+    where: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
     min_file_size: int = 0
     commit: bool = True
     sole_writer: bool = False
@@ -195,7 +220,7 @@ class RepairOptions(ReadOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeOptions:
+class ProbeOptions(VerbOptions):
     """What to ask, and which filters, see verbs.probe.probe. `values`: what
     values.given.values_of returned, or a list of literals; `parts`: ordinals, None for all."""
 
@@ -221,9 +246,6 @@ class ValidateOptions(ReadOptions):
     policy: Any = None
     threads: int | None = None
 
-    def __post_init__(self) -> None:
-        check_flags(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdviseOptions(ReadOptions):
@@ -244,6 +266,21 @@ class AdviseOptions(ReadOptions):
         return DEFAULT_FPP if self.fpp is None else self.fpp
 
 
+def values_given(values: Any) -> Any:
+    """The values that a probe asks for, see values.given.values_of."""
+    from parquet_bloom.values.given import values_of
+
+    return values_of(values)
+
+
+def sample_given(sample: Any) -> dict[str, Any] | None:
+    """The values that are looked up, by column. Raises TypeError."""
+    if sample is None:
+        return None
+    given = mapping_given("value_sample", sample, "values")
+    return {name: values_given(values) for name, values in given.items()}
+
+
 def where_given(where: Any) -> dict[str, tuple[str | None, ...]]:
     """The wanted values of partition columns: text or None, or several of them, by column. Raises
     TypeError."""
@@ -257,6 +294,26 @@ def where_given(where: Any) -> dict[str, tuple[str | None, ...]]:
             )
         found[name] = values
     return found
+
+
+# What public functions call an option, if not the same.
+_CALLED: Final = {"parts": "row_groups"}
+
+# What reads the arguments that users spell in several ways.
+_READ: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "column": partial(name_given, "column"),
+    "columns": columns_given,
+    "row_groups": row_groups_given,
+    "fpp": partial(rate_given, "fpp"),
+    **{
+        name: partial(number_if_given, name)
+        for name in ("max_bytes", "min_file_size", "ndv", "seed")
+    },
+    "threads": threads_given,
+    "value_sample": sample_given,
+    "values": values_given,
+    "where": where_given,
+}
 
 
 def check_flags(options: Any) -> None:

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import sysconfig
 import venv
+from dataclasses import MISSING, fields
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import pytest
 from conftest import FIXTURES, ROOT
 
 import parquet_bloom as pb
+from parquet_bloom import options
 
 FILE = FIXTURES / "datafusion_filters.parquet"
 
@@ -395,6 +398,59 @@ def test_a_flag_is_true_or_false(verb, flag, guess, tmp_path):
     with pytest.raises(TypeError) as raised:
         getattr(pb, verb)(file, *rest, **needed, **{flag: guess})
     assert str(raised.value) == f"{flag}: {guess!r}, expected True or False"
+
+
+# The options that are made of the arguments of each verb.
+OF_FILE, OF_TABLE = options.Destination, options.TableOptions
+MADE_OF = {
+    "advise": [options.AdviseOptions],
+    "build": [options.BuildOptions, OF_FILE],
+    "build_table": [options.BuildOptions, OF_TABLE],
+    "diff": [options.DiffOptions],
+    "inspect": [options.InspectOptions],
+    "inspect_summary": [options.InspectOptions],
+    "probe": [options.ProbeOptions],
+    "repair": [options.RepairOptions, OF_FILE],
+    "repair_table": [options.RepairOptions, OF_TABLE],
+    "report": [options.ValidateOptions, options.AdviseOptions],
+    "strip": [options.Selection, OF_FILE],
+    "strip_table": [OF_TABLE],
+    "validate": [options.ValidateOptions],
+}
+# What is opened, and how; on Spark, by which job.
+NO_OPTIONS = {
+    *("a", "b", "keys", "path", "paths", "progress", "source", "storage_options", "table"),
+    *("keys_file", "only_missing", "since", "spark", "tasks"),
+}
+# Of a policy, which has options of its own, and what is usual only where nothing was asked.
+ELSEWHERE = {
+    *(("validate", name) for name in ("fail_on", "ignore", "max_bytes", "max_fpp", "require")),
+    *((verb, "min_file_size") for verb in ("build_table", "repair_table")),
+    ("report", "fpp"),
+    # Of as many as there are columns.
+    ("probe", "columns"),
+}
+
+
+@pytest.mark.parametrize("house", ["parquet_bloom", "parquet_bloom.spark.verbs"])
+@pytest.mark.parametrize("verb", MADE_OF)
+def test_every_argument_is_an_option_with_its_default(verb, house):
+    """An argument that no options take would be accepted, and lost."""
+    function = getattr(import_module(house), verb, None)
+    if function is None:
+        assert house.endswith("spark.verbs")
+        return
+    defaults = {}
+    for kind in reversed(MADE_OF[verb]):
+        defaults |= {each.name: each.default for each in fields(kind)}
+    defaults["row_groups"] = defaults.get("parts")
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in NO_OPTIONS or (verb, name) in ELSEWHERE:
+            continue
+        assert name in defaults
+        given = parameter.default
+        is_left_out = defaults[name] is MISSING and given is None
+        assert given in (inspect.Parameter.empty, defaults[name]) or is_left_out, name
 
 
 def test_the_flags_of_values_are_true_or_false():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
@@ -26,10 +27,7 @@ from parquet_bloom.commands.table_options import appending_in_tables, change_tab
 
 if TYPE_CHECKING:
     from parquet_bloom.options import BuildOptions, TableOptions
-    from parquet_bloom.parallel import Progress
-    from parquet_bloom.tables.table import Table
     from parquet_bloom.verbs.build import BuildReport
-    from parquet_bloom.verbs.build_table import TableBuildReport
 
 # The columns to build, None for all; or why a file has none.
 Choice: TypeAlias = "tuple[str, ...] | Exception | None"
@@ -139,12 +137,10 @@ def _build_in_tables(
     )
     from parquet_bloom.verbs.build_table import build_in_table
 
-    def change(table: Table, show: Progress) -> TableBuildReport:
-        return build_in_table(table, options, of_table, keys=keys, progress=show)
-
     as_json, verbose = shown
     summed = summarize_table_build, total_built_in_tables
     answers = Answers(inputs, write_table_build, summed, as_json=as_json, verbose=verbose)
+    change = partial(build_in_table, options=options, of_table=of_table, keys=keys)
     code, _ = change_tables(answers, of_table, change)
     return code
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,10 +19,7 @@ from parquet_bloom.program import FINE, NO
 
 if TYPE_CHECKING:
     from parquet_bloom.options import RepairOptions, TableOptions
-    from parquet_bloom.parallel import Progress
-    from parquet_bloom.tables.table import Table
     from parquet_bloom.verbs.repair import LeftFilter, RepairReport
-    from parquet_bloom.verbs.repair_table import TableRepairReport
 
 # What says nothing about the files of a table, which stay where they are.
 _ONLY_FILES = {"output", "output_dir", "in_place", "overwrite", "layout", "parts"}
@@ -110,11 +108,9 @@ def _repair_in_tables(
     from parquet_bloom.render.tables import summarize_table_repair, write_table_repair
     from parquet_bloom.verbs.repair_table import repair_in_table
 
-    def change(table: Table, show: Progress) -> TableRepairReport:
-        return repair_in_table(table, options, of_table, keys=keys, progress=show)
-
     as_json, verbose = shown
     summed = summarize_table_repair, total_repaired
     answers = Answers(inputs, write_table_repair, summed, as_json=as_json, verbose=verbose)
+    change = partial(repair_in_table, options=options, of_table=of_table, keys=keys)
     code, reports = change_tables(answers, of_table, change)
     return code or (NO if any(report.left for report in reports) else FINE)

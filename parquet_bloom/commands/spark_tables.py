@@ -64,12 +64,9 @@ def build_in_tables(
     from parquet_bloom.spark.tables import build_on_spark
 
     references = KeyReferences.of(keys, keys_file)
-    of_table = replace(
-        of_table, **{name: given.pop(name) for name in ("dry_run", "verify", "unconditional")}
-    )
-    for name in _ONLY_FILES:
-        given.pop(name, None)
-    options = BuildOptions(threads=1, **given)
+    safely = {name: given[name] for name in ("dry_run", "verify", "unconditional")}
+    of_table = replace(of_table, **safely)
+    options = BuildOptions.of(given, threads=1)
     reports: list[TableBuildReport] = []
 
     def work(path: str) -> TableBuildReport:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,10 +17,7 @@ from parquet_bloom.commands.table_options import change_tables, in_tables, sole_
 
 if TYPE_CHECKING:
     from parquet_bloom.options import TableOptions
-    from parquet_bloom.parallel import Progress
-    from parquet_bloom.tables.table import Table
     from parquet_bloom.verbs.strip import StripReport
-    from parquet_bloom.verbs.strip_table import TableStripReport
 
 # What says nothing about the files of a table, which are not changed.
 _ONLY_FILES = {
@@ -90,11 +88,8 @@ def _strip_in_tables(
     )
     from parquet_bloom.verbs.strip_table import strip_in_table
 
-    def change(table: Table, show: Progress) -> TableStripReport:
-        return strip_in_table(table, of_table, keys=keys, progress=show)
-
     as_json, verbose = shown
     summed = summarize_table_strip, total_stripped_in_tables
     answers = Answers(inputs, write_table_strip, summed, as_json=as_json, verbose=verbose)
-    code, _ = change_tables(answers, of_table, change)
+    code, _ = change_tables(answers, of_table, partial(strip_in_table, options=of_table, keys=keys))
     return code

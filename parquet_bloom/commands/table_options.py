@@ -23,7 +23,6 @@ from parquet_bloom.vocabulary import TableChoice
 if TYPE_CHECKING:
     from parquet_bloom.commands.inputs import Answers
     from parquet_bloom.options import TableOptions
-    from parquet_bloom.tables.table import Table
 
 Changed = TypeVar("Changed")
 
@@ -102,10 +101,10 @@ def _options(table: TableChoice | None, given: dict[str, Any]) -> Any:
 
 
 def change_tables(
-    answers: Answers, options: TableOptions, change: Callable[[Table, Any], Changed]
+    answers: Answers, options: TableOptions, change: Callable[..., Changed]
 ) -> tuple[int, list[Changed]]:
-    """The exit code, and what `change` reported of each table; it gets the table, and what shows its
-    progress."""
+    """The exit code, and what `change` reported of each table; it gets the table, and as `progress` what
+    shows it."""
     from parquet_bloom.render.terminal import progress
     from parquet_bloom.tables.open import open_table
 
@@ -117,7 +116,7 @@ def change_tables(
             table = open_table(
                 path, options.kind, catalog=options.catalog, storage_options=of_store
             )
-            reports.append(change(table, show))
+            reports.append(change(table, progress=show))
         return reports[-1]
 
     return exit_code(answers.each(work), reports), reports

@@ -15,9 +15,9 @@ from parquet_bloom.render.wording import files_of, size, where, without_numbers
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.build_table import TableBuildReport
-    from parquet_bloom.verbs.repair_table import LeftColumn, RepairedColumn, TableRepairReport
+    from parquet_bloom.verbs.repair_table import TableRepairReport
     from parquet_bloom.verbs.strip_table import TableStripReport
-    from parquet_bloom.verbs.table_change import ChangedFile
+    from parquet_bloom.verbs.table_runner import ChangedFile, LeftColumn, RepairedColumn
 
     TableReport: TypeAlias = TableBuildReport | TableRepairReport | TableStripReport
 

@@ -22,7 +22,7 @@ from parquet_bloom.spark.shipping import shipped
 # The functions of verbs that do not take files one by one.
 OWN_FUNCTIONS = {
     "advise": ("parquet_bloom.spark.worker", "advise"),
-    "append": ("parquet_bloom.spark.tables", "append"),
+    "change_in_table": ("parquet_bloom.spark.tables", "change_in_table"),
     "clean_temp": ("parquet_bloom.spark.cleaning", "sweep"),
 }
 FILE_BY_FILE = ("parquet_bloom.spark.worker", "work")

@@ -19,21 +19,27 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from parquet_bloom.encryption.key_references import KeyReferences
-from parquet_bloom.errors import RewriteError
 from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.spark.job import run_job
 from parquet_bloom.spark.listing import LakeFile, opened_by_executors
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.schemas import OUTCOME, Batches, Row, giving
-from parquet_bloom.spark.worker import attempt, text_of
+from parquet_bloom.spark.worker import attempt, once_more, text_of
 from parquet_bloom.storage.source import is_url
 from parquet_bloom.storage.traffic import Requests
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.table import TableFile
 from parquet_bloom.verbs.build_table import TableBuildReport, build_in_table
-from parquet_bloom.verbs.table_append import Appending, append_to
-from parquet_bloom.verbs.table_change import ChangedFile, FileResult, SkippedColumn, failed
+from parquet_bloom.verbs.table_runner import (
+    ChangedFile,
+    FileResult,
+    LeftColumn,
+    RepairedColumn,
+    SkippedColumn,
+    TableStep,
+    failed,
+)
 
 
 def build_on_spark(
@@ -50,13 +56,13 @@ def build_on_spark(
         place = _opened_everywhere(place)
     table = open_table(place, of_table.kind, catalog=of_table.catalog)
 
-    def append(files: Sequence[TableFile], appending: Appending) -> list[FileResult]:
+    def change(files: Sequence[TableFile], step: TableStep) -> list[FileResult]:
         work = [LakeFile(str(file.path), file.size) for file in files]
-        outcomes = run_job(spark, work, Request("append", appending, keys), tasks)
+        outcomes = run_job(spark, work, Request("change_in_table", step, keys), tasks)
         by_path = {outcome.path: outcome for outcome in outcomes}
         return [_result(file, by_path[file.path]) for file in files]
 
-    return build_in_table(table, options, of_table, elsewhere=append)
+    return build_in_table(table, options, of_table, elsewhere=change)
 
 
 def _opened_everywhere(place: str) -> str:
@@ -73,6 +79,8 @@ def _result(file: TableFile, outcome: Outcome) -> FileResult:
     return FileResult(
         ChangedFile(**{**found["changed"], "file": file.name, "num_deleted": file.num_deleted}),
         tuple(SkippedColumn(**each) for each in found["skipped"]),
+        tuple(RepairedColumn(**each) for each in found["repaired"]),
+        tuple(LeftColumn(**each) for each in found["left"]),
         None if asked is None else Requests(**asked),
         tuple(found["returning"]),
     )
@@ -83,22 +91,18 @@ def _result(file: TableFile, outcome: Outcome) -> FileResult:
 
 
 @giving(OUTCOME)
-def append(request: Request, batches: Batches) -> Iterator[Row]:
+def change_in_table(request: Request, batches: Batches) -> Iterator[Row]:
     """Rows of WORK, each a file of a table, to rows of OUTCOME, whose document is a FileResult."""
     for batch in batches:
         for row in batch.to_pylist():
             # As the table records it.
             file = TableFile(row["path"], row["path"], row["size"])
-            yield asdict(attempt(file.path, partial(_appended, file, request)))
+            yield asdict(attempt(file.path, partial(_changed, file, request)))
 
 
-def _appended(file: TableFile, request: Request) -> Outcome:
-    keys = request.keys.read()
-    try:
-        result = append_to(file, request.options, keys)
-    except RewriteError:
-        # If another attempt at the same has changed it meanwhile, nothing is left to do.
-        result = append_to(file, request.options, keys)
+def _changed(file: TableFile, request: Request) -> Outcome:
+    step: TableStep = request.options
+    result = once_more(partial(step.change, file, request.keys.read()))
     changed = result.changed
     return Outcome(
         path=file.path,

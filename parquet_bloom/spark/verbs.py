@@ -9,15 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from parquet_bloom.arguments import (
-    PATH_OR_URL,
-    Names,
-    columns_given,
-    flag_given,
-    number_if_given,
-    path_given,
-    rate_given,
-)
+from parquet_bloom.arguments import PATH_OR_URL, Names, columns_needed, flag_given, path_given
 from parquet_bloom.encryption.key_references import KeyReferences
 from parquet_bloom.options import (
     AdviseOptions,
@@ -28,7 +20,7 @@ from parquet_bloom.options import (
     Selection,
     TableOptions,
     ValidateOptions,
-    where_given,
+    values_given,
 )
 from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.spark.job import check_tasks, run_job
@@ -37,9 +29,8 @@ from parquet_bloom.spark.outcome import Report
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.tables import build_on_spark
 from parquet_bloom.tables.table import MIN_FILE_SIZE
-from parquet_bloom.values.given import values_of
 from parquet_bloom.verbs.build_table import TableBuildReport
-from parquet_bloom.verbs.table_change import least_size_given
+from parquet_bloom.verbs.table_runner import least_size_given
 from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, OrcStreams, TableChoice
 
 
@@ -79,33 +70,10 @@ def build(
     `keys` that cannot be, or that are secrets, SparkError if the job fails as a whole. What happens to
     single files is in the report.
     """
-    if not (names := columns_given(columns)):
-        raise ValueError("columns: none, expected at least one")
-    options = BuildOptions(
-        columns=names,
-        fpp=rate_given("fpp", fpp),
-        ndv=number_if_given("ndv", ndv),
-        max_bytes=number_if_given("max_bytes", max_bytes),
-        exact_blocks=exact_blocks,
-        existing=existing,
-        force=force,
-        expose_filter_location=expose_filter_location,
-        orc_streams=orc_streams,
-        layout=layout,
-        ignore_checksums=ignore_checksums,
-        threads=1,
-    )
-    destination = Destination(
-        in_place=True, dry_run=dry_run, verify=verify, unconditional=unconditional
-    )
-    request = Request(
-        "build",
-        options,
-        KeyReferences.of(keys, keys_file),
-        destination,
-        flag_given("only_missing", only_missing),
-    )
-    return _report(spark, paths, since, tasks, request)
+    given = locals()
+    options = BuildOptions.of(given, columns=columns_needed(columns), threads=1)
+    flag_given("only_missing", only_missing)
+    return _report("build", options, given)
 
 
 def build_table(
@@ -143,30 +111,10 @@ def build_table(
     Raises what parquet_bloom.build_table raises, and SparkError if the job fails as a whole; then
     nothing is committed.
     """
+    given = locals()
     check_tasks(tasks)
-    options = BuildOptions(
-        columns=columns_given(columns),
-        fpp=rate_given("fpp", fpp),
-        ndv=number_if_given("ndv", ndv),
-        max_bytes=number_if_given("max_bytes", max_bytes),
-        exact_blocks=exact_blocks,
-        existing=existing,
-        force=force,
-        expose_filter_location=expose_filter_location,
-        ignore_checksums=ignore_checksums,
-        threads=1,
-    )
-    of_table = TableOptions(
-        kind=kind,
-        catalog=catalog,
-        where=where_given(where),
-        min_file_size=least_size_given(min_file_size),
-        commit=commit,
-        sole_writer=sole_writer,
-        dry_run=dry_run,
-        verify=verify,
-        unconditional=unconditional,
-    )
+    options = BuildOptions.of(given, threads=1)
+    of_table = TableOptions.of(given, min_file_size=least_size_given(min_file_size))
     references = KeyReferences.of(keys, keys_file)
     place = path_given("table", table, PATH_OR_URL) if catalog is None else os.fspath(table)
     return build_on_spark(spark, place, options, of_table, keys=references, tasks=tasks)
@@ -186,12 +134,8 @@ def strip(
     tasks: int | None = None,
 ) -> Report:
     """Remove the filters of `columns` (default: all) from every file, in place. See build."""
-    options = Selection(columns=columns_given(columns))
-    destination = Destination(
-        in_place=True, dry_run=dry_run, verify=verify, unconditional=unconditional
-    )
-    request = Request("strip", options, KeyReferences.of(keys, keys_file), destination)
-    return _report(spark, paths, since, tasks, request)
+    given = locals()
+    return _report("strip", Selection.of(given), given)
 
 
 def inspect(
@@ -205,9 +149,8 @@ def inspect(
     tasks: int | None = None,
 ) -> Report:
     """Describe the filters of every file. See build, and spark.read.format("bloom") for more."""
-    options = InspectOptions(columns=columns_given(columns), threads=1)
-    request = Request("inspect", options, KeyReferences.of(keys, keys_file))
-    return _report(spark, paths, since, tasks, request)
+    given = locals()
+    return _report("inspect", InspectOptions.of(given, threads=1), given)
 
 
 def validate(
@@ -225,17 +168,9 @@ def validate(
     tasks: int | None = None,
 ) -> Report:
     """Check the filters of every file. See build, and parquet_bloom.validate."""
-    options = ValidateOptions(
-        columns=columns_given(columns),
-        deep=deep,
-        diagnose=diagnose,
-        policy=policy_given(policy),
-        ignore_checksums=ignore_checksums,
-        threads=1,
-    )
-    return _report(
-        spark, paths, since, tasks, Request("validate", options, KeyReferences.of(keys, keys_file))
-    )
+    given = locals()
+    options = ValidateOptions.of(given, policy=policy_given(policy), threads=1)
+    return _report("validate", options, given)
 
 
 def probe(
@@ -253,18 +188,15 @@ def probe(
 ) -> Report:
     """Ask the filters of each of `columns` in every file about the same values, given as for
     parquet_bloom.probe. An outcome's `document` has a line for each column. See build."""
-    asked = list(values_of(values))
+    given = locals()
+    asked = list(values_given(values))
     if not asked:
         raise ValueError("values: none, expected at least one")
-    names = dict.fromkeys(columns_given(columns) or ())
-    if not names:
-        raise ValueError("columns: none, expected at least one")
     options = tuple(
-        ProbeOptions(column=name, values=asked, dialect=dialect, seed=seed, threads=1)
-        for name in names
+        ProbeOptions.of(given, column=name, values=asked, threads=1)
+        for name in dict.fromkeys(columns_needed(columns))
     )
-    request = Request("probe", options, KeyReferences.of(keys, keys_file))
-    return _report(spark, paths, since, tasks, request)
+    return _report("probe", options, given)
 
 
 def advise(
@@ -281,29 +213,28 @@ def advise(
     tasks: int | None = None,
 ) -> Report:
     """Say which columns deserve filters; the files of one task are judged together. See build."""
-    options = AdviseOptions(
-        columns=columns_given(columns),
-        fpp=rate_given("fpp", fpp),
-        max_bytes=number_if_given("max_bytes", max_bytes),
-        ignore_checksums=ignore_checksums,
-        threads=1,
-    )
-    return _report(
-        spark, paths, since, tasks, Request("advise", options, KeyReferences.of(keys, keys_file))
-    )
+    given = locals()
+    return _report("advise", AdviseOptions.of(given, threads=1), given)
 
 
-def _report(
-    spark: SparkSession, paths: Paths, since: datetime | None, tasks: int | None, request: Request
-) -> Report:
+def _report(verb: str, options: Any, given: Mapping[str, Any]) -> Report:
+    """Do a verb with every file. `given`: the arguments of its function, by name."""
+    request = Request(
+        verb,
+        options,
+        KeyReferences.of(given["keys"], given["keys_file"]),
+        Destination.of(given, in_place=True),
+        given.get("only_missing", False),
+    )
+    spark, since, tasks = given["spark"], given["since"], given["tasks"]
     check_tasks(tasks)
     if since is not None and not isinstance(since, datetime):
         raise TypeError(f"since: {since!r}, expected a datetime")
     started_at = datetime.now(UTC)
-    files, nothing = list_files(spark, names_of(paths))
+    files, nothing = list_files(spark, names_of(given["paths"]))
     if since is not None:
         # A time without a zone is local.
         start = since.astimezone(UTC)
         files = [file for file in files if file.modified >= start]
     outcomes = run_job(spark, files, request, tasks)
-    return Report.of(request.verb, outcomes, nothing, started_at)
+    return Report.of(verb, outcomes, nothing, started_at)

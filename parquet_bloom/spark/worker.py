@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark import TaskContext
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.verbs.build import BuildReport
 
+Result = TypeVar("Result")
+
 # The file is not suited to what is asked, but nothing is wrong with it.
 REFUSALS = (ColumnError, RewriteError, UnsupportedError, ValueTypeError)
 
@@ -49,16 +51,17 @@ def work(request: Request, batches: Batches) -> Iterator[Row]:
 
 def outcome_of(request: Request, path: str) -> Outcome:
     """Do the verb on one file."""
-    verb = _VERBS[request.verb]
+    done = partial(_VERBS[request.verb], path, request)
+    return attempt(path, partial(once_more, done))
 
-    def done() -> Outcome:
-        try:
-            return verb(path, request)
-        except RewriteError:
-            # If another attempt at the same has changed it meanwhile, nothing is left to do.
-            return verb(path, request)
 
-    return attempt(path, done)
+def once_more(done: Callable[[], Result]) -> Result:
+    """What `done` gives, tried twice if a file must not be changed: if another attempt at the same has
+    changed it meanwhile, nothing is left to do."""
+    try:
+        return done()
+    except RewriteError:
+        return done()
 
 
 def attempt(path: str, done: Callable[[], Outcome]) -> Outcome:

@@ -26,13 +26,7 @@ from parquet_bloom.arguments import (
     PATH_OR_URL,
     Names,
     Numbers,
-    columns_given,
-    mapping_given,
-    number_if_given,
     path_given,
-    rate_given,
-    row_groups_given,
-    threads_given,
 )
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.container.room import (
@@ -47,7 +41,6 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import with_options
-from parquet_bloom.values.given import values_of
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Format
 
@@ -140,36 +133,18 @@ def advise(
 
     fpp: the target false positive rate, 0 to 1, exclusive; default 0.01. max_bytes: the limit of a
     bitset, 64 to 134,217,728 (the default); not for ORC. value_sample: by column, the values that
-    are really looked up, repeated as often as they are, given as for probe. ignore_checksums: see
-    build. keys: for encrypted files.
-    storage_options: for the object store behind a URL, see docs/object-stores.md. progress: called
-    with (chunks done, chunks in all).
+    are really looked up, repeated as often as they are, given as for probe. progress: called with
+    (chunks done, chunks in all). ignore_checksums as for build, all others as for inspect.
 
     Raises ColumnError, ValueTypeError for values that the column cannot hold, UnsupportedError
     for an option that the format does not support, FormatError for damage in what is read,
     EncryptionError if a file cannot be decrypted, OSError. A column that cannot be read for lack of
     a codec, an encoding or a key is not an error: its `reason` says so.
     """
-    options = AdviseOptions(
-        columns=columns_given(columns),
-        parts=row_groups_given(row_groups),
-        fpp=rate_given("fpp", fpp),
-        max_bytes=number_if_given("max_bytes", max_bytes),
-        value_sample=_sample(value_sample),
-        ignore_checksums=ignore_checksums,
-        threads=threads_given(threads),
-    )
-    advisor = Advisor(options, keys)
+    advisor = Advisor(AdviseOptions.of(locals()), keys)
     advisor.add(with_options(path, storage_options), progress)
     (report,) = advisor.reports()
     return report
-
-
-def _sample(sample: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if sample is None:
-        return None
-    given = mapping_given("value_sample", sample, "values")
-    return {name: values_of(values) for name, values in given.items()}
 
 
 class Advisor:

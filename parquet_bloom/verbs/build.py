@@ -7,32 +7,23 @@ the unchanged part of the file. The new file is opened again and checked before 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.arguments import (
-    Names,
-    Numbers,
-    columns_given,
-    number_if_given,
-    rate_given,
-    row_groups_given,
-    threads_given,
-)
+from parquet_bloom.arguments import Names, Numbers, columns_needed
 from parquet_bloom.container import WHERE_KNOWN, BuiltFilters, LeftChunk
 from parquet_bloom.container.protocols import Container
-from parquet_bloom.container.room import TO_CHANGE, check_room
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.files import open as open_file
 from parquet_bloom.legacy.change import build_change
 from parquet_bloom.options import BuildOptions, Destination
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import with_options
-from parquet_bloom.storage.new_version import Target, check_appendable, detached, write_version
+from parquet_bloom.storage.new_version import check_appendable
 from parquet_bloom.verbs.documents import Report
+from parquet_bloom.verbs.file_runner import Changing, change_file, change_opened
 from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, Format, OrcStreams
 
 if TYPE_CHECKING:
@@ -145,38 +136,13 @@ def build(
     encodings and options that are not supported, EncryptionError for wrong keys or none at all,
     RewriteError for outputs that must not be written, OSError.
     """
-    if not (names := columns_given(columns)):
-        raise ValueError("columns: none, expected at least one")
-    options = BuildOptions(
-        columns=names,
-        parts=row_groups_given(row_groups),
-        fpp=rate_given("fpp", fpp),
-        ndv=number_if_given("ndv", ndv),
-        max_bytes=number_if_given("max_bytes", max_bytes),
-        exact_blocks=exact_blocks,
-        existing=existing,
-        force=force,
-        expose_filter_location=expose_filter_location,
-        drop_foreign_fields=drop_foreign_fields,
-        orc_streams=orc_streams,
-        layout=layout,
-        ignore_checksums=ignore_checksums,
-        append_in_place=append_in_place,
-        dialect=dialect,
-        threads=threads_given(threads),
-    )
+    given = locals()
+    options = BuildOptions.of(given, columns=columns_needed(columns))
     if append_in_place and (in_place or output is not None):
         raise RewriteError(
             f"{os.fspath(source)}: expected one of an output, in_place and append_in_place"
         )
-    destination = Destination(
-        output=output,
-        in_place=append_in_place or in_place,
-        overwrite=overwrite,
-        dry_run=dry_run,
-        verify=verify,
-        unconditional=unconditional,
-    )
+    destination = Destination.of(given, in_place=append_in_place or in_place)
     path = with_options(source, storage_options)
     return build_file(path, options, destination, keys=keys, progress=progress)
 
@@ -191,50 +157,33 @@ def build_file(
     filters: TakeFilters | None = None,
 ) -> BuildReport:
     """As build. `filters`: yields the filters of all chunks that can be built elsewhere."""
-    started = time.perf_counter()
     if options.append_in_place:
         check_appendable(path)
-    target = destination.target(path)
-    if options.append_in_place:
-        target = replace(target, is_appended=True)
-    with open_file(path, keys) as file:
-        return _build(file, options, target, destination.verify, started, progress, filters)
+    step = partial(_build, options=options, progress=progress, filters=filters)
+    return change_file(path, destination, step, keys)
 
 
 def build_opened(file: Container, options: BuildOptions, destination: Destination) -> BuildReport:
     """As build, of a file that is open."""
-    started = time.perf_counter()
-    return _build(file, options, destination.target(file.path), destination.verify, started)
+    return change_opened(file, destination, partial(_build, options=options))
 
 
 def _build(
-    file: Container,
+    changing: Changing,
     options: BuildOptions,
-    target: Target,
-    verify: bool,
-    started: float,
     progress: Progress | None = None,
     filters: TakeFilters | None = None,
 ) -> BuildReport:
-    check_room(file, file.select(options.columns), options.parts, TO_CHANGE)
-    if options.ignore_checksums:
-        file.ignore_checksums()
-    if target.in_place and file.source.is_remote:
-        options = replace(options, usual_layout="append")
-    change = build_change(file, options, progress)
+    if options.append_in_place:
+        changing = replace(changing, target=replace(changing.target, is_appended=True))
+    change = build_change(changing.file, changing.ready(options), progress)
     if filters is not None:
-        change.take(filters(file, change.planned))
-    size = write_version(file.source, target, change, verify)
+        change.take(filters(changing.file, change.planned))
+    facts = changing.write(change)
     return BuildReport(
-        path=file.path,
-        format=file.format,
-        output=target.name,
+        **facts,
         filters=tuple(sorted(change.filters, key=lambda built: built.place.part)),
         skipped=tuple(sorted(change.skipped, key=lambda skip: skip.place.part)),
-        bytes_added=size - file.source.size,
-        size_before=file.source.size,
-        size_after=size,
-        seconds=time.perf_counter() - started,
-        notes=(*change.notes, *file.page_notes, *detached(file.source, target, change)),
-        requests=file.source.requests,
+        bytes_added=facts["size_after"] - facts["size_before"],
+        notes=(*change.notes, *changing.notes(change)),
     )

@@ -10,45 +10,47 @@ killed run has appended the next one recognizes, and commits.
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, ClassVar
 
-from parquet_bloom.arguments import Names, columns_given, number_if_given, rate_given, threads_given
+from parquet_bloom.arguments import Names
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.options import BuildOptions, TableOptions, where_given
+from parquet_bloom.files import open as open_file
+from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.parallel import Progress
+from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.open import open_table
-from parquet_bloom.tables.partitions import files_where
-from parquet_bloom.tables.table import MIN_FILE_SIZE, Table, TableFile
+from parquet_bloom.tables.table import (
+    MIN_FILE_SIZE,
+    StoredNames,
+    Table,
+    TableFile,
+    names_in_table,
+)
+from parquet_bloom.verbs.build import build_opened
 from parquet_bloom.verbs.documents import Report
-from parquet_bloom.verbs.table_append import Appending, append_to
-from parquet_bloom.verbs.table_change import (
+from parquet_bloom.verbs.table_runner import (
     ChangedFile,
+    Elsewhere,
     FileResult,
     SkippedColumn,
-    bytes_added,
-    commit,
-    each_file,
+    added_up,
+    appended,
+    change_table,
+    check_changeable,
+    check_record,
+    columns_returning,
+    in_place_of,
     least_size_given,
-    left_alone,
-    notes_on,
-    opened_to_change,
-    requests_of,
-    skipped_in_all,
+    without_columns,
 )
 from parquet_bloom.vocabulary import Existing, TableChoice, TableKind
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.storage.traffic import Requests
-
-OPERATION: Final = "ADD BLOOM FILTERS"
-# Appends to files in other processes: what became of each.
-AppendElsewhere: TypeAlias = Callable[[Sequence[TableFile], Appending], list[FileResult]]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -115,28 +117,9 @@ def build_table(
     a table that must not be changed, UnsupportedError, ColumnError, FormatError for a damaged log,
     ValueError, TypeError, OSError.
     """
-    options = BuildOptions(
-        columns=columns_given(columns),
-        fpp=rate_given("fpp", fpp),
-        ndv=number_if_given("ndv", ndv),
-        max_bytes=number_if_given("max_bytes", max_bytes),
-        exact_blocks=exact_blocks,
-        existing=existing,
-        force=force,
-        expose_filter_location=expose_filter_location,
-        ignore_checksums=ignore_checksums,
-        threads=threads_given(threads),
-    )
-    of_table = TableOptions(
-        kind=kind,
-        where=where_given(where),
-        min_file_size=least_size_given(min_file_size),
-        commit=commit,
-        sole_writer=sole_writer,
-        dry_run=dry_run,
-        verify=verify,
-        unconditional=unconditional,
-    )
+    given = locals()
+    options = BuildOptions.of(given)
+    of_table = TableOptions.of(given, min_file_size=least_size_given(min_file_size))
     found = open_table(table, kind, catalog=catalog, storage_options=storage_options)
     return build_in_table(found, options, of_table, keys=keys, progress=progress)
 
@@ -148,51 +131,73 @@ def build_in_table(
     *,
     keys: Keys | None = None,
     progress: Progress | None = None,
-    elsewhere: AppendElsewhere | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> TableBuildReport:
     """As build_table. `elsewhere`: appends to files in other processes."""
-    started = time.perf_counter()
-    opened_to_change(table, of_table)
+    check_changeable(table, of_table)
     rates, options = _chosen(table, options)
     options = replace(options, layout="append", keeps_ends=True)
-    appending = Appending(table.names, rates, options, of_table)
-    files_asked = files_where(table, of_table.where)
-    alone = [left for file in files_asked if (left := left_alone(file, of_table))]
-    names = {left.file for left in alone}
-    files = [file for file in files_asked if file.name not in names]
-    if elsewhere is None:
-        done = _append_here(files, appending, keys, progress)
-    else:
-        done = elsewhere(files, appending)
-    results = sorted([*map(FileResult, alone), *done], key=lambda result: result.changed.file)
-    committed, changed = commit(table, results, OPERATION, of_table)
+    done = change_table(
+        table,
+        Appending(of_table, table.names, rates, options),
+        threads=options.threads,
+        keys=keys,
+        progress=progress,
+        elsewhere=elsewhere,
+    )
     return TableBuildReport(
-        path=table.location,
-        table=table.kind,
-        version=table.version,
-        committed=committed.version,
+        **done.facts,
         columns=tuple(rates),
-        files=changed,
-        skipped=skipped_in_all(results),
-        num_filters=sum(file.num_filters for file in changed),
-        bytes_added=bytes_added(changed),
-        dry_run=of_table.dry_run,
-        seconds=time.perf_counter() - started,
-        notes=notes_on(table, results, of_table),
-        requests=requests_of(table, results),
+        skipped=_added_up(each for result in done.results for each in result.skipped),
+        num_filters=sum(file.num_filters for file in done.files),
+        bytes_added=done.bytes_added,
+        notes=done.notes,
     )
 
 
-def _append_here(
-    files: Sequence[TableFile],
-    appending: Appending,
-    keys: Keys | None,
-    progress: Progress | None,
-) -> list[FileResult]:
-    def work(file: TableFile, threads: int | None) -> FileResult:
-        return append_to(file, appending, keys, threads)
+@dataclass(frozen=True, slots=True)
+class Appending:
+    """The step for one file. `rates`: the columns, as the table calls them, each with the rate that the
+    table wants, None for the usual one."""
 
-    return each_file(files, work, appending.options.threads, progress)
+    OPERATION: ClassVar = "ADD BLOOM FILTERS"
+
+    of_table: TableOptions
+    names: StoredNames
+    rates: Mapping[str, float | None]
+    options: BuildOptions
+
+    def change(self, file: TableFile, keys: Keys | None, threads: int | None = None) -> FileResult:
+        """See TableStep. Raises what build raises."""
+        with open_file(file.path, keys) as opened:
+            check_record(file, opened)
+            called = names_in_table(self.names, opened)
+            stored = [name for name in opened.columns if called.get(name) in self.rates]
+            if not stored:
+                return without_columns(file, opened)
+            # A rate that was asked for goes before those of the table.
+            fpp_of = tuple((name, fpp) for name in stored if (fpp := self.rates[called[name]]))
+            wanted = replace(
+                self.options,
+                columns=tuple(stored),
+                fpp_of=() if self.options.fpp else fpp_of,
+                threads=threads or self.options.threads,
+            )
+            returning, asked = columns_returning(file, opened, keys)
+            report = build_opened(opened, wanted, in_place_of(self.of_table))
+        return FileResult(
+            appended(file, report.size_before, report.size_after, report.num_filters),
+            skipped=_added_up(
+                SkippedColumn(called.get(each.column, each.column), each.reason, 1)
+                for each in report.skipped
+            ),
+            requests=in_all([report.requests, asked]),
+            returning=tuple(sorted(called.get(name, name) for name in returning - {*stored})),
+        )
+
+
+def _added_up(skipped: Iterable[SkippedColumn]) -> tuple[SkippedColumn, ...]:
+    return added_up(skipped, lambda each: (each.column, each.reason))
 
 
 def _chosen(table: Table, options: BuildOptions) -> tuple[Mapping[str, float | None], BuildOptions]:

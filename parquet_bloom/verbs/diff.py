@@ -15,7 +15,7 @@ from dataclasses import field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.arguments import Names, Numbers, columns_given, row_groups_given, threads_given
+from parquet_bloom.arguments import Names, Numbers
 from parquet_bloom.container import (
     WHERE_KNOWN,
     FilterDescription,
@@ -120,21 +120,14 @@ def diff(
 
     Row groups, stripes and index groups are matched by their ordinals. diagnose: where bits differ,
     look up the values that each file stores, and say what is wrong with its filter and what its writer
-    did instead. ignore_checksums: see build. threads: how many filters to read at a time; by default, as many as pay off, up to one
-    per processor, or 16 behind URLs. keys: for encrypted files, the keys of both. storage_options: for
-    the object stores behind URLs, see docs/object-stores.md.
+    did instead. ignore_checksums: as for build. keys and storage_options are for both files. All others as
+    for inspect.
 
     Raises ColumnError for a column or a row group that neither file has, FormatError,
     UnsupportedError (also for files of different formats), EncryptionError if a key is wrong,
     OSError. A filter that cannot be read is not an error.
     """
-    options = DiffOptions(
-        columns=columns_given(columns),
-        parts=row_groups_given(row_groups),
-        diagnose=diagnose,
-        ignore_checksums=ignore_checksums,
-        threads=threads_given(threads),
-    )
+    options = DiffOptions.of(locals())
     with (
         open_file(a, keys, storage_options) as file_a,
         open_file(b, keys, storage_options) as file_b,

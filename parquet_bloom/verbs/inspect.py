@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from parquet_bloom.arguments import Names, Numbers, columns_given, row_groups_given, threads_given
+from parquet_bloom.arguments import Names, Numbers
 from parquet_bloom.container import WHERE_KNOWN, Place
 from parquet_bloom.container.room import TO_INSPECT, check_room
 from parquet_bloom.container.threads import threads_to_read
@@ -107,12 +107,7 @@ def inspect(
     Raises ColumnError, FormatError, UnsupportedError, OSError, and EncryptionError if a key is wrong.
     A filter that cannot be used, or has no key, is not an error: its chunk has a `reason`.
     """
-    options = InspectOptions(
-        columns=columns_given(columns),
-        parts=row_groups_given(row_groups),
-        index_groups=index_groups,
-        threads=threads_given(threads),
-    )
+    options = InspectOptions.of(locals())
     with open_file(path, keys, storage_options) as file:
         return inspect_file(file, options)
 

@@ -8,14 +8,7 @@ from contextlib import closing
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.arguments import (
-    Names,
-    Numbers,
-    columns_given,
-    paths_given,
-    row_groups_given,
-    threads_given,
-)
+from parquet_bloom.arguments import Names, Numbers, paths_given, threads_given
 from parquet_bloom.container import UNITS, WHERE_KNOWN
 from parquet_bloom.container.threads import threads_for_files
 from parquet_bloom.dataclass import dataclass
@@ -89,22 +82,18 @@ def inspect_summary(
 
     paths: files, folders, globs or URLs, one or several; of folders, all Parquet and ORC files in
     them. threads: how many files to read at a time; by default, one for local files, and 16
-    behind URLs. keys: for encrypted files. storage_options: for the object
-    stores behind URLs, see docs/object-stores.md.
+    behind URLs. keys and storage_options are for all files; see inspect.
 
     Raises FileNotFoundError for a name without files, and as inspect for the first file that it
     would raise for.
     """
+    given = locals()
     files, missing = expand(paths_given("paths", paths), storage_options or {})
     if missing:
         raise missing[0]
     found = [file.path for file in files]
     at_a_time, of_each = threads_for_files(threads_given(threads), found)
-    options = InspectOptions(
-        columns=columns_given(columns),
-        parts=row_groups_given(row_groups),
-        threads=of_each,
-    )
+    options = InspectOptions.of(given, threads=of_each)
 
     def describe(path: str) -> dict[str, Any]:
         with open_file(path, keys) as file:

@@ -11,13 +11,7 @@ from dataclasses import asdict, field
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
-from parquet_bloom.arguments import (
-    Numbers,
-    name_given,
-    number_if_given,
-    row_groups_given,
-    threads_given,
-)
+from parquet_bloom.arguments import Numbers
 from parquet_bloom.container import (
     WHERE_KNOWN,
     Answer,
@@ -42,7 +36,7 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.look_up import LookUp
 from parquet_bloom.options import ProbeOptions
 from parquet_bloom.parallel import check_fits, read_once, work_in_order
-from parquet_bloom.values.given import texts_of, values_of
+from parquet_bloom.values.given import texts_of
 from parquet_bloom.verbs.documents import Report
 
 if TYPE_CHECKING:
@@ -216,22 +210,13 @@ def probe(
     row_groups: ask only these, which are the stripes of an ORC file; the verdicts are about them.
     dialect: ask the filters of this dialect; by default, those that bloom_filter_offset leads to, of any
     dialect, and private legacy ones where it is missing. seed: of the hash of `murmur3` filters, if the
-    file does not say. keys: for encrypted files. storage_options: for the object store behind a URL, see docs/object-stores.md. explain: give
-    the hash and bits of every form that a value may be stored in. threads: how many filters to read at
-    a time; by default, as many as pay off, up to one per processor, or 16 behind URLs.
+    file does not say. explain: give the hash and bits of every form that a value may be stored in. All
+    others as for inspect.
 
     Raises ColumnError, ValueTypeError for what cannot be a value of the column, TypeError for a
     table, FormatError, UnsupportedError, EncryptionError if a key is wrong, OSError.
     """
-    options = ProbeOptions(
-        column=name_given("column", column),
-        values=values_of(values),
-        parts=row_groups_given(row_groups),
-        dialect=dialect,
-        seed=number_if_given("seed", seed),
-        explain=explain,
-        threads=threads_given(threads),
-    )
+    options = ProbeOptions.of(locals())
     with open_file(path, keys, storage_options) as file:
         return probe_file(file, options)
 

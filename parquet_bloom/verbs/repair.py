@@ -7,33 +7,23 @@ changes, with new filters before it; in an ORC file the streams of filters chang
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from parquet_bloom.arguments import (
-    Names,
-    Numbers,
-    columns_given,
-    number_if_given,
-    rate_given,
-    row_groups_given,
-    threads_given,
-)
+from parquet_bloom.arguments import Names, Numbers
 from parquet_bloom.container import WHERE_KNOWN, Located, Place, RepairChange
 from parquet_bloom.container.protocols import Container
-from parquet_bloom.container.room import TO_CHANGE, check_room
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.files import open as open_file
 from parquet_bloom.options import Destination, RepairOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.finding import Finding, chunk_finding
 from parquet_bloom.rules.repair import diagnosed
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
 from parquet_bloom.storage import with_options
-from parquet_bloom.storage.new_version import Target, detached, write_version
 from parquet_bloom.verbs.documents import Report
+from parquet_bloom.verbs.file_runner import Changing, change_file, change_opened
 from parquet_bloom.vocabulary import FileLayout, Format, RepairAction
 
 if TYPE_CHECKING:
@@ -132,25 +122,8 @@ def repair(
     EncryptionError for data that cannot be decrypted or encrypted again, UnsupportedError,
     RewriteError for outputs that must not be written, OSError.
     """
-    options = RepairOptions(
-        columns=columns_given(columns),
-        parts=row_groups_given(row_groups),
-        drop_bad=drop_bad,
-        rebuild=rebuild,
-        fpp=rate_given("fpp", fpp),
-        max_bytes=number_if_given("max_bytes", max_bytes),
-        layout=layout,
-        ignore_checksums=ignore_checksums,
-        threads=threads_given(threads),
-    )
-    destination = Destination(
-        output=output,
-        in_place=in_place,
-        overwrite=overwrite,
-        dry_run=dry_run,
-        verify=verify,
-        unconditional=unconditional,
-    )
+    given = locals()
+    options, destination = RepairOptions.of(given), Destination.of(given)
     path = with_options(source, storage_options)
     return repair_file(path, options, destination, keys, progress)
 
@@ -163,45 +136,31 @@ def repair_file(
     progress: Progress | None = None,
 ) -> RepairReport:
     """As repair."""
-    started = time.perf_counter()
-    target = destination.target(source)
-    with open_file(source, keys) as file:
-        report = _repair(file, options, target, destination.verify, progress)
-        return replace(report, seconds=time.perf_counter() - started)
+    step = partial(_repair, options=options, progress=progress)
+    return change_file(source, destination, step, keys)
 
 
 def repair_opened(
     file: Container, options: RepairOptions, destination: Destination
 ) -> RepairReport:
     """As repair, of a file that is open."""
-    return _repair(file, options, destination.target(file.path), destination.verify)
+    return change_opened(file, destination, partial(_repair, options=options))
 
 
 def _repair(
-    file: Container,
-    options: RepairOptions,
-    target: Target,
-    verify: bool,
-    progress: Progress | None = None,
+    changing: Changing, options: RepairOptions, progress: Progress | None = None
 ) -> RepairReport:
-    started = time.perf_counter()
-    check_room(file, file.select(options.columns), options.parts, TO_CHANGE)
-    if options.ignore_checksums:
-        file.ignore_checksums()
-    if target.in_place and file.source.is_remote:
-        options = replace(options, usual_layout="append")
+    file, options = changing.file, changing.ready(options)
     found = diagnosed(file, options, progress)
     change = file.repair(found.repairs(options), options, progress)
-    size = write_version(file.source, target, change, verify)
+    facts = changing.write(change)
     outcomes = [
         outcome
         for broken in found.filters
         for outcome in _outcomes(broken, file, change, found, found.may_drop(options))
     ]
     return RepairReport(
-        path=file.path,
-        format=file.format,
-        output=target.name,
+        **facts,
         repaired=tuple(each for each in outcomes if isinstance(each, RepairedFilter)),
         left=(
             *(each for each in outcomes if isinstance(each, LeftFilter)),
@@ -209,12 +168,8 @@ def _repair(
             *(_left(why, more, _groups(file, [why])) for why, more in found.beyond_repair),
         ),
         looked_up=options.reads_values,
-        bytes_added=size - file.source.size,
-        size_before=file.source.size,
-        size_after=size,
-        seconds=time.perf_counter() - started,
-        notes=(*file.page_notes, *detached(file.source, target, change)),
-        requests=file.source.requests,
+        bytes_added=facts["size_after"] - facts["size_before"],
+        notes=changing.notes(change),
     )
 
 

@@ -9,14 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.arguments import (
-    Names,
-    Numbers,
-    columns_given,
-    rate_given,
-    row_groups_given,
-    threads_given,
-)
+from parquet_bloom.arguments import Names, Numbers
 from parquet_bloom.container import WHERE_KNOWN, FilterDescription, Place
 from parquet_bloom.container.descriptions import ChunkDescription, ReadBits
 from parquet_bloom.container.room import TO_REPORT, check_room
@@ -139,34 +132,22 @@ def report(
     `row_groups` (default: all).
 
     deep: look up every stored value, and advise; otherwise only footer and filters are read. fpp:
-    the target of the advice, 0 to 1, exclusive. policy, ignore_checksums: as for validate. progress: called with
-    (done, in all), first of the filters to check, then of the chunks to read for the advice. keys:
-    for encrypted files. storage_options: for the object store behind a URL, see
-    docs/object-stores.md.
+    the target of the advice, 0 to 1, exclusive. progress: called with (done, in all), first of the
+    filters to check, then of the chunks to read for the advice. All others as for validate.
 
     Raises ColumnError, FormatError for a footer that cannot be read, UnsupportedError, OSError,
     EncryptionError if a key is wrong, ValueError for an impossible fpp.
     """
-    threads = threads_given(threads)
+    given = locals()
     # What is wrong is refused before the file is opened.
-    to_advise = AdviseOptions(
-        parts=row_groups_given(row_groups), fpp=rate_given("fpp", fpp), threads=threads
-    )
-    options = ValidateOptions(
-        columns=columns_given(columns),
-        parts=to_advise.parts,
-        deep=deep,
-        diagnose=deep,
-        policy=policy_given(policy),
-        ignore_checksums=ignore_checksums,
-        threads=threads,
-    )
+    to_advise = AdviseOptions.of(given)
+    options = ValidateOptions.of(given, diagnose=deep, policy=policy_given(policy))
+    looked_at = InspectOptions.of(given)
     with open_file(path, keys, storage_options) as file:
         file.check_has_blocks("report")
         check_room(file, file.select(options.columns), options.parts, TO_REPORT)
         validation = validate_file(file, options, progress)
         seen = _Seen(validation.findings, len(file.select(options.columns)))
-        looked_at = InspectOptions(columns=options.columns, parts=options.parts, threads=threads)
         inspection = inspect_file(file, looked_at, seen.take)
         advised = replace(to_advise, columns=_advised(inspection))
         advice, no_advice = _advice(file, advised, progress) if deep else (None, NOT_DEEP)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from parquet_bloom.arguments import Names, Numbers, columns_given, row_groups_given
+from parquet_bloom.arguments import Names, Numbers
 from parquet_bloom.container import WHERE_KNOWN, LeftChunk, RemovedFilters
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.files import open as open_file
 from parquet_bloom.legacy.change import strip_change
 from parquet_bloom.options import Destination, Selection
 from parquet_bloom.storage import with_options
-from parquet_bloom.storage.new_version import detached, write_version
 from parquet_bloom.verbs.documents import Report
+from parquet_bloom.verbs.file_runner import Changing, change_file
 from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
@@ -71,24 +70,15 @@ def strip(
     which are the stripes of an ORC file.
 
     Legacy filters go, too, and filters to which nothing points any more. A filter that cannot be read, or
-    that pages follow, loses its pointer, but its bytes stay. keys:
-    for encrypted files, the keys of the footer and of `columns`; if columns are not given, those
-    without a key are left as they are. Other options as for
-    build.
+    that pages follow, loses its pointer, but its bytes stay. keys: for encrypted files, the keys of the
+    footer and of `columns`; if columns are not given, those without a key are left as they are. Other
+    options as for build.
 
     Raises ColumnError, FormatError, UnsupportedError, EncryptionError, RewriteError, OSError.
     """
-    selection = Selection(columns=columns_given(columns), parts=row_groups_given(row_groups))
-    destination = Destination(
-        output=output,
-        in_place=in_place,
-        overwrite=overwrite,
-        dry_run=dry_run,
-        verify=verify,
-        unconditional=unconditional,
-    )
-    path = with_options(source, storage_options)
-    return strip_file(path, selection, destination, keys=keys)
+    given = locals()
+    selection, destination = Selection.of(given), Destination.of(given)
+    return strip_file(with_options(source, storage_options), selection, destination, keys=keys)
 
 
 def strip_file(
@@ -99,23 +89,18 @@ def strip_file(
     keys: Keys | None = None,
 ) -> StripReport:
     """As strip."""
-    started = time.perf_counter()
-    target = destination.target(path)
-    with open_file(path, keys) as file:
-        change = strip_change(file, selection)
-        size = write_version(file.source, target, change, destination.verify)
-        return StripReport(
-            path=file.path,
-            format=file.format,
-            output=target.name,
-            removed=tuple(change.removed),
-            left=tuple(change.left),
-            unused_filters=change.unused_filters,
-            unused_bytes=change.unused_bytes,
-            bytes_removed=file.source.size - size,
-            size_before=file.source.size,
-            size_after=size,
-            seconds=time.perf_counter() - started,
-            notes=tuple(detached(file.source, target, change)),
-            requests=file.source.requests,
-        )
+    return change_file(path, destination, partial(_strip, selection=selection), keys)
+
+
+def _strip(changing: Changing, selection: Selection) -> StripReport:
+    change = strip_change(changing.file, selection)
+    facts = changing.write(change)
+    return StripReport(
+        **facts,
+        removed=tuple(change.removed),
+        left=tuple(change.left),
+        unused_filters=change.unused_filters,
+        unused_bytes=change.unused_bytes,
+        bytes_removed=facts["size_before"] - facts["size_after"],
+        notes=changing.notes(change),
+    )

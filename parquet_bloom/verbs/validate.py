@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
 
-from parquet_bloom.arguments import Names, Numbers, columns_given, row_groups_given, threads_given
+from parquet_bloom.arguments import Names, Numbers
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
@@ -85,10 +85,9 @@ def validate(
     which are the stripes of an ORC file; what is wrong with a file as a whole is found anyway.
 
     deep: look up every stored value; otherwise only footers and filters are read. diagnose: where
-    values are missing, say what the writer did wrong. ignore_checksums: see build. keys: for encrypted files.
-    storage_options: for the object store behind a URL, see docs/object-stores.md. progress: called
-    with (filters done, filters in all); in ORC files, a column in a stripe counts as one, and
-    so do small filters whose values are not looked up.
+    values are missing, say what the writer did wrong. progress: called with (filters done, filters in
+    all); in ORC files, a column in a stripe counts as one, and so do small filters whose values are not
+    looked up. ignore_checksums as for build, all others as for inspect.
 
     policy: what is required, ignored and fatal (see read_policy); by default, errors are fatal. It is
     extended by `require`, columns that need a filter in every row group or stripe; `max_fpp`;
@@ -99,18 +98,10 @@ def validate(
     file changes meanwhile, EncryptionError if footer or ColumnMetaData cannot be decrypted,
     UnsupportedError, OSError. What is wrong with filters and pages is a finding, not an error.
     """
-    policy = policy_given(policy).with_options(
+    required = policy_given(policy).with_options(
         require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore
     )
-    options = ValidateOptions(
-        columns=columns_given(columns),
-        parts=row_groups_given(row_groups),
-        deep=deep,
-        diagnose=diagnose,
-        policy=policy,
-        ignore_checksums=ignore_checksums,
-        threads=threads_given(threads),
-    )
+    options = ValidateOptions.of(locals(), policy=required)
     with open_file(path, keys, storage_options) as file:
         return validate_file(file, options, progress)
 

@@ -48,7 +48,7 @@ from parquet_bloom.verbs.recover import RecoveryReport
 from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport
 from parquet_bloom.verbs.strip import StripReport
 from parquet_bloom.verbs.strip_table import TableStripReport
-from parquet_bloom.verbs.table_change import ChangedFile, SkippedColumn
+from parquet_bloom.verbs.table_runner import ChangedFile, SkippedColumn
 from parquet_bloom.verbs.validate import Checked, ValidationReport
 
 README = (ROOT / "README.md").read_text()

@@ -25,7 +25,7 @@ from pyiceberg.manifest import ManifestEntryStatus
 
 import parquet_bloom as pb
 from parquet_bloom.tables.open import open_table
-from parquet_bloom.verbs.table_change import NOT_COMMITTED
+from parquet_bloom.verbs.table_runner import NOT_COMMITTED
 
 
 @pytest.fixture

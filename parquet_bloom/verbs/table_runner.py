@@ -1,15 +1,20 @@
-"""What becomes of the files of a table while a verb goes through them, and the one commit at the end."""
+"""Runs a verb over the files of a table.
+
+    for each live file     the step of the verb, here or in another process
+    for all of them        one commit that records the new sizes
+
+What a step fails of is what became of that file, and the others are committed.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeAlias, TypedDict, TypeVar
 
 from parquet_bloom.arguments import number_if_given
-from parquet_bloom.container import LeftChunk
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.threads import AT_ONCE, are_many_small, threads_for_files
 from parquet_bloom.dataclass import dataclass
@@ -18,8 +23,9 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.options import Destination, TableOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.storage.traffic import Requests, in_all
+from parquet_bloom.tables.partitions import files_where
 from parquet_bloom.tables.table import MIN_FILE_SIZE, TRINO, Committed, NewSize, Table, TableFile
-from parquet_bloom.vocabulary import TableAction
+from parquet_bloom.vocabulary import RepairAction, TableAction, TableKind
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -55,14 +61,154 @@ class SkippedColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class RepairedColumn:
+    """What was done about a rule that filters of a column broke, in so many column chunks. `column`:
+    as the table calls it; `reason`: of the first of them."""
+
+    column: str
+    action: RepairAction
+    rule: str
+    reason: str
+    num_chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeftColumn:
+    """A rule that is still broken in so many column chunks, and what would repair it, see
+    repair.LeftFilter."""
+
+    column: str | None
+    rule: str
+    reason: str
+    num_chunks: int
+
+
+OfColumn = TypeVar("OfColumn", SkippedColumn, RepairedColumn, LeftColumn)
+
+
+@dataclass(frozen=True, slots=True)
 class FileResult:
-    """What became of one file, what got no filter in it, and what was asked of its object store.
+    """What became of one file and of the filters in it, and what was asked of its object store.
     `returning`: the columns whose filters a commit brings back into sight, although nobody asked."""
 
     changed: ChangedFile
     skipped: tuple[SkippedColumn, ...] = ()
+    repaired: tuple[RepairedColumn, ...] = ()
+    left: tuple[LeftColumn, ...] = ()
     requests: Requests | None = None
     returning: tuple[str, ...] = ()
+
+
+class TableStep(Protocol):
+    """What a verb does with each file of a table: a value, which other processes can be sent."""
+
+    # What the table's history calls it.
+    OPERATION: ClassVar[str]
+
+    @property
+    def of_table(self) -> TableOptions: ...
+
+    def change(self, file: TableFile, keys: Keys | None, threads: int | None = None) -> FileResult:
+        """What became of one file. `threads`: to work with, None for those of the verb's options.
+        Raises what the verb raises of a file."""
+
+
+# Does a step with files in other processes.
+Elsewhere: TypeAlias = Callable[[Sequence[TableFile], TableStep], list[FileResult]]
+
+
+class TableFacts(TypedDict):
+    """What the report of every verb has."""
+
+    path: str
+    table: TableKind
+    version: int
+    committed: int | None
+    files: tuple[ChangedFile, ...]
+    dry_run: bool
+    seconds: float
+    requests: Requests | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedTable:
+    """What became of a table, whose files are sorted by name."""
+
+    table: Table
+    of_table: TableOptions
+    committed: int | None
+    files: tuple[ChangedFile, ...]
+    results: tuple[FileResult, ...]
+    seconds: float
+
+    @property
+    def facts(self) -> TableFacts:
+        return {
+            "path": self.table.location,
+            "table": self.table.kind,
+            "version": self.table.version,
+            "committed": self.committed,
+            "files": self.files,
+            "dry_run": self.of_table.dry_run,
+            "seconds": self.seconds,
+            "requests": in_all([self.table.requests, *(each.requests for each in self.results)]),
+        }
+
+    @property
+    def bytes_added(self) -> int:
+        """To the records of those that a commit records: others may have more bytes than these, too."""
+        return sum(file.size - file.recorded for file in self.files if file.action in _COMMITTED)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know about a table whose files were appended to."""
+        found, options = [each.changed for each in self.results], self.of_table
+        notes = [*self.table.notes]
+        if names := sorted({name for result in self.results for name in result.returning}):
+            notes.append(
+                f"filters of {', '.join(names)}, which were appended before, are in the files, too: a"
+                " commit brings them into sight"
+            )
+        if options.dry_run:
+            notes += [*self.table.readers, TRINO]
+        elif options.min_file_size < MIN_FILE_SIZE and any(
+            each.action == "appended" for each in found
+        ):
+            notes.append(TRINO)
+        if not options.commit and any(each.size != each.recorded for each in found):
+            notes.append(NOT_COMMITTED)
+        return tuple(notes)
+
+
+def change_table(
+    table: Table,
+    step: TableStep,
+    *,
+    threads: int | None = None,
+    keys: Keys | None = None,
+    progress: Progress | None = None,
+    elsewhere: Elsewhere | None = None,
+) -> ChangedTable:
+    """Do a step with the files of a table, and record their new sizes. `threads`: None for as many as
+    pay off. Raises RewriteError, OSError if that cannot be recorded."""
+    started, of_table = time.perf_counter(), step.of_table
+    asked = files_where(table, of_table.where)
+    alone = {file.name: left for file in asked if (left := left_alone(file, of_table))}
+    files = [file for file in asked if file.name not in alone]
+
+    def work(file: TableFile, of_each: int | None) -> FileResult:
+        return step.change(file, keys, of_each)
+
+    if elsewhere is None:
+        done = each_file(files, work, threads, progress)
+    else:
+        done = elsewhere(files, step)
+    results = sorted(
+        [*map(FileResult, alone.values()), *done], key=lambda result: result.changed.file
+    )
+    committed, changed = commit(table, results, step.OPERATION, of_table)
+    seconds = time.perf_counter() - started
+    return ChangedTable(table, of_table, committed.version, changed, tuple(results), seconds)
 
 
 def least_size_given(min_file_size: int | None) -> int:
@@ -71,20 +217,16 @@ def least_size_given(min_file_size: int | None) -> int:
     return MIN_FILE_SIZE if size is None else size
 
 
-def skipped_columns(
-    chunks: Iterable[LeftChunk], called: Mapping[str, str]
-) -> tuple[SkippedColumn, ...]:
-    """Those of one file, by column and reason. `called`: what the table calls its columns."""
-    counts = Counter((called.get(chunk.column, chunk.column), chunk.reason) for chunk in chunks)
-    return tuple(SkippedColumn(*key, count) for key, count in sorted(counts.items()))
-
-
-def skipped_in_all(results: Iterable[FileResult]) -> tuple[SkippedColumn, ...]:
-    """Those of many files."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for each in (each for result in results for each in result.skipped):
-        counts[each.column, each.reason] += each.num_chunks
-    return tuple(SkippedColumn(*key, count) for key, count in sorted(counts.items()))
+def added_up(
+    columns: Iterable[OfColumn], alike: Callable[[OfColumn], tuple[str, ...]]
+) -> tuple[OfColumn, ...]:
+    """Those that are alike as one, which has the reason of the first and the chunks of all."""
+    found: dict[tuple[str, ...], OfColumn] = {}
+    for each in columns:
+        first = found.get(alike(each))
+        more = 0 if first is None else first.num_chunks
+        found[alike(each)] = replace(first or each, num_chunks=more + each.num_chunks)
+    return tuple(found[key] for key in sorted(found))
 
 
 def unchanged(file: TableFile) -> ChangedFile:
@@ -118,24 +260,17 @@ def appended(file: TableFile, before: int, after: int, num_filters: int) -> Chan
     return ChangedFile(file.name, action, file.size, after, num_filters, file.num_deleted)
 
 
-def bytes_added(files: Iterable[ChangedFile]) -> int:
-    """To the records of those that a commit records: others may have more bytes than these, too."""
-    return sum(file.size - file.recorded for file in files if file.action in _COMMITTED)
-
-
 def failed(file: TableFile, problem: str) -> FileResult:
     """What became of a file that could not be changed."""
     reason = problem.removeprefix(f"{file.path}: ")
     return FileResult(replace(unchanged(file), action="failed", reason=reason))
 
 
-def opened_to_change(table: Table, options: TableOptions) -> Table:
-    """The table itself. Raises RewriteError, which says everything that stands in the way of a commit
-    and what to do."""
+def check_changeable(table: Table, options: TableOptions) -> None:
+    """Raise RewriteError, which says everything that stands in the way of a commit and what to do."""
     commits = options.commit and not options.dry_run
     if reasons := table.refusals(options.sole_writer, commits):
         raise RewriteError(f"{table.location}: not changed: {'; '.join(reasons)}")
-    return table
 
 
 def each_file(
@@ -224,29 +359,6 @@ def commit(
         done = table.commit(sizes, operation)
     gone = _gone(table, {each.file for each in changed if each.action == "failed"})
     return done, tuple(_after(each, done, gone) for each in changed)
-
-
-def notes_on(table: Table, results: Sequence[FileResult], options: TableOptions) -> tuple[str, ...]:
-    """What to know about a table whose files were appended to."""
-    files = [result.changed for result in results]
-    notes = [*table.notes]
-    if names := sorted({name for result in results for name in result.returning}):
-        notes.append(
-            f"filters of {', '.join(names)}, which were appended before, are in the files, too: a commit"
-            " brings them into sight"
-        )
-    if options.dry_run:
-        notes += [*table.readers, TRINO]
-    elif options.min_file_size < MIN_FILE_SIZE and any(each.action == "appended" for each in files):
-        notes.append(TRINO)
-    if not options.commit and any(each.size != each.recorded for each in files):
-        notes.append(NOT_COMMITTED)
-    return tuple(notes)
-
-
-def requests_of(table: Table, results: Iterable[FileResult]) -> Requests | None:
-    """What was asked of object stores about a table and its files."""
-    return in_all([table.requests, *(result.requests for result in results)])
 
 
 def _gone(table: Table, failed: set[str]) -> set[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from parquet_bloom.container.threads import MANY, SMALL_FILE
 from parquet_bloom.tables.table import TableFile
-from parquet_bloom.verbs.table_change import ChangedFile, FileResult, each_file
+from parquet_bloom.verbs.table_runner import ChangedFile, FileResult, each_file
 
 
 def files(count, size=1000):

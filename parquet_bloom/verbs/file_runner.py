@@ -1,0 +1,104 @@
+"""Runs a verb that changes a file.
+
+    the step of the verb    what is to change in the open file
+    here                    where its new version goes, how it is written, what every report says of it
+
+What changes the files of a table has a runner of its own, see table_runner, whose steps call this one.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypedDict, TypeVar
+
+from parquet_bloom.container.protocols import Container
+from parquet_bloom.container.room import TO_CHANGE, check_room
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.files import open as open_file
+from parquet_bloom.options import BuildOptions, Destination, RepairOptions
+from parquet_bloom.storage.change import Change
+from parquet_bloom.storage.new_version import Target, detached, write_version
+
+if TYPE_CHECKING:
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.storage.traffic import Requests
+    from parquet_bloom.vocabulary import Format
+
+    class FileFacts(TypedDict):
+        """What the report of every verb has."""
+
+        path: str
+        format: Format
+        output: str | None
+        size_before: int
+        size_after: int
+        seconds: float
+        requests: Requests | None
+
+
+OfChange = TypeVar("OfChange", BuildOptions, RepairOptions)
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, slots=True)
+class Changing:
+    """A file that is open to be changed. `target`: where its new version goes; `started`: when, as
+    time.perf_counter has it."""
+
+    file: Container
+    target: Target
+    verify: bool
+    started: float
+
+    def ready(self, options: OfChange) -> OfChange:
+        """The options for this file, whose pages are about to be read. Raises as check_room."""
+        file = self.file
+        check_room(file, file.select(options.columns), options.parts, TO_CHANGE)
+        if options.ignore_checksums:
+            file.ignore_checksums()
+        if self.target.in_place and file.source.is_remote:
+            return replace(options, usual_layout="append")
+        return options
+
+    def write(self, change: Change) -> FileFacts:
+        """Write the new version. Raises as write_version."""
+        source = self.file.source
+        size = write_version(source, self.target, change, self.verify)
+        return {
+            "path": self.file.path,
+            "format": self.file.format,
+            "output": self.target.name,
+            "size_before": source.size,
+            "size_after": size,
+            "seconds": time.perf_counter() - self.started,
+            "requests": source.requests,
+        }
+
+    def notes(self, change: Change) -> tuple[str, ...]:
+        """What to know about the file, once it is written."""
+        return (*self.file.page_notes, *detached(self.file.source, self.target, change))
+
+
+def change_file(
+    path: str | os.PathLike[str],
+    destination: Destination,
+    step: Callable[[Changing], Made],
+    keys: Keys | None = None,
+) -> Made:
+    """Open a file, and do a step with it. Raises RewriteError for an output that must not be written,
+    and as open and the step do."""
+    started = time.perf_counter()
+    target = destination.target(path)
+    with open_file(path, keys) as file:
+        return step(Changing(file, target, destination.verify, started))
+
+
+def change_opened(
+    file: Container, destination: Destination, step: Callable[[Changing], Made]
+) -> Made:
+    """The same with a file that is open."""
+    started = time.perf_counter()
+    return step(Changing(file, destination.target(file.path), destination.verify, started))
