@@ -25,9 +25,9 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects import (
+    azure_adapter,
     azure_blocks,
     azure_client,
-    azure_commit,
     azure_settings,
     conditions,
     sending,
@@ -131,7 +131,7 @@ def test_strip_gives_the_old_blob_back(azure):
 
 
 def test_a_small_blob_is_sent_as_a_whole(azure, tmp_path, monkeypatch):
-    monkeypatch.setattr(azure_commit, "WHOLE_BYTES", 4 << 20)
+    monkeypatch.setattr(azure_adapter, "WHOLE_BYTES", 4 << 20)
     build(azure)
     assert azure.objects == {NAME: made_locally(tmp_path)}
     assert written(azure) == WHOLE
@@ -150,7 +150,7 @@ def test_an_account_with_folders(azure, monkeypatch):
 
 def test_what_a_build_costs(azure, hundred_groups, monkeypatch):
     """Of 42 MB, what is new is sent, and the column read."""
-    monkeypatch.setattr(azure_commit, "WHOLE_BYTES", 4 << 20)
+    monkeypatch.setattr(azure_adapter, "WHOLE_BYTES", 4 << 20)
     azure.put("lake/day=1/groups.parquet", data := hundred_groups.read_bytes())
     url = "az://lake/day=1/groups.parquet"
     report = pb.build(url, columns=["c3"], in_place=True, storage_options=azure.options)
@@ -221,7 +221,7 @@ PROPERTIES = {
 
 @pytest.mark.parametrize("kinds", [COPYING, WHOLE], ids=["blocks", "whole"])
 def test_what_is_said_of_a_blob_is_kept(azure, monkeypatch, kinds):
-    monkeypatch.setattr(azure_commit, "WHOLE_BYTES", 4 << 20 if kinds == WHOLE else 1000)
+    monkeypatch.setattr(azure_adapter, "WHOLE_BYTES", 4 << 20 if kinds == WHOLE else 1000)
     # A digest of the old version would be wrong.
     azure.properties[NAME] = PROPERTIES | {"Content-MD5": "b2xk"}
     azure.tags[NAME] = "team=a%20b&z=1"
@@ -556,7 +556,7 @@ def test_the_blob_is_the_old_one_or_the_new_one_and_the_message_says_which(
 ):
     new = made_locally(tmp_path)
     if way == "whole":
-        monkeypatch.setattr(azure_commit, "WHOLE_BYTES", 4 << 20)
+        monkeypatch.setattr(azure_adapter, "WHOLE_BYTES", 4 << 20)
     for kind in {"copied": COPYING, "named": NAMING, "whole": WHOLE}[way]:
         if way == "named":
             put_blocks(azure)
@@ -581,7 +581,7 @@ def test_the_blob_is_the_old_one_or_the_new_one_and_the_message_says_which(
 
 def put_block(azure, name_bytes=48):
     """Somebody begins to upload a new version, in blocks whose names have a length of their own."""
-    client = azure_client.Client(Address.of(URL, azure.options), Traffic())
+    client = azure_client.AzureClient(Address.of(URL, azure.options), Traffic())
     query = {"comp": "block", "blockid": b64encode(bytes(name_bytes)).decode()}
     client.ask("PUT", PUT, query, {}, b"theirs")
 
@@ -761,8 +761,8 @@ def test_a_kill_leaves_the_old_blob_or_the_new_one(azure, tmp_path, number, kind
     program = (
         "import sys\n"
         "from parquet_bloom.cli import main\n"
-        "from parquet_bloom.storage.objects import azure_commit, conditions\n"
-        "azure_commit.WHOLE_BYTES = 1000\n"
+        "from parquet_bloom.storage.objects import azure_adapter, conditions\n"
+        "azure_adapter.WHOLE_BYTES = 1000\n"
         f"conditions._honouring[{azure.endpoint!r}, 'lake'] = True\n"
         f"sys.argv = {arguments!r}\n"
         "main()\n"
@@ -788,7 +788,7 @@ def test_a_kill_leaves_the_old_blob_or_the_new_one(azure, tmp_path, number, kind
 
 @pytest.mark.parametrize("kind", COPYING)
 def test_an_interrupt_leaves_the_old_blob(azure, monkeypatch, kind):
-    answer = azure_client.Client._answer
+    answer = azure_client.AzureClient._answer
 
     def interrupted(client, request):
         response = answer(client, request)
@@ -799,7 +799,7 @@ def test_an_interrupt_leaves_the_old_blob(azure, monkeypatch, kind):
     if kind == "COMMIT":
         azure.faults.append(Fault(503, kind=kind, times=99))
         monkeypatch.setattr(sending.time, "sleep", interrupt)
-    monkeypatch.setattr(azure_client.Client, "_answer", interrupted)
+    monkeypatch.setattr(azure_client.AzureClient, "_answer", interrupted)
     with pytest.raises(KeyboardInterrupt):
         build(azure)
     assert azure.objects == {NAME: OLD}

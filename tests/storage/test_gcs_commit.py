@@ -28,9 +28,8 @@ from parquet_bloom.spark.request import Request
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects import (
     conditions,
-    crc32c,
+    gcs_adapter,
     gcs_client,
-    gcs_commit,
     gcs_sending,
     stores,
 )
@@ -78,7 +77,7 @@ def way(request, monkeypatch):
 
 def take(monkeypatch, way):
     if way != "append":
-        monkeypatch.setattr(gcs_commit, "WHOLE_BYTES", 5 << 20)
+        monkeypatch.setattr(gcs_adapter, "WHOLE_BYTES", 5 << 20)
     if way == "parts":
         monkeypatch.setattr(gcs_sending, "SENT_BYTES", len(OLD) // 2)
     return WAYS[way]
@@ -189,7 +188,7 @@ def test_a_store_that_keeps_nothing_of_a_part(gcs, monkeypatch):
 
 def test_what_a_build_costs(gcs, hundred_groups, monkeypatch):
     """Of 42 MB, what is new is sent, and the column read."""
-    monkeypatch.setattr(gcs_commit, "WHOLE_BYTES", 5 << 20)
+    monkeypatch.setattr(gcs_adapter, "WHOLE_BYTES", 5 << 20)
     gcs.put("lake/day=1/groups.parquet", data := hundred_groups.read_bytes())
     url = "gs://lake/day=1/groups.parquet"
     report = pb.build(url, columns=["c3"], in_place=True, storage_options=gcs.options)
@@ -304,7 +303,7 @@ def test_a_store_without_generations(gcs):
 
 
 def test_without_google_auth(gcs, monkeypatch):
-    for name in ("gcs_client", "gcs_commit"):
+    for name in ("gcs_client", "gcs_adapter"):
         monkeypatch.delitem(sys.modules, f"parquet_bloom.storage.objects.{name}")
     monkeypatch.setitem(sys.modules, "google.auth.compute_engine", None)
     with pytest.raises(pb.UnsupportedError) as raised:
@@ -437,13 +436,13 @@ def test_a_store_that_ignores_conditions_is_refused(unknown_store, gcs, kind):
 
 
 def test_google_is_not_asked(unknown_store, gcs, monkeypatch, way):
-    init = gcs_commit.Client.__init__
+    init = gcs_adapter.GoogleClient.__init__
 
     def of_google(client, *given):
         init(client, *given)
         client.is_google = True
 
-    monkeypatch.setattr(gcs_commit.Client, "__init__", of_google)
+    monkeypatch.setattr(gcs_adapter.GoogleClient, "__init__", of_google)
     # Where it is of no use.
     build(gcs, unconditional=True)
     assert written(gcs) == way
@@ -489,7 +488,7 @@ def test_unconditional_never_puts_the_end_after_what_others_write(
     """Whenever they write it. Right before the last request it is lost, as is documented."""
     gcs.is_lax = True
     # A generation of a source is a condition, too, which not all look at.
-    monkeypatch.setattr(gcs_commit._Replacing, "_old_source", lambda replacing: {"name": KEY})
+    monkeypatch.setattr(gcs_adapter.GoogleAdapter, "_old_source", lambda adapter: {"name": KEY})
     kind, skip = BESIDE[number], BESIDE[:number].count(BESIDE[number])
     gcs.faults.append(Fault(kind=kind, skip=skip, do=lambda: gcs.put(NAME, rival)))
     last = BESIDE.index("DELETE") - 1
@@ -517,12 +516,12 @@ def test_unconditional_never_appends_twice(unknown_store, gcs, tmp_path, number,
 @pytest.mark.parametrize("field", ["size", "crc32c"])
 def test_what_the_store_says_of_the_new_version_is_compared(gcs, monkeypatch, field):
     """Here it says that another object came of it."""
-    compose = gcs_client.Client.compose
+    compose = gcs_client.GoogleClient.compose
 
     def wrong(*given):
         return compose(*given) | {field: "AAAA"}
 
-    monkeypatch.setattr(gcs_client.Client, "compose", wrong)
+    monkeypatch.setattr(gcs_client.GoogleClient, "compose", wrong)
     said = said_of(gcs)
     expected = gcs.resources[NAME][field]
     assert said == (
@@ -702,8 +701,8 @@ def test_a_kill_leaves_the_old_object_or_the_new_one(gcs, tmp_path, number, kind
     code = (
         "import sys\n"
         "from parquet_bloom.cli import main\n"
-        "from parquet_bloom.storage.objects import conditions, gcs_commit, gcs_sending\n"
-        f"gcs_commit.WHOLE_BYTES = {5 << 20 if small else 1000}\n"
+        "from parquet_bloom.storage.objects import conditions, gcs_adapter, gcs_sending\n"
+        f"gcs_adapter.WHOLE_BYTES = {5 << 20 if small else 1000}\n"
         f"gcs_sending.SENT_BYTES = {len(OLD) // 2 if small else 1 << 20}\n"
         f"conditions._honouring[{gcs.endpoint!r}, 'lake'] = True\n"
         f"sys.argv = {arguments!r}\n"
@@ -787,7 +786,7 @@ def test_an_interrupt_leaves_the_old_object_or_the_new_one(
     for kind in dict.fromkeys(way):
         gcs.clear()
         gcs.put(NAME, OLD)
-        method = getattr(gcs_client.Client, METHODS[kind])
+        method = getattr(gcs_client.GoogleClient, METHODS[kind])
         last = way.count(kind)
         calls = []
 
@@ -801,10 +800,10 @@ def test_an_interrupt_leaves_the_old_object_or_the_new_one(
                 raise KeyboardInterrupt
             return method(client, *given)
 
-        monkeypatch.setattr(gcs_client.Client, METHODS[kind], interrupted)
+        monkeypatch.setattr(gcs_client.GoogleClient, METHODS[kind], interrupted)
         with pytest.raises(KeyboardInterrupt):
             build(gcs)
-        monkeypatch.setattr(gcs_client.Client, METHODS[kind], method)
+        monkeypatch.setattr(gcs_client.GoogleClient, METHODS[kind], method)
         is_last = kind in ("COMPOSE", "PART") or (way == WHOLE and kind == "INSERT")
         is_written = kind == "DELETE" or (is_done and is_last)
         assert gcs.objects[NAME] == (made_locally(tmp_path) if is_written else OLD), kind
@@ -906,4 +905,4 @@ def test_crc32c_of_two_contents():
 
     for size in (0, 1, 5, 1000, 123_457):
         end = bytes(range(256)) * (size // 256) + OLD[: size % 256]
-        assert crc32c.joined(of(OLD), of(end), size) == of(OLD + end)
+        assert gcs_adapter.joined_crc32c(of(OLD), of(end), size) == of(OLD + end)

@@ -19,7 +19,7 @@ from make.s3_server import OWNER, Lost
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.storage.objects import conditions, s3_client, s3_commit, s3_parts, stores
+from parquet_bloom.storage.objects import conditions, s3_adapter, s3_client, s3_parts, stores
 
 FIXTURE = FIXTURES / "pyarrow_types.parquet"
 OLD = FIXTURE.read_bytes()
@@ -183,7 +183,7 @@ def test_whoever_asks_pays(unknown_store, s3, monkeypatch, place):
 
 
 def test_without_boto3(s3, monkeypatch):
-    for name in ("s3_client", "s3_commit"):
+    for name in ("s3_client", "s3_adapter"):
         monkeypatch.delitem(sys.modules, f"parquet_bloom.storage.objects.{name}")
     monkeypatch.setitem(sys.modules, "boto3", None)
     with pytest.raises(pb.UnsupportedError) as raised:
@@ -527,7 +527,7 @@ def test_a_kill_leaves_the_old_object_or_the_new_one(s3, tmp_path, kind):
 
 def test_an_interrupt_leaves_nothing(s3, monkeypatch):
     for kind in COMMIT:
-        ask = s3_commit.Client.ask
+        ask = s3_adapter.S3Client.ask
         names = {
             "HEAD": "head_object",
             "TAGS": "get_object_tagging",
@@ -543,8 +543,8 @@ def test_an_interrupt_leaves_nothing(s3, monkeypatch):
                 raise KeyboardInterrupt
             return ask(client, operation, *args, **given)
 
-        monkeypatch.setattr(s3_commit.Client, "ask", interrupted)
+        monkeypatch.setattr(s3_adapter.S3Client, "ask", interrupted)
         with pytest.raises(KeyboardInterrupt):
             build(s3)
-        monkeypatch.setattr(s3_commit.Client, "ask", ask)
+        monkeypatch.setattr(s3_adapter.S3Client, "ask", ask)
         assert (s3.objects, s3.uploads) == ({NAME: OLD}, {})
