@@ -6,8 +6,8 @@ import time
 
 import pytest
 from conftest import FIXTURES
-from make.object_server import Fault
-from make.s3_server import Lost, Upload
+from make.object_server import Fault, Lost
+from make.s3_server import Upload
 
 import parquet_bloom as pb
 from parquet_bloom.storage.address import Address

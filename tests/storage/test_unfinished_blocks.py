@@ -7,8 +7,7 @@ from base64 import b64encode
 import pytest
 from conftest import FIXTURES
 from make.commands import outcome
-from make.object_server import Fault
-from make.s3_server import Lost
+from make.object_server import Fault, Lost
 
 import parquet_bloom as pb
 from parquet_bloom.storage.objects import azure_adapter, conditions
