@@ -19,10 +19,10 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from typing import Final, Self
 
-from parquet_bloom.errors import RewriteError, UnsupportedError
+from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage import own_module
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.local_output import Output
 from parquet_bloom.storage.objects.adapter import (
@@ -40,27 +40,18 @@ from parquet_bloom.storage.objects.requests import ChangedError
 from parquet_bloom.storage.objects.sending import Attempts, Failures
 from parquet_bloom.storage.source import LocalSource, Source, naming
 
-# What replaces objects in a store: the module, its class, what it needs, and the extra that has it.
+# What replaces objects in a store: a module, and its class.
 _ADAPTERS: Final = {
-    "s3": ("s3_adapter", "S3Adapter", "boto3", "s3"),
-    "az": ("azure_adapter", "AzureAdapter", "azure-storage-blob", "azure"),
-    "gs": ("gcs_adapter", "GoogleAdapter", "google-auth", "gcs"),
+    "s3": ("s3_adapter", "S3Adapter"),
+    "az": ("azure_adapter", "AzureAdapter"),
+    "gs": ("gcs_adapter", "GoogleAdapter"),
 }
 
 
 def _adapter_for(address: Address, old: ObjectSource, unconditional: bool) -> Adapter:
     """Raises UnsupportedError without the store's own library, RewriteError, OSError."""
-    module, name, library, extra = _ADAPTERS[address.kind]
-    try:
-        found = import_module(f"parquet_bloom.storage.objects.{module}")
-    except ImportError as error:
-        # Some libraries say it in their own words when one that they need is missing.
-        if (error.name or "").startswith("parquet_bloom"):
-            raise
-        raise UnsupportedError(
-            f"{address}: to be replaced, needs {library}, which is not installed:"
-            f" pip install 'parquet_bloom[{extra}]'"
-        ) from None
+    module, name = _ADAPTERS[address.kind]
+    found = own_module(address, module, "to be replaced")
     adapter: type[Adapter] = getattr(found, name)
     try:
         with telling(address, adapter.failures):
