@@ -21,11 +21,11 @@ from make.s3_server import S3Server
 import parquet_bloom as pb
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.storage.objects import (
+    adapter,
     azure_adapter,
     gcs_adapter,
     replacement,
     requests,
-    s3_adapter,
     s3_parts,
 )
 from parquet_bloom.storage.temporary_files import is_temporary
@@ -112,7 +112,7 @@ class Bucket:
         enter = self._patches.enter_context
         enter(mock.patch.object(Traffic, "add", adds))
         enter(mock.patch.object(requests, "_threads", AtOnce()))
-        enter(mock.patch.object(s3_adapter, "ThreadPoolExecutor", AtOnce))
+        enter(mock.patch.object(adapter, "ThreadPoolExecutor", AtOnce))
         # Whether the store honours conditions is asked once for all runs, and not searched.
         enter(mock.patch.object(replacement, "check_conditions"))
         for each in SMALL:

@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import errno
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, TypeVar
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
@@ -30,6 +31,12 @@ from parquet_bloom.storage.objects.pieces import PiecedSource, Pieces
 from parquet_bloom.storage.objects.sending import Attempts, Failures
 from parquet_bloom.storage.source import Source
 from parquet_bloom.storage.temporary_files import hidden_name
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+# Of its parts.
+AT_ONCE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +152,16 @@ class Adapter(ABC):
     def settle(self, error: BaseException | None) -> None:
         """In the end, when the object is the new version, or the old one because of an `error`. Raises
         what says more than that."""
+
+    def all_of(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """What `work` gives for each of some parts, in their order; some are worked on at once, and none
+        any more once one has failed."""
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="pbloom-part") as threads:
+            asked = [threads.submit(work, item) for item in items]
+            try:
+                return [each.result() for each in asked]
+            finally:
+                threads.shutdown(cancel_futures=True)
 
     def beside(self) -> str:
         """A hidden key beside the object's, which nobody else has."""

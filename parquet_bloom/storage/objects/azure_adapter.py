@@ -18,7 +18,6 @@ import errno
 import hashlib
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final
 from urllib.parse import urlencode
@@ -46,7 +45,6 @@ from parquet_bloom.storage.traffic import GET, HEAD, PUT, Requests
 
 # What is not larger is sent as a whole.
 WHOLE_BYTES: Final = 4 << 20
-AT_ONCE: Final = 4
 
 # Of which nothing can be put together from blocks.
 _KINDS: Final = {"AppendBlob": "an append blob", "PageBlob": "a page blob"}
@@ -198,14 +196,9 @@ class AzureAdapter(Adapter):
     def _staged(self, blocks: Sequence[Block]) -> list[tuple[str, str]]:
         """What the list of blocks has of each."""
         self._names = Names(self._name_bytes, self._began)
-        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="pbloom-block") as threads:
-            new = (block for block in blocks if block.name is None and block.copied is None)
-            self._new.will_read((block.start, block.end) for block in new)
-            asked = [threads.submit(self._stage, block) for block in blocks]
-            try:
-                return [name for each in asked for name in each.result()]
-            finally:
-                threads.shutdown(cancel_futures=True)
+        new = (block for block in blocks if block.name is None and block.copied is None)
+        self._new.will_read((block.start, block.end) for block in new)
+        return [name for names in self.all_of(self._stage, blocks) for name in names]
 
     def _stage(self, block: Block) -> list[tuple[str, str]]:
         if block.name is not None:

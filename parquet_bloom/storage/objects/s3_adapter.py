@@ -15,7 +15,6 @@ import hashlib
 from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
@@ -31,7 +30,6 @@ from parquet_bloom.storage.traffic import GET, HEAD, PUT, Requests
 
 # What is not larger is sent as a whole if the store would have little to copy.
 WHOLE_BYTES: Final = 32 << 20
-AT_ONCE: Final = 4
 # Of the end of an object, to recognize it by.
 COMPARED_BYTES: Final = 1 << 20
 
@@ -142,29 +140,20 @@ class S3Adapter(Adapter):
             whole = {"ChecksumType": "FULL_OBJECT", "MpuObjectSize": self._new.size}
         made = self._client.ask("create_multipart_upload", PUT, **checksum, **self._kept)
         self._upload = {"UploadId": made["UploadId"]}
-        self._operation, self._cost, self._etag_end = (
-            "complete_multipart_upload",
-            PUT,
-            f'-{len(parts)}"',
-        )
+        self._operation, self._cost = "complete_multipart_upload", PUT
+        self._etag_end = f'-{len(parts)}"'
         self._last = self._upload | whole | {"MultipartUpload": {"Parts": self._sent(parts)}}
 
     def _sent(self, parts: Sequence[Part]) -> list[dict[str, Any]]:
         """What completes the upload."""
         self._new.will_read((part.start, part.end) for part in parts if not part.copied)
-        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="pbloom-part") as threads:
-            asked = [
-                threads.submit(self._copy if part.copied else self._send, part, number)
-                for number, part in enumerate(parts, 1)
-            ]
-            try:
-                return [
-                    {"PartNumber": number, "ETag": each.result()["ETag"]}
-                    | {name: each.result()[name] for name in _CHECKSUM & each.result().keys()}
-                    for number, each in enumerate(asked, 1)
-                ]
-            finally:
-                threads.shutdown(cancel_futures=True)
+        return self.all_of(self._ask_for, enumerate(parts, 1))
+
+    def _ask_for(self, numbered: tuple[int, Part]) -> dict[str, Any]:
+        number, part = numbered
+        made = self._copy(part, number) if part.copied else self._send(part, number)
+        checksum = {name: made[name] for name in _CHECKSUM & made.keys()}
+        return {"PartNumber": number, "ETag": made["ETag"]} | checksum
 
     def _send(self, part: Part, number: int) -> dict[str, Any]:
         body = self._new.read(part.start, part.end)
