@@ -60,7 +60,7 @@ def test_figures():
     assert 25 <= sum(requests.PAUSES) <= 26
     assert set(
         map(int, re.findall(r"\b[45]\d\d\b", PAGE.split("## Failures")[1].split("\n## ")[0]))
-    ) == (requests._TEMPORARY)
+    ) == (requests.TEMPORARY)
 
 
 def test_figures_of_google():

@@ -32,9 +32,13 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom.storage.objects import (
     azure_adapter,
+    azure_blocks,
+    azure_client,
     conditions,
     gcs_adapter,
+    gcs_client,
     gcs_sending,
+    s3_client,
     s3_parts,
     sending,
 )
@@ -46,7 +50,7 @@ STORES = ("s3 parts", "azure copied", "google append")
 
 
 @pytest.fixture(params=WAYS)
-def way(request, monkeypatch):
+def there(request, monkeypatch):
     """An object, and a way to replace it."""
     return replaced(request, monkeypatch, request.param)
 
@@ -76,42 +80,42 @@ def problem_of(there, *faults, **options):
 # What it becomes
 
 
-def test_a_build_is_what_a_local_one_is(way):
-    report = way.build()
-    assert way.server.objects == {NAME: made_locally()}
-    assert (report.path, report.output) == (way.url, way.url)
+def test_a_build_is_what_a_local_one_is(there):
+    report = there.build()
+    assert there.server.objects == {NAME: made_locally()}
+    assert (report.path, report.output) == (there.url, there.url)
     assert report.size_after == len(made_locally())
-    assert way.written() == way.way.asks
-    sent = len(made_locally()) - (0 if way.way.is_whole else len(OLD))
-    assert way.server.received == sent == report.requests.bytes_up
+    assert there.written() == there.way.asks
+    sent = len(made_locally()) - (0 if there.way.is_whole else len(OLD))
+    assert there.server.received == sent == report.requests.bytes_up
     reads = {"HEAD", "LOOK", "TAGS", "ACL", "BLOCKS"}
-    assert report.requests.put == len([kind for kind in way.way.asks if kind not in reads])
-    assert report.requests.head == way.kind.num_looks
-    assert way.pending() == {}
+    assert report.requests.put == len([kind for kind in there.way.asks if kind not in reads])
+    assert report.requests.head == there.kind.num_looks
+    assert there.pending() == {}
 
 
-def test_a_footer_in_the_place_of_the_old_one(way):
-    report = way.build(layout="replace")
-    assert way.server.objects == {NAME: made_locally("replace")}
-    assert way.written() == way.way.replaces
+def test_a_footer_in_the_place_of_the_old_one(there):
+    report = there.build(layout="replace")
+    assert there.server.objects == {NAME: made_locally("replace")}
+    assert there.written() == there.way.replaces
     stays = len(OLD) - 8 - int.from_bytes(OLD[-8:-4], "little")
-    is_whole = way.way.is_whole or way.kind is GOOGLE
+    is_whole = there.way.is_whole or there.kind is GOOGLE
     sent = len(made_locally("replace")) - (0 if is_whole else stays)
-    assert way.server.received == sent == report.requests.bytes_up
+    assert there.server.received == sent == report.requests.bytes_up
     # The old bytes are read for it, at most; the footer and the end are there already.
     assert report.requests.bytes_down <= 2 * len(OLD)
-    assert way.pending() == {}
+    assert there.pending() == {}
 
 
-def test_strip_gives_the_old_object_back(way):
-    way.build()
-    way.server.forget()
-    way.server.received = 0
-    report = pb.strip(way.url, in_place=True, storage_options=way.options)
-    assert way.server.objects == {NAME: OLD}
-    assert way.written() == way.way.strips
-    is_whole = way.way.is_whole or way.kind is GOOGLE
-    assert way.server.received == report.requests.bytes_up == (len(OLD) if is_whole else 0)
+def test_strip_gives_the_old_object_back(there):
+    there.build()
+    there.server.forget()
+    there.server.received = 0
+    report = pb.strip(there.url, in_place=True, storage_options=there.options)
+    assert there.server.objects == {NAME: OLD}
+    assert there.written() == there.way.strips
+    is_whole = there.way.is_whole or there.kind is GOOGLE
+    assert there.server.received == report.requests.bytes_up == (len(OLD) if is_whole else 0)
 
 
 # At most so many GET, and just so many HEAD and LIST.
@@ -143,7 +147,7 @@ def test_what_a_build_costs(store, hundred_groups, monkeypatch):
 
 def test_stripes_are_copied_by_the_store(store, tmp_path, monkeypatch):
     """Google copies no parts of objects: there, the whole file is sent."""
-    monkeypatch.setattr("parquet_bloom.storage.objects.azure_blocks.LEAST_BYTES", 1000)
+    monkeypatch.setattr(azure_blocks, "LEAST_BYTES", 1000)
     path = tmp_path / "local.orc"
     rows = range(100_000)
     noise = pa.array(np.random.default_rng(1).integers(0, 1 << 60, len(rows)))
@@ -206,21 +210,21 @@ def others(there, content):
 
 
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS.keys())
-def test_what_others_write_is_not_lost(way, content):
+def test_what_others_write_is_not_lost(there, content):
     """The same content is another version, unless its version is its content."""
-    is_same = content == OLD and way.kind is S3
+    is_same = content == OLD and there.kind is S3
     gone = "is no longer there; nothing was written"
-    for kind in way.way.until_last:
-        way.reset()
-        said = problem_of(way, Fault(kind=kind, do=others(way, content)))
+    for kind in there.way.until_last:
+        there.reset()
+        said = problem_of(there, Fault(kind=kind, do=others(there, content)))
         if is_same:
-            assert (said, way.server.objects) == ("", {NAME: made_locally()})
+            assert (said, there.server.objects) == ("", {NAME: made_locally()})
             continue
-        assert said == way.changed or (content is None and said == gone), kind
-        assert content is not None or way.kind is not S3 or said == gone
-        assert way.server.objects == ({} if content is None else {NAME: content}), kind
-        assert content is None or way.version() == way.theirs
-        assert way.pending() == {}
+        assert said == there.changed or (content is None and said == gone), kind
+        assert content is not None or there.kind is not S3 or said == gone
+        assert there.server.objects == ({} if content is None else {NAME: content}), kind
+        assert content is None or there.version() == there.theirs
+        assert there.pending() == {}
 
 
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS.keys())
@@ -235,13 +239,21 @@ def test_what_others_write_before_it_is_read(store, content):
     assert store.server.objects == ({} if content is None else {NAME: content})
 
 
-def test_of_two_builds_one_wins(way):
-    last = Fault(kind=way.way.last, skip=way.way.nth, do=way.build)
-    assert problem_of(way, last) == way.changed
-    assert list(way.server.objects) == [NAME]
-    assert is_new(way.server.objects[NAME])
-    assert pb.validate(way.url, storage_options=way.options).ok
-    assert way.pending() == {}
+@pytest.mark.parametrize("name", ["s3 parts", "azure copied"])
+def test_what_is_copied_is_of_the_version_that_was_read(request, monkeypatch, name):
+    """Else it could be mixed with another, where that one is gone again before the last request."""
+    there = replaced(request, monkeypatch, name)
+    assert problem_of(there, Fault(kind="COPY", do=others(there, OLD[::-1]))) == there.changed
+    assert there.way.last not in there.server.kinds()
+
+
+def test_of_two_builds_one_wins(there):
+    last = Fault(kind=there.way.last, skip=there.way.nth, do=there.build)
+    assert problem_of(there, last) == there.changed
+    assert list(there.server.objects) == [NAME]
+    assert is_new(there.server.objects[NAME])
+    assert pb.validate(there.url, storage_options=there.options).ok
+    assert there.pending() == {}
 
 
 def test_the_command_says_it_in_a_line(store):
@@ -284,59 +296,59 @@ def test_a_store_that_ignores_conditions_is_refused(store, number):
     assert (store.server.objects, store.pending()) == ({NAME: OLD}, {})
 
 
-def test_the_clouds_own_store_is_not_asked(way):
+def test_the_clouds_own_store_is_not_asked(there):
     """And whoever says unconditional there gets conditions."""
     conditions._honouring.clear()
-    with way.as_the_clouds_own():
-        way.build(unconditional=True)
-    assert way.server.objects == {NAME: made_locally()}
-    assert way.written() == way.way.asks
+    with there.as_the_clouds_own():
+        there.build(unconditional=True)
+    assert there.server.objects == {NAME: made_locally()}
+    assert there.written() == there.way.asks
 
 
-def test_unconditional(way):
+def test_unconditional(there):
     conditions._honouring.clear()
-    lax(way)
-    way.build(unconditional=True)
-    assert way.server.objects == {NAME: made_locally()}
-    assert way.written() == way.way.unconditionally
-    assert way.server.count("HEAD") == {"s3": 2, "az": 4, "gs": 0}[way.kind.scheme]
+    lax(there)
+    there.build(unconditional=True)
+    assert there.server.objects == {NAME: made_locally()}
+    assert there.written() == there.way.unconditionally
+    assert there.server.count("HEAD") == {"s3": 2, "az": 4, "gs": 0}[there.kind.scheme]
 
 
-def test_unconditional_looks_before_it_writes(way):
-    lax(way)
-    for kind in way.way.until_last:
-        if kind == way.way.last and not way.way.nth and kind != "COMPOSE":
+def test_unconditional_looks_before_it_writes(there):
+    lax(there)
+    for kind in there.way.until_last:
+        if kind == there.way.last and not there.way.nth and kind != "COMPOSE":
             continue
-        way.reset()
-        said = problem_of(way, Fault(kind=kind, do=others(way, OLD[::-1])), unconditional=True)
-        assert said == way.changed, kind
-        assert (way.server.objects, way.pending()) == ({NAME: OLD[::-1]}, {})
+        there.reset()
+        said = problem_of(there, Fault(kind=kind, do=others(there, OLD[::-1])), unconditional=True)
+        assert said == there.changed, kind
+        assert (there.server.objects, there.pending()) == ({NAME: OLD[::-1]}, {})
 
 
-def test_unconditional_looks_before_each_attempt(way):
+def test_unconditional_looks_before_each_attempt(there):
     """What others write after an attempt that was lost on its way is not."""
-    lax(way)
-    nth = way.way.unconditionally.count(way.way.last) - 1
+    lax(there)
+    nth = there.way.unconditionally.count(there.way.last) - 1
     lost = [
-        Lost(kind=way.way.last, skip=nth, before=True),
-        way.looks_again(),
-        Fault(kind=way.kind.look, skip=way.kind.num_looks, do=others(way, OLD[::-1])),
+        Lost(kind=there.way.last, skip=nth, before=True),
+        there.looks_again(),
+        Fault(kind=there.kind.look, skip=there.kind.num_looks, do=others(there, OLD[::-1])),
     ]
-    said = problem_of(way, *lost, unconditional=True)
+    said = problem_of(there, *lost, unconditional=True)
     assert said == (
-        f"no answer came to the last request ({way.kind.broken}), and the object is another one by"
+        f"no answer came to the last request ({there.kind.broken}), and the object is another one by"
         f" now, of {len(OLD)} bytes"
     )
-    assert way.server.objects == {NAME: OLD[::-1]}
+    assert there.server.objects == {NAME: OLD[::-1]}
 
 
 @pytest.mark.parametrize("is_done", [False, True], ids=["not done", "done"])
-def test_unconditional_after_a_lost_answer(way, is_done):
-    lax(way)
-    nth = way.way.unconditionally.count(way.way.last) - 1
-    way.server.faults.append(Lost(kind=way.way.last, skip=nth, before=not is_done))
-    way.build(unconditional=True)
-    assert (way.server.objects, way.pending()) == ({NAME: made_locally()}, {})
+def test_unconditional_after_a_lost_answer(there, is_done):
+    lax(there)
+    nth = there.way.unconditionally.count(there.way.last) - 1
+    there.server.faults.append(Lost(kind=there.way.last, skip=nth, before=not is_done))
+    there.build(unconditional=True)
+    assert (there.server.objects, there.pending()) == ({NAME: made_locally()}, {})
 
 
 # ------------------------------------------------------------------------------------------------
@@ -374,38 +386,38 @@ def fault_at(there, name, **where):
 
 
 @pytest.mark.parametrize("name", [*FAULTS, *LOST, "cut body"])
-def test_the_object_is_the_old_one_or_the_new_one_and_the_message_says_which(way, name):
-    for kind in dict.fromkeys(way.way.asks):
-        way.reset()
-        said = problem_of(way, fault_at(way, name, kind=kind))
+def test_the_object_is_the_old_one_or_the_new_one_and_the_message_says_which(there, name):
+    for kind in dict.fromkeys(there.way.asks):
+        there.reset()
+        said = problem_of(there, fault_at(there, name, kind=kind))
         if said:
             assert name not in PASSING, (kind, said)
             assert SECRET not in said
             assert "/session/" not in said
             if kind == "DELETE":
                 assert "was written, but the temporary object day=1/.x y%.parquet." in said
-                assert way.server.objects[NAME] == made_locally()
+                assert there.server.objects[NAME] == made_locally()
                 continue
             assert said.endswith((NOTHING, f"{NOTHING}; try again")), (kind, said)
-            assert way.server.objects == {NAME: OLD}, (kind, said)
+            assert there.server.objects == {NAME: OLD}, (kind, said)
         else:
-            assert way.server.objects == {NAME: made_locally()}, kind
-            is_optional = kind in (*way.kind.optional, way.way.last)
+            assert there.server.objects == {NAME: made_locally()}, kind
+            is_optional = kind in (*there.kind.optional, there.way.last)
             assert name in PASSING or is_optional, kind
-            assert kind != way.way.last or name in (*PASSING, "all lost")
+            assert kind != there.way.last or name in (*PASSING, "all lost")
         # An upload whose number was lost stays, without a part.
-        assert kind in ("CREATE", "BEGIN") or way.pending() == {}, kind
-        assert not any(map(has_come, way.pending().values()))
+        assert kind in ("CREATE", "BEGIN") or there.pending() == {}, kind
+        assert not any(map(has_come, there.pending().values()))
 
 
-def test_the_messages(way):
-    kind, last = way.kind, {"kind": way.way.last, "skip": way.way.nth}
-    left = "blocks were left, which clean-temp --uploads discards; " if way.leaves_blocks else ""
+def test_the_messages(there):
+    kind, last = there.kind, {"kind": there.way.last, "skip": there.way.nth}
+    left = "blocks were left, which clean-temp --uploads discards; " if there.leaves_blocks else ""
     faults = ("denied", "409", "503", "none done")
     said = {}
     for name in faults:
-        way.reset()
-        said[name] = problem_of(way, fault_at(way, name, **last))
+        there.reset()
+        said[name] = problem_of(there, fault_at(there, name, **last))
     denied, codes = kind.denied, kind.codes
     assert said == {
         "denied": f"writing was refused ({denied} {codes[denied]}); {left}{NOTHING}",
@@ -415,25 +427,25 @@ def test_the_messages(way):
     }
 
 
-def test_a_lost_answer_and_an_object_that_cannot_be_looked_at(way):
-    said = problem_of(way, *way.lost(), way.looks_again(status=403, times=99))
-    new = way.server.objects[NAME]
+def test_a_lost_answer_and_an_object_that_cannot_be_looked_at(there):
+    said = problem_of(there, *there.lost(), there.looks_again(status=403, times=99))
+    new = there.server.objects[NAME]
     assert is_new(new)
     assert said == (
-        f"no answer came to the last request ({way.kind.broken}), and the object cannot be looked at"
+        f"no answer came to the last request ({there.kind.broken}), and the object cannot be looked at"
         f" (403): it is either the old version, of {len(OLD)} bytes, or the new one, of {len(new)} bytes"
     )
 
 
 @pytest.mark.parametrize("is_as_large", [False, True], ids=["other size", "same size"])
-def test_a_lost_answer_and_another_version(way, is_as_large):
+def test_a_lost_answer_and_another_version(there, is_as_large):
     content = made_locally()[::-1] if is_as_large else OLD[::-1]
-    said = problem_of(way, *way.lost(), way.looks_again(do=others(way, content)))
+    said = problem_of(there, *there.lost(), there.looks_again(do=others(there, content)))
     assert said == (
-        f"no answer came to the last request ({way.kind.broken}), and the object is another one by"
+        f"no answer came to the last request ({there.kind.broken}), and the object is another one by"
         f" now, of {len(content)} bytes"
     )
-    assert way.server.objects == {NAME: content}
+    assert there.server.objects == {NAME: content}
 
 
 # ------------------------------------------------------------------------------------------------
@@ -509,12 +521,12 @@ def test_a_kill_leaves_the_old_object_or_the_new_one(request, monkeypatch, name,
 
 
 @pytest.mark.parametrize("is_done", [False, True], ids=["before", "after"])
-def test_an_interrupt_leaves_the_old_object_or_the_new_one(way, is_done):
+def test_an_interrupt_leaves_the_old_object_or_the_new_one(there, is_done):
     """At any request."""
-    module = {"s3": "s3_client", "az": "azure_client", "gs": "gcs_client"}[way.kind.scheme]
+    client = {"s3": s3_client, "az": azure_client, "gs": gcs_client}[there.kind.scheme]
     send = sending.send
     for number in count():
-        way.reset()
+        there.reset()
         sent, asked = count(), []
 
         def interrupted(work, *given, number=number, sent=sent, asked=asked):
@@ -522,34 +534,34 @@ def test_an_interrupt_leaves_the_old_object_or_the_new_one(way, is_done):
                 return send(work, *given)
             if is_done:
                 send(work, *given)
-            asked += way.server.kinds()
+            asked += there.server.kinds()
             raise KeyboardInterrupt
 
-        with mock.patch(f"parquet_bloom.storage.objects.{module}.send", interrupted):
+        with mock.patch.object(client, "send", interrupted):
             try:
-                way.build()
+                there.build()
             except KeyboardInterrupt:
                 pass
             else:
                 break
-        is_written = asked.count(way.way.last) > way.way.nth
-        assert way.server.objects[NAME] == (made_locally() if is_written else OLD), asked
+        is_written = asked.count(there.way.last) > there.way.nth
+        assert there.server.objects[NAME] == (made_locally() if is_written else OLD), asked
         last = asked[-1]
         # Nobody removes a temporary object twice; of an upload without an answer, none knows the number.
-        is_left_over = is_written and not is_done and way.kind is GOOGLE
-        assert len(way.server.objects) == 1 or is_left_over, asked
+        is_left_over = is_written and not is_done and there.kind is GOOGLE
+        assert len(there.server.objects) == 1 or is_left_over, asked
         is_unknown = is_done and last in ("CREATE", "BEGIN")
-        assert is_unknown or way.pending() == {}, asked
-    assert number > len(way.way.asks) // 2
+        assert is_unknown or there.pending() == {}, asked
+    assert number > len(there.way.asks) // 2
 
 
-def test_an_interrupt_while_it_waits(way, monkeypatch):
+def test_an_interrupt_while_it_waits(there, monkeypatch):
     def interrupt(seconds):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sending.time, "sleep", interrupt)
-    last = Fault(kind=way.way.last, skip=way.way.nth, times=99, **way.kind.fails(503))
-    way.server.faults.append(last)
+    last = Fault(kind=there.way.last, skip=there.way.nth, times=99, **there.kind.fails(503))
+    there.server.faults.append(last)
     with pytest.raises(KeyboardInterrupt):
-        way.build()
-    assert way.server.objects == {NAME: OLD}
+        there.build()
+    assert there.server.objects == {NAME: OLD}

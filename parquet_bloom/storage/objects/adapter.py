@@ -1,18 +1,18 @@
-"""What a kind of store has to offer so that its objects can be replaced: see `replacement`, which does it.
+"""What a kind of store does so that its objects can be replaced; `replacement` has the steps.
 
-Why not with obstore, which reads them? Its `put` takes a condition, and all three stores honour it. But
-it sends the whole object. What is wanted of a store is more:
+Why not by obstore, which reads the objects? Its `put` takes the version that it replaces, and the request
+has a condition that all three stores honour. That would do for a small object of which nothing special is
+said. It does not do for others:
 
-    the old bytes stay in the store: parts are copied (S3, Azure), blocks are named again (Azure),
-        objects are put together (Google)
-    the request that puts all together has a condition, too, and so has each copy; obstore's `copy` and
-        its uploads in parts have none
-    what is said of the object is kept: obstore knows headers of the content, metadata, tags and storage
-        class, but no access control list, key, lock, expiry, redirect, scope, context or custom time, nor
-        Google's generation of metadata
+    the old bytes stay in the store. Parts are copied (S3, Azure), blocks are named again (Azure), objects
+        are put together (Google). obstore has none of these: it sends an object whole
+    the request that puts parts together has a condition, and so have the copies. obstore's uploads in
+        parts and its `copy` have none
+    what is said of an object is kept. obstore knows headers of the content, metadata, tags and the storage
+        class; not access control lists, keys, locks, expiry, redirects, scopes, contexts or custom times,
+        nor that somebody has changed an object's metadata (Google's metageneration)
 
-So each store is asked by its own library. That also sends small objects, of which obstore could send
-those of which nothing else is said.
+So each store's own library replaces, small objects too: one way for each store.
 """
 
 from __future__ import annotations
@@ -118,7 +118,8 @@ class Adapter(ABC):
 
     @property
     def is_conditional(self) -> bool:
-        """Whether the store is known, or will be, to honour conditions."""
+        """Whether nothing but the condition keeps others' versions safe: the store honours it, as is known
+        or as it is asked first."""
         return self.is_own or not self._unconditional
 
     @abstractmethod

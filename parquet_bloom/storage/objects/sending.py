@@ -14,7 +14,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects import requests
 from parquet_bloom.storage.objects.logs import unlogged
-from parquet_bloom.storage.objects.requests import EXPIRED, count
+from parquet_bloom.storage.objects.requests import EXPIRED, TEMPORARY, count
 from parquet_bloom.storage.traffic import Requests, Traffic
 
 Answer = TypeVar("Answer")
@@ -22,7 +22,6 @@ Answer = TypeVar("Answer")
 
 # No such object, in the words of S3, Azure and Google.
 _GONE: Final = {"404", "BlobNotFound", "NoSuchKey", "notFound"}
-_TEMPORARY: Final = {408, 429, 500, 502, 503, 504}
 
 
 class Failures(ABC):
@@ -45,7 +44,7 @@ class Failures(ABC):
     def may_pass(self, error: BaseException) -> bool:
         """Whether the same request may succeed."""
         status = self.status(error)
-        return status in _TEMPORARY if status else self.is_broken(error)
+        return status in TEMPORARY if status else self.is_broken(error)
 
     def is_unmet(self, error: BaseException) -> bool:
         """Whether a condition does not hold: the object is another one by now."""
