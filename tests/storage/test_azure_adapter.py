@@ -254,6 +254,8 @@ def test_blocks_that_others_discarded(azure):
     with pytest.raises(pb.RewriteError) as raised:
         build(azure)
     assert str(raised.value) == CHANGED
+    # Nothing is put back over what others know of.
+    assert azure.count("COMMIT") == 1
     azure.put(NAME, OLD)
     azure.faults[:] = [Fault(400, in_xml("InvalidBlockList"), kind="COMMIT")]
     with pytest.raises(OSError, match="400 InvalidBlockList; nothing was written"):
