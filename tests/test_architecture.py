@@ -60,11 +60,7 @@ HOMES = {
         "storage/objects/azure_token.py",
     },
     "boto3": {"storage/objects/s3_client.py", "storage/objects/stores.py"},
-    "botocore": {
-        "storage/objects/s3_client.py",
-        "storage/objects/s3_commit.py",
-        "storage/objects/stores.py",
-    },
+    "botocore": {"storage/objects/s3_client.py", "storage/objects/stores.py"},
     "click": {"commands/", "program.py"},
     "cramjam": {
         "container/lz4.py",

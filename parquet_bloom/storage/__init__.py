@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from parquet_bloom.arguments import mapping_given
@@ -11,10 +12,15 @@ from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.storage.source import LocalSource, Source, is_object, is_url, local_name
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
+    from parquet_bloom.storage.address import Address
     from parquet_bloom.storage.folder import Folder
 
 # The extra that brings what reads there; web servers need nothing more than any of them.
 _EXTRAS = {"s3": "s3", "gs": "gcs", "az": "azure", "http": "s3"}
+# Each store's own library, which changes its objects.
+_LIBRARIES = {"s3": "boto3", "gs": "google-auth", "az": "azure-storage-blob"}
 
 
 def open_source(path: str | os.PathLike[str]) -> Source:
@@ -112,3 +118,20 @@ def not_installed(address: str, error: ImportError) -> Exception:
     return UnsupportedError(
         f"{address}: needs obstore, which is not installed: pip install 'parquet_bloom[{extra}]'"
     )
+
+
+def own_module(address: Address, name: str, why: str) -> ModuleType:
+    """The module `name` of `objects`, which takes the own library of the store of `address`. Raises
+    UnsupportedError, which says `why`, if that is not installed."""
+    try:
+        return import_module(f"parquet_bloom.storage.objects.{name}")
+    except ImportError as error:
+        # Some libraries say it in their own words when one that they need is missing.
+        if (error.name or "").startswith("parquet_bloom"):
+            raise
+        if (error.name or "").startswith("obstore"):
+            raise not_installed(address, error) from None
+        raise UnsupportedError(
+            f"{address}: {why}, needs {_LIBRARIES[address.kind]}, which is not installed:"
+            f" pip install 'parquet_bloom[{_EXTRAS[address.kind]}]'"
+        ) from None

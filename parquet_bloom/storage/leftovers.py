@@ -6,13 +6,12 @@ import errno
 import os
 from collections.abc import Iterator
 from glob import has_magic
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.storage import not_installed
+from parquet_bloom.storage import own_module
 from parquet_bloom.storage.source import is_data_file, is_object, is_url, local_path
 from parquet_bloom.storage.table_of_file import folder_at
 from parquet_bloom.storage.temporary_files import Leftover, is_temporary, leftovers, leftovers_below
@@ -22,11 +21,8 @@ if TYPE_CHECKING:
 
 _END_BY_THEMSELVES = "Google discards them after a week"
 
-# What looks for them in a store: the module, its function, what it needs, and the extra that has it.
-_UNFINISHED: Final = {
-    "s3": ("unfinished", "unfinished_uploads", "boto3", "s3"),
-    "az": ("unfinished_blocks", "unfinished_blocks", "azure-storage-blob", "azure"),
-}
+# What looks for them in a store: a module, and its function.
+_UNFINISHED: Final = {"s3": "unfinished_uploads", "az": "unfinished_blocks"}
 
 
 def files_left(path: str, older_than: float) -> Iterator[Leftover]:
@@ -85,8 +81,8 @@ def _of_file(found: Iterator[Leftover], name: str) -> Iterator[Leftover]:
 
 def uploads_left(path: str, older_than: float) -> Iterator[Leftover]:
     """The uploads to an object in S3 or Azure, or to those in a folder and below it, that were begun at
-    least `older_than` seconds ago, got nothing since, and can be ours: see `unfinished` and `unfinished_blocks`. Raises OSError,
-    UnsupportedError."""
+    least `older_than` seconds ago, got nothing since, and can be ours: see `unfinished_uploads` and
+    `unfinished_blocks`. Raises OSError, UnsupportedError."""
     kind = None
     if is_object(path):
         from parquet_bloom.storage.address import Address
@@ -99,17 +95,7 @@ def uploads_left(path: str, older_than: float) -> Iterator[Leftover]:
             + f": {_END_BY_THEMSELVES}" * (kind == "gs")
         )
     _check_no_glob(address)
-    module, name, library, extra = _UNFINISHED[kind]
-    try:
-        found = import_module(f"parquet_bloom.storage.objects.{module}")
-    except ImportError as error:
-        if (error.name or "").startswith("parquet_bloom"):
-            raise
-        if (error.name or "").startswith("obstore"):
-            raise not_installed(path, error) from None
-        raise UnsupportedError(
-            f"{path}: to look for uploads, needs {library}, which is not installed:"
-            f" pip install 'parquet_bloom[{extra}]'"
-        ) from None
+    name = _UNFINISHED[kind]
+    found = own_module(address, name, "to look for uploads")
     uploads: Iterator[Leftover] = getattr(found, name)(address, older_than)
     return uploads

@@ -8,7 +8,7 @@ from conftest import ROOT
 import parquet_bloom as pb
 from parquet_bloom.render.wording import requests_text
 from parquet_bloom.storage.objects import (
-    gcs_commit,
+    gcs_adapter,
     gcs_sending,
     object_source,
     read_ahead,
@@ -60,12 +60,12 @@ def test_figures():
     assert 25 <= sum(requests.PAUSES) <= 26
     assert set(
         map(int, re.findall(r"\b[45]\d\d\b", PAGE.split("## Failures")[1].split("\n## ")[0]))
-    ) == (requests._TEMPORARY)
+    ) == (requests.TEMPORARY)
 
 
 def test_figures_of_google():
     said = PAGE.split("### Google Cloud Storage")[1]
-    for figure in (gcs_commit.WHOLE_BYTES, gcs_sending.SENT_BYTES):
+    for figure in (gcs_adapter.WHOLE_BYTES, gcs_sending.SENT_BYTES):
         assert f"{figure >> 20} MiB" in said
     assert f'"{TEMPORARY_SUFFIX}"' in said
 

@@ -21,10 +21,11 @@ from make.s3_server import S3Server
 import parquet_bloom as pb
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.storage.objects import (
-    azure_commit,
-    gcs_commit,
+    adapter,
+    azure_adapter,
+    gcs_adapter,
+    replacement,
     requests,
-    s3_commit,
     s3_parts,
 )
 from parquet_bloom.storage.temporary_files import is_temporary
@@ -45,8 +46,8 @@ class Sharp:
 
 SMALL: Final = (
     Sharp(s3_parts, "LEAST_BYTES", 100),
-    Sharp(azure_commit, "WHOLE_BYTES", 100),
-    Sharp(gcs_commit, "WHOLE_BYTES", 100),
+    Sharp(azure_adapter, "WHOLE_BYTES", 100),
+    Sharp(gcs_adapter, "WHOLE_BYTES", 100),
 )
 
 
@@ -111,10 +112,9 @@ class Bucket:
         enter = self._patches.enter_context
         enter(mock.patch.object(Traffic, "add", adds))
         enter(mock.patch.object(requests, "_threads", AtOnce()))
-        enter(mock.patch.object(s3_commit, "ThreadPoolExecutor", AtOnce))
+        enter(mock.patch.object(adapter, "ThreadPoolExecutor", AtOnce))
         # Whether the store honours conditions is asked once for all runs, and not searched.
-        for module in (s3_commit, azure_commit, gcs_commit):
-            enter(mock.patch.object(module, "check_conditions"))
+        enter(mock.patch.object(replacement, "check_conditions"))
         for each in SMALL:
             enter(mock.patch.object(each.module, each.name, each.value))
         return self

@@ -67,7 +67,8 @@ class AzureServer(ObjectServer):
         # Another one, whatever the content.
         self._etags[name] = f'"0x8D{next(self._numbers):08X}"'
         self.blocks[name] = []
-        self.staged.pop(name, None)
+        for each in (self.staged, self.properties, self.tags):
+            each.pop(name, None)
 
     def put_blocks(self, name: str, blocks: list[tuple[str, bytes]]) -> None:
         self.put(name, b"".join(data for _, data in blocks))

@@ -101,10 +101,10 @@ def azure_server() -> Iterator[AzureServer]:
 @pytest.fixture
 def azure(azure_server: AzureServer, monkeypatch: pytest.MonkeyPatch) -> AzureServer:
     """A server like Azure; small blobs are put together from blocks, too."""
-    from parquet_bloom.storage.objects import azure_commit
+    from parquet_bloom.storage.objects import azure_adapter
 
     monkeypatch.setattr(requests, "PAUSES", (0.001,) * 3)
-    monkeypatch.setattr(azure_commit, "WHOLE_BYTES", 1000)
+    monkeypatch.setattr(azure_adapter, "WHOLE_BYTES", 1000)
     monkeypatch.setattr(conditions, "_honouring", {})
     for name in [name for name in os.environ if name.startswith("AZURE_")]:
         monkeypatch.delenv(name)
@@ -123,10 +123,10 @@ def gcs_server() -> Iterator[GoogleServer]:
 @pytest.fixture
 def gcs(gcs_server: GoogleServer, monkeypatch: pytest.MonkeyPatch) -> GoogleServer:
     """A server like Google Cloud Storage; small objects are composed, too."""
-    from parquet_bloom.storage.objects import gcs_commit
+    from parquet_bloom.storage.objects import gcs_adapter
 
     monkeypatch.setattr(requests, "PAUSES", (0.001,) * 3)
-    monkeypatch.setattr(gcs_commit, "WHOLE_BYTES", 1000)
+    monkeypatch.setattr(gcs_adapter, "WHOLE_BYTES", 1000)
     monkeypatch.setattr(conditions, "_honouring", {})
     for name in [name for name in os.environ if name.startswith("GOOGLE_")]:
         monkeypatch.delenv(name)

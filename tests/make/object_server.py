@@ -56,6 +56,14 @@ class Fault:
         return True
 
 
+@dataclass
+class Lost(Fault):
+    """The request is done, and the connection broken instead of an answer; with `before`, it is not
+    even done."""
+
+    before: bool = False
+
+
 class ObjectServer:
     """Objects by `bucket/key`; `delay` in seconds is added to every request."""
 
@@ -188,6 +196,8 @@ class Handler(BaseHTTPRequestHandler):
                 fault.do()
             if fault is not None and fault.status:
                 self._send(asked, fault.status, fault.body.encode(), fault.headers)
+            elif isinstance(fault, Lost):
+                self.close_connection = True
             elif is_list:
                 self._list(asked, options)
             else:

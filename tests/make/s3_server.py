@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-from make.object_server import Asked, Fault, Handler, ObjectServer
+from make.object_server import Asked, Handler, Lost, ObjectServer
 
 OWNER = "75aa57f09aa0c8caeab4f8c24e99d10f8e7faeebf76c078efc7c6caea54ba06a"
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
@@ -42,14 +42,6 @@ KEPT = (
     "x-amz-storage-class",
     "x-amz-website-redirect-location",
 )
-
-
-@dataclass
-class Lost(Fault):
-    """The request is done, and the connection broken instead of an answer; with `before`, it is not
-    even done."""
-
-    before: bool = False
 
 
 @dataclass

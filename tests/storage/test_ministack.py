@@ -14,7 +14,7 @@ from make.servers import PATIENCE_SECONDS
 import parquet_bloom as pb
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.objects import s3_client
-from parquet_bloom.storage.objects.unfinished import unfinished_uploads
+from parquet_bloom.storage.objects.unfinished_uploads import unfinished_uploads
 from parquet_bloom.storage.paths import expand
 
 FIXTURE = FIXTURES / "pyarrow_filters.parquet"
@@ -102,14 +102,14 @@ def test_what_is_changed_in_place_keeps_what_is_said_of_it(
 
 
 def test_what_others_write_meanwhile_is_not_lost(bucket, options, large, monkeypatch):
-    ask = s3_client.Client.ask
+    ask = s3_client.S3Client.ask
 
     def late(client, operation, *given, **more):
         if operation == "complete_multipart_upload" and more.get("Key", KEY) == KEY:
             bucket.put_object(Bucket="lake", Key=KEY, Body=b"other")
         return ask(client, operation, *given, **more)
 
-    monkeypatch.setattr(s3_client.Client, "ask", late)
+    monkeypatch.setattr(s3_client.S3Client, "ask", late)
     with pytest.raises(pb.RewriteError, match="changed by others while it was read: nothing"):
         pb.build(URL, columns=["a"], in_place=True, storage_options=options)
     assert bucket.get_object(Bucket="lake", Key=KEY)["Body"].read() == b"other"

@@ -36,7 +36,7 @@ def test_one_client(monkeypatch):
     monkeypatch.setattr(boto3, "Session", Counted)
     s3_client._client.cache_clear()
     address = Address.of("s3://lake/x.parquet", OPTIONS)
-    clients = together(lambda: s3_client.Client(address, Traffic()))
+    clients = together(lambda: s3_client.S3Client(address, Traffic()))
     assert len({id(client._s3) for client in clients}) == 1
     assert len(made) == 1
     assert clients[0]._s3.meta.config.max_pool_connections == 16

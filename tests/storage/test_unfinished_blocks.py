@@ -7,11 +7,10 @@ from base64 import b64encode
 import pytest
 from conftest import FIXTURES
 from make.commands import outcome
-from make.object_server import Fault
-from make.s3_server import Lost
+from make.object_server import Fault, Lost
 
 import parquet_bloom as pb
-from parquet_bloom.storage.objects import azure_commit, conditions
+from parquet_bloom.storage.objects import azure_adapter, conditions
 from parquet_bloom.storage.objects.azure_blocks import Names
 
 NAME = "lake/day=1/x y.parquet"
@@ -24,7 +23,7 @@ PROPERTIES = {"Content-Type": "application/x-parquet", "x-ms-meta-who": "me"}
 
 @pytest.fixture(autouse=True)
 def old(azure, monkeypatch):
-    monkeypatch.setattr(azure_commit, "WHOLE_BYTES", 1000)
+    monkeypatch.setattr(azure_adapter, "WHOLE_BYTES", 1000)
     azure.put(NAME, OLD)
     azure.properties[NAME], azure.tags[NAME] = dict(PROPERTIES), "team=a+b"
     conditions._honouring[azure.endpoint, "lake"] = True

@@ -19,7 +19,7 @@ from azure.storage.blob import (
 from make.servers import started
 from stores.emulator import HERE
 
-from parquet_bloom.storage.objects.azure_client import VERSION, Client
+from parquet_bloom.storage.objects.azure_client import VERSION, AzureClient
 from parquet_bloom.storage.objects.azure_settings import _EMULATOR as ACCOUNT
 
 PACKAGE = "azurite@3.37.0"
@@ -95,13 +95,13 @@ class Azurite:
 
     @contextmanager
     def before_the_last_request(self, do: Callable[[], object]) -> Iterator[None]:
-        answer, waiting = Client._answer, [do]
+        answer, waiting = AzureClient._answer, [do]
 
-        def late(client: Client, request: HttpRequest) -> HttpResponse:
+        def late(client: AzureClient, request: HttpRequest) -> HttpResponse:
             is_last = "comp=blocklist" in request.url or "comp=" not in request.url
             if waiting and request.method == "PUT" and is_last:
                 waiting.pop()()
             return answer(client, request)
 
-        with mock.patch.object(Client, "_answer", late):
+        with mock.patch.object(AzureClient, "_answer", late):
             yield

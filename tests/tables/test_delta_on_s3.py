@@ -6,8 +6,7 @@ import shutil
 import pytest
 from make.commands import outcome
 from make.delta_tables import GROUP_ROWS, adds, make_table, rows_of, write_commit
-from make.object_server import Fault
-from make.s3_server import Lost
+from make.object_server import Fault, Lost
 from oracle.delta_readers import by_query_builder, rows_at
 
 import parquet_bloom as pb

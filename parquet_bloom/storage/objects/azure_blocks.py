@@ -18,12 +18,12 @@ import os
 from base64 import b64decode, b64encode
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import count, pairwise
+from itertools import count
 from operator import attrgetter
 from typing import Final
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.storage.objects.pieces import Piece, Pieces
+from parquet_bloom.storage.objects.pieces import Piece, Pieces, equal_cuts
 
 MOST_BLOCKS: Final = 50_000
 
@@ -128,18 +128,11 @@ class _Blocks:
         yield from self._committed[first:last]
 
     def _copied(self, start: int, end: int, shift: int) -> Iterator[Block]:
-        for first, last in _equal(start, end, self._most_copied):
+        for first, last in equal_cuts(start, end, self._most_copied):
             yield Block(first + shift, last + shift, copied=Piece(first, last, is_old=True))
 
 
 def sent(start: int, end: int, size: int) -> Iterator[Block]:
     """What is sent of a version of so many bytes."""
-    for first, last in _equal(start, end, max(SENT_BYTES, 2 * size // MOST_BLOCKS)):
+    for first, last in equal_cuts(start, end, max(SENT_BYTES, 2 * size // MOST_BLOCKS)):
         yield Block(first, last)
-
-
-def _equal(start: int, end: int, most: int) -> Iterator[tuple[int, int]]:
-    """As few parts as can be, of about one size."""
-    count = -(-(end - start) // most)
-    cuts = [start + (end - start) * number // count for number in range(count + 1)] if count else []
-    yield from pairwise(cuts)

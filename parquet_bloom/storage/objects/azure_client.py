@@ -1,5 +1,5 @@
 """Requests to the Blob service of Azure about one blob: the same store, with the same credentials, as
-obstore reads. obstore names no blocks.
+obstore reads.
 
 They are sent by what Azure's own library sends requests with. Its clients of blobs do not do: they fail
 on blocks whose names are not text, and they copy without a condition for the source.
@@ -37,21 +37,26 @@ from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.azure_settings import Settings
 from parquet_bloom.storage.objects.azure_token import Token
-from parquet_bloom.storage.objects.sending import Failures, send
+from parquet_bloom.storage.objects.sending import Attempts, Failures, send
 from parquet_bloom.storage.traffic import Requests, Traffic
 
 VERSION: Final = "2023-11-03"
 
-# What a request fails with.
-FAILURES: Final = (AzureError, OSError)
-
-_TEMPORARY: Final = {408, 429, 500, 502, 503, 504}
 _CODE: Final = re.compile(rb"<Code>\s*(\w+)\s*</Code>")
+_REFUSALS: Final = {
+    "BlobImmutableDueToPolicy": "an immutability policy or a legal hold keeps it as it is",
+    "AuthenticationFailed": "the key, SAS or token is wrong, or has expired",
+    "AuthorizationPermissionMismatch": "allow blobs/read and blobs/write, or make a SAS with rw",
+    "InvalidBlobOrBlock": "blocks that others send now, or a killed run has left, have names of another"
+    " length: try again later, or discard those of killed builds with clean-temp --uploads",
+    "InvalidAuthenticationInfo": "the token is wrong, or has expired",
+    "LeaseIdMissing": "somebody holds a lease on it",
+}
 # A signature holds for so long.
 _SIGNED: Final = timedelta(hours=1)
 
 
-class Client:
+class AzureClient:
     """Requests about one blob, counted in `traffic`, repeated if their failure may pass."""
 
     def __init__(self, address: Address, traffic: Traffic) -> None:
@@ -81,11 +86,11 @@ class Client:
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
         body: bytes = b"",
-        doubts: list[BaseException] | None = None,
+        attempts: Attempts | None = None,
         key: str | None = None,
     ) -> HttpResponse:
-        """The answer to a request about the blob, or about the one of another `key`. Raises one of
-        FAILURES. `doubts`: as in send()."""
+        """The answer to a request about the blob, or about the one of another `key`. Raises
+        AZURE's kinds."""
         where = self.address.key if key is None else key
 
         def work() -> HttpResponse:
@@ -96,7 +101,7 @@ class Client:
             url = _with_query(self.settings.url(where), pairs)
             return self._answer(HttpRequest(method, url, headers=sent, content=body))
 
-        return send(work, kind, self._traffic, AZURE, doubts)
+        return send(work, kind, self._traffic, AZURE, attempts)
 
     def as_source(self) -> dict[str, str]:
         """The headers by which the store is told to copy from the blob."""
@@ -137,9 +142,9 @@ class Client:
             answer: Mapping[str, Any] = self._answer(request).json()
             return answer
         except HttpResponseError as error:
-            if may_pass(error):
+            if AZURE.may_pass(error):
                 raise
-            problem = f"{status_of(error)}"
+            problem = f"{AZURE.status(error)}"
         except ValueError:
             problem = "no JSON came"
         raise PermissionError(errno.EACCES, f"the credentials got no token ({problem})")
@@ -158,29 +163,43 @@ def _http(is_checked: bool, process: int) -> PipelineClient[HttpRequest, HttpRes
     return PipelineClient("", policies=[], transport=transport)
 
 
-def may_pass(error: BaseException) -> bool:
-    """Whether the same request may succeed."""
-    if status_of(error):
-        return status_of(error) in _TEMPORARY
-    return isinstance(
-        error, ServiceResponseError | ServiceRequestTimeoutError | IncompleteReadError
-    )
+class _AzureFailures(Failures):
+    kinds = (AzureError, OSError)
+
+    def status(self, error: BaseException) -> int:
+        # One that did not come whole is none.
+        if isinstance(error, HttpResponseError) and not isinstance(error, IncompleteReadError):
+            return error.status_code or 0
+        return 0
+
+    def code(self, error: BaseException) -> str:
+        if not isinstance(error, HttpResponseError) or not self.status(error):
+            return type(error).__name__
+        response: Any = error.response
+        found = _CODE.search(response.content)
+        return response.headers.get("x-ms-error-code") or (found[1].decode() if found else "")
+
+    def is_broken(self, error: BaseException) -> bool:
+        return isinstance(
+            error, ServiceResponseError | ServiceRequestTimeoutError | IncompleteReadError
+        )
+
+    def is_unmet(self, error: BaseException) -> bool:
+        return super().is_unmet(error) and not self.code(error).startswith("Lease")
+
+    def may_be_stale(self, error: BaseException) -> bool:
+        # Blocks are gone when others have replaced the blob.
+        return self.code(error) == "InvalidBlockList"
+
+    def told(self, address: Address, error: BaseException, what: str) -> OSError:
+        code = self.code(error)
+        if code not in _REFUSALS:
+            return super().told(address, error, what)
+        said = f"writing was refused ({self.said(error)}): {_REFUSALS[code]}; {what}"
+        return PermissionError(errno.EACCES, said, str(address))
 
 
-def status_of(error: BaseException) -> int:
-    """The status of the answer; 0 if none came whole."""
-    if isinstance(error, HttpResponseError) and not isinstance(error, IncompleteReadError):
-        return error.status_code or 0
-    return 0
-
-
-def code_of(error: BaseException) -> str:
-    """The store's word for the problem, or the name of the exception."""
-    if not isinstance(error, HttpResponseError) or not status_of(error):
-        return type(error).__name__
-    response: Any = error.response
-    found = _CODE.search(response.content)
-    return response.headers.get("x-ms-error-code") or (found[1].decode() if found else "")
+AZURE: Final = _AzureFailures()
 
 
 def time_of(headers: Mapping[str, str]) -> int:
@@ -195,6 +214,3 @@ def parsed(answer: HttpResponse) -> ElementTree.Element:
         return ElementTree.fromstring(answer.content)
     except ElementTree.ParseError:
         raise OSError(errno.EIO, "the store's answer is not what it should be") from None
-
-
-AZURE: Final = Failures(FAILURES, status_of, code_of, may_pass)

@@ -1,6 +1,5 @@
 """Google Cloud Storage by its JSON API, for the store of an address: the same store, with the same
-credentials, as obstore reads. obstore can neither compose objects nor replace one on the condition of
-its generation.
+credentials, as obstore reads.
 
 Spec: https://cloud.google.com/storage/docs/json_api/v1/objects
 """
@@ -11,7 +10,6 @@ import errno
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -27,18 +25,16 @@ import requests
 from requests import RequestException
 from urllib3.exceptions import NewConnectionError
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.requests import count
-from parquet_bloom.storage.objects.sending import Failures, send
+from parquet_bloom.storage.objects.sending import Attempts, Failures, send
 from parquet_bloom.storage.traffic import HEAD, PUT, Requests, Traffic
 
-GOOGLE: Final = "https://storage.googleapis.com"
+_ENDPOINT: Final = "https://storage.googleapis.com"
 _SCOPES: Final = ("https://www.googleapis.com/auth/devstorage.read_write",)
 # Where gcloud leaves what a user has logged in with.
 _LOGIN: Final = ".config/gcloud/application_default_credentials.json"
 
-_TEMPORARY: Final = {408, 429, 500, 502, 503, 504}
 # Seconds to connect, and for an answer.
 _TIMEOUTS: Final = (10, 300)
 # What each object's resource has, of what is looked at.
@@ -63,61 +59,55 @@ def _reason(response: Any) -> str:
         return ""
 
 
-def status_of(error: BaseException) -> int:
-    """The status of the answer; 0 if there was none."""
-    # Without a token, nothing was asked.
-    no_token = 401 if isinstance(error, google.auth.exceptions.GoogleAuthError) else 0
-    return error.status if isinstance(error, Refused) else no_token
+class _GoogleFailures(Failures):
+    kinds = (Refused, RequestException, google.auth.exceptions.GoogleAuthError, OSError)
+
+    def status(self, error: BaseException) -> int:
+        # Without a token, nothing was asked.
+        no_token = 401 if isinstance(error, google.auth.exceptions.GoogleAuthError) else 0
+        return error.status if isinstance(error, Refused) else no_token
+
+    def code(self, error: BaseException) -> str:
+        return error.reason if isinstance(error, Refused) else type(error).__name__
+
+    def is_broken(self, error: BaseException) -> bool:
+        if not isinstance(error, RequestException) or isinstance(
+            error, requests.exceptions.SSLError
+        ):
+            return False
+        # Of urllib3, which says that there is no such server.
+        inner = getattr(error.args[0] if error.args else None, "reason", None)
+        return not isinstance(inner, NewConnectionError)
+
+    def may_be_stale(self, error: BaseException) -> bool:
+        # A generation that is gone, for which others have written another.
+        return self.status(error) == 404
+
+    def told(self, address: Address, error: BaseException, what: str) -> OSError:
+        if isinstance(error, google.auth.exceptions.GoogleAuthError):
+            said = f"the credentials give no access ({self.code(error)}); {what}"
+            return PermissionError(errno.EACCES, said, str(address))
+        if isinstance(error, RequestException):
+            # An OSError, whose text may hold the secret URL of an upload.
+            said = f"no answer: {self.code(error)}; {what}"
+            return OSError(errno.EIO, said, str(address))
+        return super().told(address, error, what)
 
 
-def _code_of(error: BaseException) -> str:
-    return error.reason if isinstance(error, Refused) else type(error).__name__
+GOOGLE: Final = _GoogleFailures()
 
 
-def _may_pass(error: BaseException) -> bool:
-    if isinstance(error, Refused):
-        return error.status in _TEMPORARY
-    if not isinstance(error, RequestException) or isinstance(error, requests.exceptions.SSLError):
-        return False
-    # Of urllib3, which says that there is no such server.
-    inner = getattr(error.args[0] if error.args else None, "reason", None)
-    return not isinstance(inner, NewConnectionError)
-
-
-FAILURES: Final = (Refused, RequestException, google.auth.exceptions.GoogleAuthError, OSError)
-JSON_API: Final = Failures(FAILURES, status_of, _code_of, _may_pass)
-
-
-def failure(address: Address, error: BaseException, what: str) -> OSError:
-    """The OSError for one of FAILURES, which ends in `what` became of the object."""
-    if isinstance(error, google.auth.exceptions.GoogleAuthError):
-        said = f"the credentials give no access ({_code_of(error)}); {what}"
-        return PermissionError(errno.EACCES, said, str(address))
-    if isinstance(error, RequestException):
-        # An OSError, whose text may hold the secret URL of an upload.
-        said = f"no answer: {_code_of(error)}; {what}"
-        return OSError(errno.EIO, said, str(address))
-    return JSON_API.told(address, error, what)
-
-
-@dataclass(frozen=True, slots=True)
-class Last:
-    """The last request of a replacement. `before`: done before each attempt, whose errors end them;
-    `doubts`: gets failures of attempts that the store may have done nevertheless."""
-
-    before: Callable[[], None] = lambda: None
-    doubts: list[BaseException] = field(default_factory=list)
-
-
-class Client:
+class GoogleClient:
     """Requests about the objects of a bucket, counted in `traffic`, repeated if their failure may pass.
-    All raise FAILURES. `last`: None for any other request than the last one."""
+    All raise GOOGLE's kinds."""
 
     def __init__(self, address: Address, traffic: Traffic) -> None:
         self._traffic = traffic
         found = _settings(address.options)
         account = _account(found)
-        self.endpoint = (found.get("base_url") or account.get("gcs_base_url") or GOOGLE).rstrip("/")
+        self.endpoint = (found.get("base_url") or account.get("gcs_base_url") or _ENDPOINT).rstrip(
+            "/"
+        )
         host = urlsplit(self.endpoint).hostname or ""
         self.is_google = host == "googleapis.com" or host.endswith(".googleapis.com")
         # Connections are not shared by processes.
@@ -133,7 +123,7 @@ class Client:
         resource: Mapping[str, Any],
         body: bytes,
         parameters: Mapping[str, str],
-        last: Last | None = None,
+        attempts: Attempts | None = None,
     ) -> dict[str, Any]:
         """Write an object in one request."""
         head = (
@@ -144,7 +134,7 @@ class Client:
             Requests(put=1, bytes_up=len(body)),
             "POST",
             f"{self.endpoint}/upload/storage/v1{self._objects}",
-            last,
+            attempts,
             params={"uploadType": "multipart", **parameters},
             data=b"".join((head.encode(), body, f"\r\n--{_BOUNDARY}--\r\n".encode())),
             headers={"Content-Type": f"multipart/related; boundary={_BOUNDARY}"},
@@ -174,7 +164,7 @@ class Client:
         body: bytes,
         size: int,
         md5: str | None,
-        last: Last,
+        attempts: Attempts | None = None,
     ) -> tuple[int, dict[str, Any]]:
         """Send a part of an object of `size` bytes; `md5`, of all of it, with the last part. Returns the
         number of bytes that the store has now, and the resource of the object if that is all."""
@@ -204,7 +194,7 @@ class Client:
             return _there(answer, size), {} if answer.status_code == 308 else _resource(answer)
 
         kind = Requests(put=1, bytes_up=len(body))
-        return send(read, kind, self._traffic, JSON_API, last.doubts, last.before)
+        return send(read, kind, self._traffic, GOOGLE, attempts)
 
     def cancel(self, upload: str) -> None:
         """Of what `begin` has begun. 499 is the answer if there was something to cancel."""
@@ -215,14 +205,14 @@ class Client:
         name: str,
         request: Mapping[str, Any],
         parameters: Mapping[str, str],
-        last: Last | None = None,
+        attempts: Attempts | None = None,
     ) -> dict[str, Any]:
         """Put objects together, in the store."""
         return self._answer(
             PUT,
             "POST",
             f"{self._place(name)}/compose",
-            last,
+            attempts,
             params=parameters,
             json=request,
         )
@@ -244,7 +234,7 @@ class Client:
         kind: Requests,
         method: str,
         url: str,
-        last: Last | None = None,
+        attempts: Attempts | None = None,
         *,
         also: int = 200,
         read: Callable[[Any], Any] = lambda response: response,
@@ -255,9 +245,7 @@ class Client:
         def work() -> Any:
             return read(self._answered(method, url, also, **given))
 
-        if last is None:
-            return send(work, kind, self._traffic, JSON_API)
-        return send(work, kind, self._traffic, JSON_API, last.doubts, last.before)
+        return send(work, kind, self._traffic, GOOGLE, attempts)
 
     def _answered(self, method: str, url: str, also: int, **given: Any) -> Any:
         response = self._session.request(

@@ -9,18 +9,12 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, Final
 
-from parquet_bloom.storage.objects.commit import NewObject
-from parquet_bloom.storage.objects.gcs_client import FAILURES, Client, Last, status_of
-from parquet_bloom.storage.temporary_files import hidden_name
+from parquet_bloom.storage.objects.adapter import NewObject
+from parquet_bloom.storage.objects.gcs_client import GOOGLE, GoogleClient
+from parquet_bloom.storage.objects.sending import Attempts
 
 # What is sent at once, and held in memory meanwhile: a multiple of 256 KiB.
 SENT_BYTES: Final = 32 << 20
-
-
-def beside(key: str) -> str:
-    """The name of a temporary object."""
-    folder, slash, name = key.rpartition("/")
-    return f"{folder}{slash}{hidden_name(name)}"
 
 
 class Sending:
@@ -28,7 +22,7 @@ class Sending:
 
     def __init__(
         self,
-        client: Client,
+        client: GoogleClient,
         new: NewObject,
         resource: Mapping[str, Any],
         start: int,
@@ -44,16 +38,16 @@ class Sending:
         """Of what was sent so far, as Google writes it."""
         return base64.b64encode(self._md5.digest()).decode()
 
-    def run(self, last: Last) -> dict[str, Any]:
-        """What the store says of the object. `last`: of its last request. Raises FAILURES, and what
-        `last` does."""
+    def run(self, attempts: Attempts) -> dict[str, Any]:
+        """What the store says of the object. `attempts`: of the last request. Raises GOOGLE's kinds, and
+        what is raised before an attempt."""
         size = self._new.size - self._start
         self._new.will_read([(self._start, self._new.size)])
         if size <= SENT_BYTES:
             body = self._new.read(self._start, self._new.size)
             self._md5.update(body)
             resource = {**self._resource, "md5Hash": self.md5}
-            return self._client.insert(resource, body, self._parameters, last)
+            return self._client.insert(resource, body, self._parameters, attempts)
         self._upload = self._client.begin(self._resource, size, self._parameters)
         at = hashed = 0
         while True:
@@ -62,14 +56,14 @@ class Sending:
             self._md5.update(body[hashed - at :])
             hashed = end
             is_last = end == size
-            last.doubts.clear()
+            attempts.doubts.clear()
             there, found = self._client.go_on(
                 self._upload,
                 at,
                 body,
                 size,
                 self.md5 if is_last else None,
-                last if is_last else Last(),
+                attempts if is_last else None,
             )
             if found:
                 self._upload = None
@@ -85,16 +79,16 @@ class Sending:
         if self._upload is not None:
             try:
                 self._client.cancel(self._upload)
-            except FAILURES as error:
-                return status_of(error) in (404, 410)
+            except GOOGLE.kinds as error:
+                return GOOGLE.status(error) in (404, 410)
         return True
 
 
 class Temporary:
-    """A temporary object beside that of a `key`, which is there as soon as it may have been sent."""
+    """A temporary object, which is there as soon as it may have been sent."""
 
-    def __init__(self, client: Client, key: str) -> None:
-        self._client, self.name = client, beside(key)
+    def __init__(self, client: GoogleClient, name: str) -> None:
+        self._client, self.name = client, name
         self._is_there = True
         self._generation: str | None = None
 
@@ -112,9 +106,9 @@ class Temporary:
         if self._is_there:
             try:
                 self._client.delete(self.name, self._generation)
-            except FAILURES as error:
+            except GOOGLE.kinds as error:
                 self.problem = error
-                self._is_there = status_of(error) != 404
+                self._is_there = GOOGLE.status(error) != 404
             else:
                 self._is_there = False
         return not self._is_there

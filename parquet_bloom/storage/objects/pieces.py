@@ -9,6 +9,7 @@ ranges of a local file with what is new.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Final
 
 from parquet_bloom.dataclass import dataclass
@@ -72,6 +73,14 @@ class Pieces:
             if first < last:
                 yield piece.part(first - at, last - at)
             at += piece.size
+
+
+def equal_cuts(start: int, end: int, most: int) -> Iterator[tuple[int, int]]:
+    """The bytes [start, end) in as few parts as can be, of about one size: none is small unless it is the
+    only one."""
+    count = -(-(end - start) // most)
+    cuts = [start + (end - start) * number // count for number in range(count + 1)] if count else []
+    yield from pairwise(cuts)
 
 
 class PiecedSource:

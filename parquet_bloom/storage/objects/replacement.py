@@ -1,51 +1,166 @@
 """Replace an object by pieces of itself and a new end, without moving what stays.
 
 What is new is collected in a local file and verified together with the old object. Then the store is
-told to put both together, and to do so only if the object is still the one that was read. Until its
-last request readers see the old version, and after it the new one. Whatever happens, what is told is
-what became of the object: when the answer to that request is lost, the object is looked at.
+told to put both together, and to do so only if the object is still the one that was read:
+
+    check      whether the store honours conditions, before anything is done
+    look       is it still the version that was read? What is said of it?
+    assemble   what stays is copied by the store, what is new is sent: no reader sees it yet
+    finish     one last request, on the condition that nobody else has written
+    look again if its answer was lost: did it replace the object?
+
+Until the last request readers see the old version, and after it the new one. Whatever happens, what is
+told is what became of the object. How each step is done is the store's: see `adapter`.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
-from contextlib import suppress
-from importlib import import_module
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Final, Self
 
-from parquet_bloom.errors import RewriteError, UnsupportedError
+from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage import own_module
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.local_output import Output
-from parquet_bloom.storage.objects.commit import Commit, NewObject
+from parquet_bloom.storage.objects.adapter import (
+    NOTHING,
+    Adapter,
+    NewObject,
+    Seen,
+    ToldError,
+    changed_meanwhile,
+)
+from parquet_bloom.storage.objects.conditions import check_conditions
 from parquet_bloom.storage.objects.object_source import ObjectSource
 from parquet_bloom.storage.objects.pieces import Piece, PiecedSource, Pieces
+from parquet_bloom.storage.objects.requests import ChangedError
+from parquet_bloom.storage.objects.sending import Attempts, Failures
 from parquet_bloom.storage.source import LocalSource, Source, naming
 
-# What replaces objects in a store: the module, its class, what it needs, and the extra that has it.
-_COMMITS: Final = {
-    "s3": ("s3_commit", "S3Commit", "boto3", "s3"),
-    "az": ("azure_commit", "AzureCommit", "azure-storage-blob", "azure"),
-    "gs": ("gcs_commit", "GoogleCommit", "google-auth", "gcs"),
+# What replaces objects in a store: a module, and its class.
+_ADAPTERS: Final = {
+    "s3": ("s3_adapter", "S3Adapter"),
+    "az": ("azure_adapter", "AzureAdapter"),
+    "gs": ("gcs_adapter", "GoogleAdapter"),
 }
 
 
-def _commit_to(address: Address, old: ObjectSource, unconditional: bool) -> Commit:
-    """Raises UnsupportedError without the store's own library."""
-    module, name, library, extra = _COMMITS[address.kind]
+def _adapter_for(address: Address, old: ObjectSource, unconditional: bool) -> Adapter:
+    """Raises UnsupportedError without the store's own library, RewriteError, OSError."""
+    module, name = _ADAPTERS[address.kind]
+    found = own_module(address, module, "to be replaced")
+    adapter: type[Adapter] = getattr(found, name)
     try:
-        found = import_module(f"parquet_bloom.storage.objects.{module}")
-    except ImportError as error:
-        # Some libraries say it in their own words when one that they need is missing.
-        if (error.name or "").startswith("parquet_bloom"):
+        with telling(address, adapter.failures):
+            return adapter(address, old, unconditional)
+    except ValueError as error:
+        # Settings that its library does not take.
+        raise adapter.failures.told(address, error, NOTHING) from None
+
+
+@contextmanager
+def telling(
+    address: Address, failures: Failures, became: Callable[[], str] = lambda: NOTHING
+) -> Iterator[None]:
+    """What fails within raises RewriteError if the object is another one by now, and else OSError; both
+    say what `became` of the object."""
+    try:
+        yield
+    except ToldError:
+        raise
+    except ChangedError:
+        raise changed_meanwhile(address) from None
+    except failures.kinds as error:
+        if failures.is_unmet(error):
+            raise changed_meanwhile(address) from None
+        raise failures.told(address, error, became()) from None
+
+
+class Commit:
+    """The steps of one replacement, whatever the store."""
+
+    def __init__(self, adapter: Adapter) -> None:
+        self._adapter, self._address = adapter, adapter.address
+        self._failures = adapter.failures
+
+    def check(self) -> None:
+        """Before anything is done: raise RewriteError if the store may lose what others write."""
+        adapter = self._adapter
+        if adapter.is_conditional and not adapter.is_own:
+            with telling(self._address, self._failures):
+                check_conditions(
+                    self._address, adapter.endpoint, adapter.honours_conditions, adapter.condition
+                )
+
+    def run(self, new: NewObject) -> None:
+        """Raises RewriteError, OSError: see `telling`."""
+        adapter = self._adapter
+        with telling(self._address, self._failures, lambda: f"{adapter.left}{NOTHING}"):
+            try:
+                self._replace(new)
+            except BaseException as error:
+                adapter.settle(error)
+                raise
+            adapter.settle(None)
+
+    def look(self) -> Seen:
+        """At the version that was read. Raises RewriteError if it is another one by now."""
+        seen = self._adapter.look()
+        if seen.version != self._adapter.version:
+            raise changed_meanwhile(self._address)
+        return seen
+
+    def _replace(self, new: NewObject) -> None:
+        old = self.look()
+        last = Attempts(self._look_again)
+        try:
+            self._adapter.assemble(new, old)
+            self._adapter.finish(last)
+        except BaseException as error:
+            still_open = self._adapter.cancel()
+            if last.doubts and self._is_of_requests(error):
+                if self._is_written(new, last.doubts[0]):
+                    return
+                if still_open:
+                    what = f"{still_open}: so far {NOTHING}"
+                    raise self._no_answer(last.doubts[0], what) from None
+            if self._failures.may_be_stale(error):
+                self.look()
             raise
-        raise UnsupportedError(
-            f"{address}: to be replaced, needs {library}, which is not installed:"
-            f" pip install 'parquet_bloom[{extra}]'"
-        ) from None
-    commit: Commit = getattr(found, name)(address, old, unconditional)
-    return commit
+
+    def _is_of_requests(self, error: BaseException) -> bool:
+        """Not an interrupt, or what says more already."""
+        kinds = (*self._failures.kinds, RewriteError)
+        return isinstance(error, kinds) and not isinstance(error, ToldError)
+
+    def _look_again(self) -> None:
+        """Right before the last request, where its condition may not be looked at."""
+        if not self._adapter.is_conditional:
+            self.look()
+
+    def _is_written(self, new: NewObject, doubt: BaseException) -> bool:
+        """Whether the object is the new version, or else the old one, after a last request that may have
+        been done. Raises ToldError if nobody can say."""
+        try:
+            now = self._adapter.look()
+            if now.version == self._adapter.version:
+                return False
+            if now.size == new.size and self._adapter.is_new(now):
+                return True
+            what = f"and the object is another one by now, of {now.size} bytes"
+        except self._failures.kinds as error:
+            what = (
+                f"and the object cannot be looked at ({self._failures.said(error)}): it is either the"
+                f" old version, of {new.old.size} bytes, or the new one, of {new.size} bytes"
+            )
+        raise self._no_answer(doubt, what)
+
+    def _no_answer(self, doubt: BaseException, what: str) -> ToldError:
+        said = self._failures.said(doubt)
+        return ToldError(self._address, f"no answer came to the last request ({said}), {what}")
 
 
 class ObjectReplacement(Output):
@@ -60,15 +175,15 @@ class ObjectReplacement(Output):
                 f"{address}: not changed in place: the store gives it no ETag, by which to tell"
                 " whether others have changed it"
             )
-        self._old, self._etag = old, old.etag
-        self._commit = _commit_to(address, old, unconditional)
+        self._old = old
+        self._steps = Commit(_adapter_for(address, old, unconditional))
         self._pieces = Pieces()
         self._pieces.add(Piece(0, prefix, is_old=True))
         self._new_bytes = 0
 
     def __enter__(self) -> Self:
         # What it raises names the object, not the local file.
-        self._commit.check()
+        self._steps.check()
         return super().__enter__()
 
     def _create(self) -> int:
@@ -129,9 +244,7 @@ class ObjectReplacement(Output):
     def commit(self, replaced: Source | None = None) -> None:
         end = self._end()
         try:
-            self._commit.commit(
-                NewObject(self._old.address, self._old, self._etag, self._pieces, end)
-            )
+            self._steps.run(NewObject(self._old, self._pieces, end))
         finally:
             with suppress(OSError):
                 end.close()

@@ -41,7 +41,7 @@ PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8)
 
 _STATUS = re.compile(r"status code: (\d{3}) ?([^:]*)(?:: (.*))?", re.DOTALL)
 _CODE = re.compile(r"<Code>\s*(\w+)\s*</Code>")
-_TEMPORARY = {408, 429, 500, 502, 503, 504}
+TEMPORARY = {408, 429, 500, 502, 503, 504}
 # Bodies and connections that broke.
 _BROKEN = ("HTTP error", "error decoding", "body error", "timed out", "operation timeout")
 # There is no such server.
@@ -150,7 +150,7 @@ def _may_pass(error: BaseException) -> bool:
     line = _line(error)
     status, _, code = _status(line)
     if status:
-        return (status in _TEMPORARY or code in ("SlowDown", "RequestTimeout")) and (
+        return (status in TEMPORARY or code in ("SlowDown", "RequestTimeout")) and (
             "169.254." not in line
         )
     return any(each in line for each in _BROKEN) and not any(each in str(error) for each in _NOBODY)

@@ -1,5 +1,5 @@
 """boto3's client for the store of an address: the same store, with the same credentials, as obstore
-reads. obstore can neither copy parts of objects nor complete an upload on a condition."""
+reads."""
 
 from __future__ import annotations
 
@@ -28,11 +28,8 @@ from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.endpoints import endpoint_of
 from parquet_bloom.storage.objects.logs import unlogged
-from parquet_bloom.storage.objects.sending import Failures, send
+from parquet_bloom.storage.objects.sending import Attempts, Failures, send
 from parquet_bloom.storage.traffic import Requests, Traffic
-
-# What a request fails with. HTTPClientError is for connections that break.
-FAILURES: Final = (ClientError, BotoCoreError, OSError)
 
 _making: Final = Lock()
 
@@ -46,10 +43,9 @@ _ANSWERS: Final = {
     "upload_part": ("ETag",),
     "upload_part_copy": ("CopyPartResult", "ETag"),
 }
-_TEMPORARY: Final = {408, 429, 500, 502, 503, 504}
 
 
-class Client:
+class S3Client:
     """Requests about one object, counted in `traffic`, repeated if their failure may pass."""
 
     def __init__(self, address: Address, traffic: Traffic) -> None:
@@ -76,15 +72,14 @@ class Client:
         self,
         operation: str,
         kind: Requests,
-        doubts: list[BaseException] | None = None,
+        attempts: Attempts | None = None,
         **arguments: Any,
     ) -> dict[str, Any]:
-        """The answer to an operation on the object. Raises one of FAILURES. `doubts`: gets failures
-        of requests that the store may have done nevertheless."""
-        return self._sent(operation, kind, self._object | arguments, doubts)
+        """The answer to an operation on the object. Raises BOTO3's kinds."""
+        return self._sent(operation, kind, self._object | arguments, attempts)
 
     def ask_bucket(self, operation: str, kind: Requests, **arguments: Any) -> dict[str, Any]:
-        """The answer to an operation on its bucket. Raises one of FAILURES."""
+        """The answer to an operation on its bucket. Raises BOTO3's kinds."""
         return self._sent(operation, kind, self._bucket | arguments, None)
 
     def _sent(
@@ -92,7 +87,7 @@ class Client:
         operation: str,
         kind: Requests,
         arguments: dict[str, Any],
-        doubts: list[BaseException] | None,
+        attempts: Attempts | None,
     ) -> dict[str, Any]:
         work: Callable[..., dict[str, Any]] = getattr(self._s3, operation)
 
@@ -101,7 +96,7 @@ class Client:
             _check_answer(operation, answer)
             return answer
 
-        return send(answered, kind, self._traffic, BOTO3, doubts)
+        return send(answered, kind, self._traffic, BOTO3, attempts)
 
 
 def _check_answer(operation: str, answer: Mapping[str, Any]) -> None:
@@ -114,37 +109,34 @@ def _check_answer(operation: str, answer: Mapping[str, Any]) -> None:
         found = found[name]
 
 
-def may_pass(error: BaseException) -> bool:
-    """Whether the same request may succeed."""
-    if isinstance(error, ClientError):
-        return status_of(error) in _TEMPORARY or code_of(error) in ("SlowDown", "RequestTimeout")
-    return isinstance(error, HTTPClientError) and not isinstance(
-        error, EndpointConnectionError | SSLError
-    )
+class _Boto3Failures(Failures):
+    kinds = (ClientError, BotoCoreError, OSError)
+
+    def status(self, error: BaseException) -> int:
+        if not isinstance(error, ClientError):
+            return 0
+        return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+    def code(self, error: BaseException) -> str:
+        if isinstance(error, ClientError):
+            return str(error.response.get("Error", {}).get("Code", ""))
+        return type(error).__name__
+
+    def is_broken(self, error: BaseException) -> bool:
+        return isinstance(error, HTTPClientError) and not isinstance(
+            error, EndpointConnectionError | SSLError
+        )
+
+    def may_pass(self, error: BaseException) -> bool:
+        return super().may_pass(error) or self.code(error) in ("SlowDown", "RequestTimeout")
+
+    def told(self, address: Address, error: BaseException, what: str) -> OSError:
+        if isinstance(error, NoCredentialsError | PartialCredentialsError):
+            return PermissionError(errno.EACCES, f"no credentials found; {what}", str(address))
+        return super().told(address, error, what)
 
 
-def status_of(error: BaseException) -> int:
-    """The status of the answer; 0 if there was none."""
-    if not isinstance(error, ClientError):
-        return 0
-    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-
-
-def code_of(error: BaseException) -> str:
-    """The store's word for the problem, or the name of the exception."""
-    if isinstance(error, ClientError):
-        return str(error.response.get("Error", {}).get("Code", ""))
-    return type(error).__name__
-
-
-BOTO3: Final = Failures(FAILURES, status_of, code_of, may_pass)
-
-
-def failure(address: Address, error: BaseException, what: str) -> OSError:
-    """The OSError for one of FAILURES, which ends in `what` became of the object."""
-    if isinstance(error, NoCredentialsError | PartialCredentialsError):
-        return PermissionError(errno.EACCES, f"no credentials found; {what}", str(address))
-    return BOTO3.told(address, error, what)
+BOTO3: Final = _Boto3Failures()
 
 
 def _plain(options: Mapping[str, str]) -> dict[str, str]:

@@ -7,11 +7,10 @@ is too small to be a part is read and sent together with its neighbour.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Final
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.storage.objects.pieces import Piece, Pieces
+from parquet_bloom.storage.objects.pieces import Piece, Pieces, equal_cuts
 
 LEAST_BYTES: Final = 5 << 20
 MOST_BYTES: Final = 5 << 30
@@ -49,19 +48,12 @@ def parts_of(pieces: Pieces) -> list[Part]:
 
 
 def _sent(start: int, end: int) -> Iterator[Part]:
-    yield from (Part(*part) for part in _equal(start, end, SENT_BYTES))
+    yield from (Part(*part) for part in equal_cuts(start, end, SENT_BYTES))
 
 
 def _copied(start: int, piece: Piece) -> Iterator[Part]:
-    for first, last in _equal(start, start + piece.size, MOST_BYTES):
+    for first, last in equal_cuts(start, start + piece.size, MOST_BYTES):
         yield Part(first, last, piece.part(first - start, last - start))
-
-
-def _equal(start: int, end: int, most: int) -> Iterator[tuple[int, int]]:
-    """As few parts as can be, of about one size: none is small unless it is the only one."""
-    count = -(-(end - start) // most)
-    cuts = [start + (end - start) * number // count for number in range(count + 1)] if count else []
-    yield from pairwise(cuts)
 
 
 def equal_parts_of(pieces: Pieces) -> list[Part]:

@@ -1,19 +1,20 @@
-"""Requests that change objects, sent by a store's own library: counted, repeated if their failure may
-pass, and if the answer to the last one is lost, what became of the object."""
+"""Requests that change objects, sent by a store's own library: counted, and repeated if their failure may
+pass."""
 
 from __future__ import annotations
 
 import errno
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import field
 from typing import Final, TypeVar
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects import requests
-from parquet_bloom.storage.objects.commit import NewObject, ToldError
 from parquet_bloom.storage.objects.logs import unlogged
-from parquet_bloom.storage.objects.requests import EXPIRED, count
+from parquet_bloom.storage.objects.requests import EXPIRED, TEMPORARY, count
 from parquet_bloom.storage.traffic import Requests, Traffic
 
 Answer = TypeVar("Answer")
@@ -23,16 +24,35 @@ Answer = TypeVar("Answer")
 _GONE: Final = {"404", "BlobNotFound", "NoSuchKey", "notFound"}
 
 
-@dataclass(frozen=True, slots=True)
-class Failures:
-    """What the requests of a library fail with: exceptions of these `kinds`; the `status` of an answer,
-    0 if there was none; the store's own word for the problem, or what else to call it in a message;
-    whether the same request `may_pass`."""
+class Failures(ABC):
+    """What the requests of a library fail with: exceptions of these `kinds`."""
 
     kinds: tuple[type[Exception], ...]
-    status: Callable[[BaseException], int]
-    code: Callable[[BaseException], str]
-    may_pass: Callable[[BaseException], bool]
+
+    @abstractmethod
+    def status(self, error: BaseException) -> int:
+        """The status of the answer; 0 if none came."""
+
+    @abstractmethod
+    def code(self, error: BaseException) -> str:
+        """The store's word for the problem, or the name of the exception."""
+
+    @abstractmethod
+    def is_broken(self, error: BaseException) -> bool:
+        """Whether no answer came, but one may come to the same request."""
+
+    def may_pass(self, error: BaseException) -> bool:
+        """Whether the same request may succeed."""
+        status = self.status(error)
+        return status in TEMPORARY if status else self.is_broken(error)
+
+    def is_unmet(self, error: BaseException) -> bool:
+        """Whether a condition does not hold: the object is another one by now."""
+        return self.status(error) == 412
+
+    def may_be_stale(self, error: BaseException) -> bool:
+        """Whether the object may be another one by now, which a look at it tells."""
+        return False
 
     def said(self, error: BaseException) -> str:
         """`412 PreconditionFailed`, or what broke."""
@@ -60,63 +80,37 @@ class Failures:
         return OSError(errno.EIO, f"no answer: {said}; {what}", path)
 
 
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """Of one request. `before`: done before each, whose errors end them; `doubts`: gets the failures of
+    those that the store may have done nevertheless."""
+
+    before: Callable[[], None] = lambda: None
+    doubts: list[BaseException] = field(default_factory=list)
+
+
 def send(
     work: Callable[[], Answer],
     kind: Requests,
     traffic: Traffic,
     failures: Failures,
-    doubts: list[BaseException] | None = None,
-    before: Callable[[], object] = lambda: None,
+    attempts: Attempts | None = None,
 ) -> Answer:
-    """What `work` returns, which sends one request of a `kind`. Raises one of the kinds of `failures`.
-    `doubts`: gets failures of requests that the store may have done nevertheless. `before`: done before
-    each attempt; what it raises ends them."""
+    """What `work` returns, which sends one request of a `kind`. Raises one of the kinds of `failures`, and
+    what is raised before an attempt."""
+    attempts = attempts or Attempts()
     retry = Requests()
     for pause in (*requests.PAUSES, None):
-        before()
+        attempts.before()
         count(traffic, kind + retry)
         try:
             with unlogged():
                 return work()
         except failures.kinds as error:
-            if doubts is not None and not 400 <= failures.status(error) < 500:
-                doubts.append(error)
+            if not 400 <= failures.status(error) < 500:
+                attempts.doubts.append(error)
             if pause is None or not failures.may_pass(error):
                 raise
         time.sleep(pause)
         retry = Requests(retries=1)
     raise AssertionError
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The object, when it is looked at: its size, whether it is the old version, and how to tell whether
-    it is the new one if it has its size."""
-
-    size: int
-    is_old: bool
-    is_new: Callable[[], bool]
-
-
-def is_written(
-    new: NewObject, look: Callable[[], Found], doubt: BaseException, failures: Failures
-) -> bool:
-    """Whether the object is the new version, or else the old one, after a last request that may have
-    been done. Raises ToldError if nobody can say."""
-    try:
-        found = look()
-        if found.is_old:
-            return False
-        if found.size == new.size and found.is_new():
-            return True
-        what = f"and the object is another one by now, of {found.size} bytes"
-    except failures.kinds as error:
-        what = (
-            f"and the object cannot be looked at ({failures.said(error)}): it is either the old"
-            f" version, of {new.old.size} bytes, or the new one, of {new.size} bytes"
-        )
-    raise ToldError(
-        errno.EIO,
-        f"no answer came to the last request ({failures.said(doubt)}), {what}",
-        str(new.address),
-    )

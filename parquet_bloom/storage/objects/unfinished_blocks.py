@@ -18,20 +18,12 @@ from functools import partial
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address, Listed
+from parquet_bloom.storage.objects.azure_adapter import AzureAdapter
 from parquet_bloom.storage.objects.azure_blocks import began
-from parquet_bloom.storage.objects.azure_client import (
-    AZURE,
-    FAILURES,
-    Client,
-    parsed,
-    status_of,
-    time_of,
-)
-from parquet_bloom.storage.objects.azure_commit import AzureCommit
-from parquet_bloom.storage.objects.commit import NewObject
+from parquet_bloom.storage.objects.azure_client import AZURE, AzureClient, parsed, time_of
 from parquet_bloom.storage.objects.listing import list_below
 from parquet_bloom.storage.objects.object_source import ObjectSource
-from parquet_bloom.storage.objects.pieces import Piece, Pieces
+from parquet_bloom.storage.objects.replacement import Commit, telling
 from parquet_bloom.storage.objects.requests import IN_FLIGHT
 from parquet_bloom.storage.objects.stores import store_of
 from parquet_bloom.storage.temporary_files import Leftover
@@ -59,18 +51,18 @@ def _blobs(address: Address) -> Iterator[Address]:
 
 def _left(blob: Address, older_than: float) -> list[Leftover]:
     try:
-        answer = Client(blob, Traffic()).ask(
+        answer = AzureClient(blob, Traffic()).ask(
             "GET", GET, {"comp": "blocklist", "blocklisttype": "uncommitted"}
         )
         blocks = [
             (block.findtext("Name", ""), int(block.findtext("Size", "0")))
             for block in parsed(answer).iter("Block")
         ]
-    except (*FAILURES, ValueError) as error:
+    except (*AZURE.kinds, ValueError) as error:
         # A folder, or no longer there; or a blob of another kind.
-        if status_of(error) in (404, 409):
+        if AZURE.status(error) in (404, 409):
             return []
-        if status_of(error) in (401, 403):
+        if AZURE.status(error) in (401, 403):
             said = f"looking for blocks was refused ({AZURE.said(error)}): allow blobs/read"
             raise PermissionError(errno.EACCES, said, str(blob)) from None
         raise AZURE.told(blob, error, "blocks were not looked for to the end") from None
@@ -88,11 +80,12 @@ def _discard(blob: Address, name_bytes: int) -> None:
     """Raises OSError."""
     source = ObjectSource(blob)
     with closing(source):
-        pieces = Pieces()
-        pieces.add(Piece(0, source.size, is_old=True))
-        commit = AzureCommit(blob, source, unconditional=False)
         try:
-            commit.check()
-            commit.put_back(NewObject(blob, source, source.etag or "", pieces, source), name_bytes)
+            with telling(blob, AZURE):
+                adapter = AzureAdapter(blob, source, unconditional=False)
+            steps = Commit(adapter)
+            steps.check()
+            with telling(blob, AZURE):
+                adapter.discard(steps.look(), name_bytes)
         except RewriteError as error:
             raise OSError(errno.EBUSY, str(error).removeprefix(f"{blob}: "), str(blob)) from None

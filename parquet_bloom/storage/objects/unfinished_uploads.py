@@ -17,14 +17,7 @@ from functools import partial
 from typing import Any
 
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.objects.s3_client import (
-    BOTO3,
-    FAILURES,
-    Client,
-    code_of,
-    failure,
-    status_of,
-)
+from parquet_bloom.storage.objects.s3_client import BOTO3, S3Client
 from parquet_bloom.storage.temporary_files import Leftover, is_temporary
 from parquet_bloom.storage.traffic import GET, HEAD, LIST, PUT, Traffic
 
@@ -33,23 +26,23 @@ def unfinished_uploads(address: Address, older_than: float) -> Iterator[Leftover
     """Those to the object at `address`, and below it as a folder, that began at least `older_than`
     seconds ago, got nothing since, and can be ours. Raises OSError."""
     try:
-        client = Client(address, Traffic())
+        client = S3Client(address, Traffic())
         for upload, now in _listed(client, address.key):
             before = now - older_than
             if upload["Initiated"].timestamp() <= before:
                 yield from _left(address.found(upload["Key"]), upload, before)
-    except (*FAILURES, ValueError) as error:
-        if status_of(error) in (401, 403):
+    except (*BOTO3.kinds, ValueError) as error:
+        if BOTO3.status(error) in (401, 403):
             raise PermissionError(
                 errno.EACCES,
                 f"looking for uploads was refused ({BOTO3.said(error)}): allow"
                 " s3:ListBucketMultipartUploads, s3:ListMultipartUploadParts and s3:GetObject",
                 str(address),
             ) from None
-        raise failure(address, error, "uploads were not looked for to the end") from None
+        raise BOTO3.told(address, error, "uploads were not looked for to the end") from None
 
 
-def _listed(client: Client, key: str) -> Iterator[tuple[dict[str, Any], float]]:
+def _listed(client: S3Client, key: str) -> Iterator[tuple[dict[str, Any], float]]:
     """What a listing says of each, and when it said so."""
     folder = f"{key.rstrip('/')}/" if key.strip("/") else ""
     after: dict[str, str] = {}
@@ -80,13 +73,13 @@ def _time_of(answer: dict[str, Any]) -> float:
 
 def _left(place: Address, upload: dict[str, Any], before: float) -> Iterator[Leftover]:
     """Nothing if it cannot be ours, got a part that is not `before`, or is no longer there."""
-    client = Client(place, Traffic())
+    client = S3Client(place, Traffic())
     if not is_temporary(place.key.rpartition("/")[2]) and not _is_object(client):
         return
     try:
         parts = list(_parts(client, upload["UploadId"]))
-    except FAILURES as error:
-        if code_of(error) == "NoSuchUpload":
+    except BOTO3.kinds as error:
+        if BOTO3.code(error) == "NoSuchUpload":
             return
         raise
     if all(part["LastModified"].timestamp() <= before for part in parts):
@@ -95,17 +88,17 @@ def _left(place: Address, upload: dict[str, Any], before: float) -> Iterator[Lef
         yield Leftover(str(place), size, upload["Initiated"].timestamp(), remove, "upload")
 
 
-def _is_object(client: Client) -> bool:
+def _is_object(client: S3Client) -> bool:
     try:
         client.ask("head_object", HEAD)
-    except FAILURES as error:
-        if status_of(error) == 404:
+    except BOTO3.kinds as error:
+        if BOTO3.status(error) == 404:
             return False
         raise
     return True
 
 
-def _parts(client: Client, upload: str) -> Iterator[dict[str, Any]]:
+def _parts(client: S3Client, upload: str) -> Iterator[dict[str, Any]]:
     after: dict[str, Any] = {}
     while True:
         page = client.ask("list_parts", GET, UploadId=upload, **after)
@@ -115,15 +108,15 @@ def _parts(client: Client, upload: str) -> Iterator[dict[str, Any]]:
             return
 
 
-def _abort(client: Client, upload: str) -> None:
+def _abort(client: S3Client, upload: str) -> None:
     """Raises OSError."""
     try:
         client.ask("abort_multipart_upload", PUT, UploadId=upload)
-    except FAILURES as error:
+    except BOTO3.kinds as error:
         path = str(client.address)
-        if status_of(error) == 404:
+        if BOTO3.status(error) == 404:
             raise FileNotFoundError(errno.ENOENT, "no such upload", path) from None
-        if status_of(error) in (401, 403):
+        if BOTO3.status(error) in (401, 403):
             said = f"aborting was refused ({BOTO3.said(error)}): allow s3:AbortMultipartUpload"
             raise PermissionError(errno.EACCES, said, path) from None
-        raise failure(client.address, error, "perhaps not aborted") from None
+        raise BOTO3.told(client.address, error, "perhaps not aborted") from None

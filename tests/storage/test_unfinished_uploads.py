@@ -6,12 +6,12 @@ import time
 
 import pytest
 from conftest import FIXTURES
-from make.object_server import Fault
-from make.s3_server import Lost, Upload
+from make.object_server import Fault, Lost
+from make.s3_server import Upload
 
 import parquet_bloom as pb
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.objects import conditions, unfinished
+from parquet_bloom.storage.objects import conditions, unfinished_uploads
 
 NAME = "lake/day=1/x y.parquet"
 URL = "s3://lake/day=1/x%20y.parquet"
@@ -275,8 +275,8 @@ class Forgetful:
 
 
 def test_what_a_store_lists_without_saying_where_it_goes_on_is_listed_once():
-    assert [upload for upload, _ in unfinished._listed(Forgetful(), "a")] == [{"Key": "a"}]
-    assert list(unfinished._parts(Forgetful(), "upload")) == [{"Size": 1}]
+    assert [upload for upload, _ in unfinished_uploads._listed(Forgetful(), "a")] == [{"Key": "a"}]
+    assert list(unfinished_uploads._parts(Forgetful(), "upload")) == [{"Size": 1}]
 
 
 def test_a_store_that_does_not_answer_keeps_no_other_waiting():

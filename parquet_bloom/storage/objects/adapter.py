@@ -1,0 +1,170 @@
+"""What a kind of store does so that its objects can be replaced; `replacement` has the steps.
+
+Why not by obstore, which reads the objects? Its `put` takes the version that it replaces, and the request
+has a condition that all three stores honour. That would do for a small object of which nothing special is
+said. It does not do for others:
+
+    the old bytes stay in the store. Parts are copied (S3, Azure), blocks are named again (Azure), objects
+        are put together (Google). obstore has none of these: it sends an object whole
+    the request that puts parts together has a condition, and so have the copies. obstore's uploads in
+        parts and its `copy` have none
+    what is said of an object is kept. obstore knows headers of the content, metadata, tags and the storage
+        class; not access control lists, keys, locks, expiry, redirects, scopes, contexts or custom times,
+        nor that somebody has changed an object's metadata (Google's metageneration)
+
+So each store's own library replaces, small objects too: one way for each store.
+"""
+
+from __future__ import annotations
+
+import errno
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, TypeVar
+
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.objects.object_source import ObjectSource
+from parquet_bloom.storage.objects.pieces import PiecedSource, Pieces
+from parquet_bloom.storage.objects.sending import Attempts, Failures
+from parquet_bloom.storage.source import Source
+from parquet_bloom.storage.temporary_files import hidden_name
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+# Of its parts.
+AT_ONCE: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class NewObject:
+    """A version to be put together, of the object that `old` has read; `end` has what is new."""
+
+    old: ObjectSource
+    pieces: Pieces
+    end: Source
+
+    @property
+    def size(self) -> int:
+        return self.pieces.size
+
+    def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Say which ranges `read` will be called for, in order: what they have of the old version is
+        fetched ahead, in few requests."""
+        PiecedSource(self.pieces, self.old, self.end).will_read(ranges)
+
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes [start, end) of the new version; those of the old one are requested."""
+        return PiecedSource(self.pieces, self.old, self.end).read_at(start, end - start)
+
+    def whole(self) -> bytes:
+        self.will_read([(0, self.size)])
+        return self.read(0, self.size)
+
+    def last(self, most: int) -> bytes:
+        """Its last bytes, as far as they are new; at most so many."""
+        *_, piece = self.pieces
+        if piece.is_old:
+            return b""
+        start = max(piece.start, piece.end - most)
+        return self.end.read_at(start, piece.end - start)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The object when it is looked at: its version, by the name that conditions take, its size, and all
+    that is `said` of it."""
+
+    version: str | None
+    size: int
+    said: Mapping[str, Any]
+
+
+class ToldError(OSError):
+    """Says what became of the object."""
+
+    def __init__(self, address: Address, what: str) -> None:
+        super().__init__(errno.EIO, what, str(address))
+
+
+# What became of it, mostly.
+NOTHING: Final = "nothing was written"
+
+
+def changed_meanwhile(address: Address) -> RewriteError:
+    return RewriteError(f"{address}: changed by others while it was read: {NOTHING}; try again")
+
+
+class Adapter(ABC):
+    """One object of a kind of store, to be replaced once. All methods raise the kinds of `failures`."""
+
+    failures: Failures
+    # What the store calls the condition of a request that writes.
+    condition: str = "If-Match"
+    # Whether it is the cloud's own, which honours conditions; and where it is.
+    is_own: bool
+    endpoint: str
+    # What is left behind, to say before what became of the object.
+    left: str = ""
+
+    def __init__(self, address: Address, old: ObjectSource, unconditional: bool) -> None:
+        """`old` has read the object. Raises RewriteError for one that cannot be replaced, and the
+        kinds of `failures`."""
+        self.address, self.version = address, old.etag
+        self._unconditional = unconditional
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether nothing but the condition keeps others' versions safe: the store honours it, as is known
+        or as it is asked first."""
+        return self.is_own or not self._unconditional
+
+    @abstractmethod
+    def honours_conditions(self) -> bool:
+        """Whether the store refuses to replace, on a condition that cannot hold, an object that is not
+        there; one that does not makes it, and it is removed."""
+
+    @abstractmethod
+    def look(self) -> Seen:
+        """At the object, in one request."""
+
+    @abstractmethod
+    def assemble(self, new: NewObject, old: Seen) -> None:
+        """Do all but the last request. Raises RewriteError, PermissionError if something that is said of
+        the object would be lost."""
+
+    @abstractmethod
+    def finish(self, attempts: Attempts) -> None:
+        """The last request, which replaces the object if it is still the version that was read."""
+
+    @abstractmethod
+    def is_new(self, now: Seen) -> bool:
+        """Whether an object of the right size is what the last request makes."""
+
+    def cancel(self) -> str:
+        """Let nothing come of what was assembled; why something still may, or nothing. Raises
+        nothing."""
+        return ""
+
+    @abstractmethod
+    def settle(self, error: BaseException | None) -> None:
+        """In the end, when the object is the new version, or the old one because of an `error`. Raises
+        what says more than that."""
+
+    def all_of(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """What `work` gives for each of some parts, in their order; some are worked on at once, and none
+        any more once one has failed."""
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="pbloom-part") as threads:
+            asked = [threads.submit(work, item) for item in items]
+            try:
+                return [each.result() for each in asked]
+            finally:
+                threads.shutdown(cancel_futures=True)
+
+    def beside(self) -> str:
+        """A hidden key beside the object's, which nobody else has."""
+        folder, slash, name = self.address.key.rpartition("/")
+        return f"{folder}{slash}{hidden_name(name)}"
