@@ -37,7 +37,7 @@ FLOORS = [
         "parquet.thrift",
     },
     {"filters", "parallel", "storage", "values"},
-    {"container", "encryption", "options"},
+    {"container", "encryption", "engines", "options"},
     {"orc", "parquet"},
     {"advice", "diagnosis", "legacy"},
     {"files", "rules"},

@@ -26,7 +26,9 @@ from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.survey import ColumnCounts
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.engines.reading import engine_note
 from parquet_bloom.filters.rates import percent
+from parquet_bloom.values.types import LeafType
 from parquet_bloom.vocabulary import NO_VALUES, AdviceVerdict
 
 FEW_VALUES = 100
@@ -37,12 +39,6 @@ SORTED_SAVED = 0.5
 WORTHWHILE = 0.55
 MANY_SAVED = 2.0
 LARGE = 0.2
-
-# Engines that look a value up in the dictionary page before, or instead of, using the filter. ClickHouse
-# by its setting input_format_parquet_dictionary_filter_push_down (ClickHouse pull requests 110567, 120907).
-DICTIONARY_READERS = (
-    "Spark, Trino, Iceberg and Impala as much, and ClickHouse since 26.8 if they take 1 MiB or less"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +75,20 @@ class Evidence:
         """`20 row groups in 2 files`"""
         files = f" in {number_of(self.files, 'file')}" if self.files > 1 else ""
         return number_of(self.counts.groups, self.unit) + files
+
+
+def seldom_asked(type: LeafType) -> str:
+    """What the values are, if they are seldom looked up by equality; else empty.
+
+    Amounts and points in time are looked up by range. Decimals without a fraction can be keys.
+    """
+    if type.is_float:
+        return "floating-point numbers"
+    if type.logical_name == "DECIMAL" and type.logical and type.logical.scale > 0:
+        return "decimals with a fraction"
+    if type.logical_name in ("TIME", "TIMESTAMP"):
+        return "points in time"
+    return ""
 
 
 def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
@@ -151,7 +161,7 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     if share > LARGE:
         yield f"the filters are {percent(share)} of the column's size"
     if counts.only_dictionary:
-        yield f"all values are in dictionaries, which tell {DICTIONARY_READERS}"
+        yield f"all values are in dictionaries: {engine_note('only dictionaries')}"
     if counts.filters < counts.groups:
         without = number_of(counts.groups - counts.filters, unit)
         yield f"the target FPP is out of reach in {without}"

@@ -13,12 +13,13 @@ from parquet_bloom.container import LeftChunk
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.threads import AT_ONCE, are_many_small, threads_for_files
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.engines.reading import engine_notes
 from parquet_bloom.errors import ParquetBloomError, RewriteError, complaint
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import Destination, TableOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.storage.traffic import Requests, in_all
-from parquet_bloom.tables.table import MIN_FILE_SIZE, TRINO, Committed, NewSize, Table, TableFile
+from parquet_bloom.tables.table import MIN_FILE_SIZE, Committed, NewSize, Table, TableFile
 from parquet_bloom.vocabulary import TableAction
 
 if TYPE_CHECKING:
@@ -236,9 +237,9 @@ def notes_on(table: Table, results: Sequence[FileResult], options: TableOptions)
             " brings them into sight"
         )
     if options.dry_run:
-        notes += [*table.readers, TRINO]
+        notes += [*table.readers, *engine_notes("longer than recorded")]
     elif options.min_file_size < MIN_FILE_SIZE and any(each.action == "appended" for each in files):
-        notes.append(TRINO)
+        notes += engine_notes("longer than recorded")
     if not options.commit and any(each.size != each.recorded for each in files):
         notes.append(NOT_COMMITTED)
     return tuple(notes)
