@@ -19,7 +19,7 @@ from parquet_bloom.advice.survey import ColumnCounts, GroupSurvey, Subject
 from parquet_bloom.advice.verdict import seldom_asked
 from parquet_bloom.engines.engine import ELEMENTS
 from parquet_bloom.engines.reading import engine_uses
-from parquet_bloom.engines.writing import WantedFilter, WriterSettings
+from parquet_bloom.engines.settings import WantedFilter, WriterSettings
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, Size
 from parquet_bloom.native import _kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from parquet_bloom.engines.writing import WantedFilter, WriterSettings, settings_for
+from parquet_bloom.engines.settings import WantedFilter, WriterSettings, settings_for
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.vocabulary import Format
 

@@ -19,7 +19,7 @@ from parquet_bloom.container.protocols import Column, Container
 from parquet_bloom.container.threads import threads_for_values
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse
-from parquet_bloom.engines.writing import WriterSettings
+from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.parallel import Progress, work_in_order
 

@@ -10,7 +10,7 @@ the catalogue.
     why_not = '''…'''               Markdown, its section in docs/why-not-skipped.md
 
     [parquet]                       an engine with this table is one that `advise` lists
-    uses = ["FLOAT", "STRING"]      the kinds of values that it uses filters for (see `column_kind`)
+    uses = ["FLOAT", "STRING"]      the kinds of values that it uses filters for (see `reading`)
     caveats."STRING" = "…"          where it does not, although it uses those of such values
     nested."members of structs" = "since 2.0"
                                     where else than at the top it uses them, and when, if not always
@@ -41,9 +41,9 @@ the catalogue.
     condition = "…"                 which files are concerned, in words
     readers = "…"                   who is misled, if not every reader that probes
 
-    [settings.parquet]              text to paste that makes it write a filter, see `writing`
+    [settings.parquet]              text to paste that makes it write a filter, see `settings`
 
-`link`, where there is one, is a report. Each of `kinds`, `when` and `created_by` is on a line of its own:
+`link`, where there is one, is a report, and `detail` more about it, for docs/rules.md. Each of `kinds`, `when` and `created_by` is on a line of its own:
 by these lines, a file that has nothing to say is passed over, because parsing takes as long as building a
 small filter.
 """
@@ -103,7 +103,7 @@ Names = Literal["any", "no dots", "no dots, no capitals", "word characters"]
 class ParquetUse:
     """See the module."""
 
-    uses: frozenset[str] = frozenset()
+    uses: tuple[str, ...] = ()
     caveats: Mapping[str, str] = field(default_factory=dict)
     nested: Mapping[str, str] = field(default_factory=dict)
     never: str = ""
@@ -131,6 +131,7 @@ class LostRows:
     least_digits: int = 0
     most_digits: int | None = None
     except_length: int | None = None
+    detail: str = ""
     link: str = ""
 
     def __str__(self) -> str:
@@ -147,6 +148,7 @@ class EngineNote:
     when: Situation
     does: str
     versions: str = ""
+    detail: str = ""
     link: str = ""
 
     def __post_init__(self) -> None:
@@ -175,7 +177,7 @@ class WriterTrouble:
 
 @dataclass(frozen=True, slots=True)
 class SettingsText:
-    """See `writing`. `types`: of ORC columns that the writer gets right, none for all; `max_bytes`: of
+    """See `settings`. `types`: of ORC columns that the writer gets right, none for all; `max_bytes`: of
     the writer's default limit."""
 
     text: str
@@ -208,14 +210,14 @@ class Engine:
 
 def engines() -> Iterator[Engine]:
     """All of them, in order."""
-    return map(_engine, NAMES)
+    return map(find_engine, NAMES)
 
 
 def engines_where(
     key: Literal["kinds", "when", "created_by"], holds: Callable[[str], bool]
 ) -> Iterator[Engine]:
     """Those whose file has a line `key = …` of which it holds, in order; no other file is parsed."""
-    return (_engine(name) for name, line in _lines(key) if any(map(holds, line)))
+    return (find_engine(name) for name, line in _lines(key) if any(map(holds, line)))
 
 
 @cache
@@ -234,7 +236,8 @@ def _text(name: str) -> str:
 
 
 @cache
-def _engine(name: str) -> Engine:
+def find_engine(name: str) -> Engine:
+    """The one whose file has this name."""
     import tomllib
 
     facts = tomllib.loads(_text(name))
@@ -255,9 +258,7 @@ def _engine(name: str) -> Engine:
 
 
 def _parquet(facts: dict[str, Any] | None) -> ParquetUse | None:
-    return (
-        None if facts is None else ParquetUse(**facts | {"uses": frozenset(facts.get("uses", ()))})
-    )
+    return None if facts is None else ParquetUse(**facts | {"uses": tuple(facts.get("uses", ()))})
 
 
 def _orc(facts: dict[str, Any] | None) -> OrcUse | None:

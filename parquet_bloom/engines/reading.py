@@ -8,7 +8,7 @@ no engine uses filters for the keys of maps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from parquet_bloom.dataclass import dataclass
@@ -133,10 +133,7 @@ def _is_lost(lost: LostRows, kind: ColumnKind) -> bool:
 
 def engine_notes(situation: Situation) -> tuple[str, ...]:
     """What engines do in a situation, in sentences: `Arrow C++ and Trino refuse the filter`."""
-    subjects: dict[str, list[str]] = {}
-    for note in _notes(situation):
-        subjects.setdefault(note.does, []).append(note.subject)
-    return tuple(f"{_listed(names)} {_verb(does, names)}" for does, names in subjects.items())
+    return tuple(map(told, alike(situation)))
 
 
 def engine_note(situation: Situation) -> str:
@@ -144,9 +141,24 @@ def engine_note(situation: Situation) -> str:
     return "; ".join(engine_notes(situation))
 
 
-def readers_in(situation: Situation) -> str:
+def engines_in(situation: Situation) -> str:
     """Who is concerned, with versions."""
-    return _listed([note.subject for note in _notes(situation)])
+    return _listed(list(_notes(situation)))
+
+
+def alike(situation: Situation) -> Collection[Sequence[EngineNote]]:
+    """The notes on a situation, those of engines that do the same together."""
+    found: dict[str, list[EngineNote]] = {}
+    for note in _notes(situation):
+        found.setdefault(note.does, []).append(note)
+    return found.values()
+
+
+def told(notes: Sequence[EngineNote]) -> str:
+    """Notes that are alike, in a sentence."""
+    verb, space, rest = notes[0].does.partition(" ")
+    verb = verb if len(notes) == 1 else verb.removesuffix("s")
+    return f"{_listed(notes)} {verb}{space}{rest}"
 
 
 def _notes(situation: Situation) -> Iterator[EngineNote]:
@@ -154,11 +166,7 @@ def _notes(situation: Situation) -> Iterator[EngineNote]:
         yield from (note for note in engine.notes if note.when == situation)
 
 
-def _listed(names: Sequence[str]) -> str:
-    """`a, b and c`"""
+def _listed(notes: Sequence[EngineNote]) -> str:
+    """`Arrow C++, DuckDB up to 2.0 and Trino`"""
+    names = [note.subject for note in notes]
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def _verb(does: str, subjects: Sequence[str]) -> str:
-    verb, space, rest = does.partition(" ")
-    return does if len(subjects) == 1 else verb.removesuffix("s") + space + rest

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from parquet_bloom.container import number_of
 from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.engines.engine import Concerned, Situation, WriterTrouble
-from parquet_bloom.engines.reading import ColumnKind, engine_note, lost_rows, readers_in
-from parquet_bloom.engines.writing import troubles
+from parquet_bloom.engines.reading import ColumnKind, engine_note, engines_in, lost_rows
+from parquet_bloom.engines.writers import troubles
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES
 from parquet_bloom.parquet.column_kind import column_kind
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding
@@ -105,7 +105,7 @@ def is_concerned(chunk: ColumnChunk, when: Concerned) -> bool:
 
 def _misled(trouble: WriterTrouble) -> str:
     if trouble.when == "without length":
-        return readers_in("without length")
+        return engines_in("without length")
     return trouble.readers or "every reader that probes"
 
 

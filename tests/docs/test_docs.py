@@ -31,7 +31,7 @@ from parquet_bloom.container.descriptions import (
 )
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.engines.reading import EngineUse
-from parquet_bloom.engines.writing import WriterSettings
+from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.orc.row_index import GroupStatistics
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.values.literals import TYPES

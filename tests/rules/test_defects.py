@@ -11,7 +11,7 @@ from make.defects import ALL, DEFECTS
 from make.defects_files import Defect, sound
 from make.defects_portability import WRITERS
 
-from parquet_bloom.engines.writing import known_troubles
+from parquet_bloom.engines.writers import known_troubles
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.rule import rules
 from parquet_bloom.verbs.validate import ValidationReport, validate

@@ -8,7 +8,7 @@ import pytest
 from conftest import FIXTURES
 
 from parquet_bloom.engines.engine import WriterTrouble
-from parquet_bloom.engines.writing import known_troubles, troubles
+from parquet_bloom.engines.writers import known_troubles, troubles
 from parquet_bloom.rules.portability import PROOFS, is_concerned
 from parquet_bloom.rules.rule import rules
 

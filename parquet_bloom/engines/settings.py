@@ -1,6 +1,4 @@
-"""What engines write: settings that make each write a filter, and troubles with those that it wrote.
-
-Settings are the text of the catalogue, filled in:
+"""Settings that make each engine write a filter: the text of the catalogue, filled in.
 
     {column} {column_id} {path}     the dotted name, the number of an ORC column, the file
     {fpp} {ndv}                     NDV is that of the measured file's row group with the most distinct
@@ -9,28 +7,18 @@ Settings are the text of the catalogue, filled in:
     {dictionary_bytes}              the most that a dictionary of all values may take
 
 `{column:sql}` is quoted for a text of SQL, `:string` for one of Python, Scala and Java alike, `:python` is
-a literal of Python. `created_by` in the footer names the writer:
-
-    <application> version <major>.<minor>.<patch>… (build <hash>)
+a literal of Python.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.engine import (
-    Names,
-    SettingsText,
-    WriterTrouble,
-    engines,
-    engines_where,
-    version,
-    writer_of,
-)
+from parquet_bloom.engines.engine import Names, SettingsText, engines
 from parquet_bloom.filters.sizing import MIN_BYTES
 from parquet_bloom.vocabulary import Format
 
@@ -111,30 +99,3 @@ _QUOTED: Final[Mapping[str, Callable[[str], str]]] = {
     "sql": lambda text: text.replace("'", "''"),
     "string": lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
 }
-
-
-# ------------------------------------------------------------------------------------------------
-# Troubles
-
-
-def troubles(created_by: str) -> Sequence[WriterTrouble]:
-    """What is known about filters by this writer, in the order of the catalogue.
-
-    A pre-release counts as its release. Without a readable version only troubles of all versions
-    count.
-    """
-    application, _, rest = created_by.partition(" version ")
-    its_version = version(rest)
-
-    def has(name: str, before: tuple[int, ...] | None) -> bool:
-        is_old = before is None or (its_version is not None and its_version < before)
-        return name == application and is_old
-
-    named = engines_where("created_by", lambda line: has(*writer_of(line.strip('"'))))
-    found = (trouble for engine in named for trouble in engine.wrote)
-    return [trouble for trouble in found if has(trouble.application, trouble.before)]
-
-
-def known_troubles() -> Sequence[WriterTrouble]:
-    """All of them."""
-    return [trouble for engine in engines() for trouble in engine.wrote]
