@@ -8,7 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from parquet_bloom.engines.engine import Engine, Situation, engines
+from parquet_bloom.engines.catalogue import engines
+from parquet_bloom.engines.engine import Engine, Situation
 from parquet_bloom.engines.reading import engine_notes
 from parquet_bloom.engines.writers import known_troubles
 from parquet_bloom.vocabulary import words
@@ -215,7 +216,7 @@ def known() -> Iterator[str]:
 def written() -> Iterator[str]:
     """A line for each trouble of a writer."""
     for trouble in known_troubles():
-        yield f"- `{trouble.application}`: {trouble.condition} ([report]({trouble.link}))"
+        yield f"- `{trouble.created_by}`: {trouble.condition} ([report]({trouble.link}))"
 
 
 def asked(found: Sequence[Span]) -> Iterator[str]:

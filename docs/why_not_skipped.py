@@ -3,7 +3,7 @@
 import sys
 from textwrap import fill
 
-from parquet_bloom.engines.engine import engines
+from parquet_bloom.engines.catalogue import engines
 from parquet_bloom.engines.reading import engine_note
 
 INTRODUCTION = """# Why does it not skip?

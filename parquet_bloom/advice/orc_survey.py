@@ -21,8 +21,7 @@ from parquet_bloom.advice.samples import GivenValue, Sample
 from parquet_bloom.advice.settings import all_settings
 from parquet_bloom.advice.survey import ColumnCounts, GroupSurvey, Subject
 from parquet_bloom.advice.verdict import seldom_asked
-from parquet_bloom.engines.engine import ELEMENTS
-from parquet_bloom.engines.reading import EngineUse, orc_engine_uses
+from parquet_bloom.engines.reading import ELEMENTS, EngineUse, orc_engine_uses
 from parquet_bloom.engines.settings import WantedFilter
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.options import AdviseOptions, refuse

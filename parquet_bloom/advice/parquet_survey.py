@@ -17,8 +17,7 @@ from parquet_bloom.advice.samples import LIMIT, GivenValue, Sample
 from parquet_bloom.advice.settings import all_settings
 from parquet_bloom.advice.survey import ColumnCounts, GroupSurvey, Subject
 from parquet_bloom.advice.verdict import seldom_asked
-from parquet_bloom.engines.engine import ELEMENTS
-from parquet_bloom.engines.reading import engine_uses
+from parquet_bloom.engines.reading import ELEMENTS, engine_uses
 from parquet_bloom.engines.settings import WantedFilter, WriterSettings
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, Size

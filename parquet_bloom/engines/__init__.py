@@ -1,1 +1,1 @@
-"""What other engines make of filters: a catalogue with one file for each engine, and what reads it."""
+"""What other engines do with filters: a catalogue with one file for each, and what reads it."""

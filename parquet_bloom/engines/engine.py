@@ -43,37 +43,19 @@ the catalogue.
 
     [settings.parquet]              text to paste that makes it write a filter, see `settings`
 
-`link`, where there is one, is a report, and `detail` more about it, for docs/rules.md. Each of `kinds`, `when` and `created_by` is on a line of its own:
-by these lines, a file that has nothing to say is passed over, because parsing takes as long as building a
-small filter.
+`link`, where there is one, is a report, and `detail` more about it, for docs/rules.md. Each of `kinds`,
+`when` and `created_by` is on a line of its own, by which `catalogue` passes files over.
 """
 
 from __future__ import annotations
 
-import os.path
-import re
-from collections.abc import Callable, Iterator, Mapping
+import tomllib
+from collections.abc import Mapping
 from dataclasses import field
-from functools import cache
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.vocabulary import Format, check_word
-
-# In this order they are listed.
-NAMES: Final = (
-    *("deltalake", "sail", "pyiceberg", "orc-java", "orc-cpp", "spark", "duckdb", "datafusion"),
-    *("trino", "iceberg", "clickhouse", "impala", "pyarrow", "polars", "rugo", "daft", "parquetjs"),
-    *("hyparquet", "parquet-java", "arrow-cpp", "arrow-rs", "arrow-go", "parquet-go", "hive"),
-    *("pyorc", "delta-kernel", "iceberg-rust"),
-)
-
-# Where a leaf is, if it is no column of its own.
-MEMBERS: Final = "members of structs"
-ELEMENTS: Final = "elements of lists and maps"
-KEYS: Final = "keys of maps"
-FIELDS: Final = "fields of a VARIANT"
-IN_VARIANT: Final = "parts of a VARIANT that are no typed fields"
 
 # What a file, a filter or a column can be that engines are known to stumble over, or to treat otherwise.
 Situation = Literal[
@@ -161,18 +143,17 @@ class EngineNote:
 
 @dataclass(frozen=True, slots=True)
 class WriterTrouble:
-    """Filters of a writer that are known to be wrong. `before`: the first version without the trouble,
-    None if unknown. Only troubles with a public report are listed, and only as far as the report goes."""
+    """Filters of a writer that are known to be wrong. Only troubles with a public report are listed, and
+    only as far as the report goes."""
 
-    application: str
+    created_by: str
     condition: str
     link: str
-    before: tuple[int, ...] | None = None
     when: Concerned = "any"
     readers: str = ""
 
     def __post_init__(self) -> None:
-        check_word(f"{self.application}: when", self.when, Concerned)
+        check_word(f"{self.created_by}: when", self.when, Concerned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,39 +189,9 @@ class Engine:
     settings: Mapping[Format, SettingsText] = field(default_factory=dict)
 
 
-def engines() -> Iterator[Engine]:
-    """All of them, in order."""
-    return map(find_engine, NAMES)
-
-
-def engines_where(
-    key: Literal["kinds", "when", "created_by"], holds: Callable[[str], bool]
-) -> Iterator[Engine]:
-    """Those whose file has a line `key = …` of which it holds, in order; no other file is parsed."""
-    return (find_engine(name) for name, line in _lines(key) if any(map(holds, line)))
-
-
-@cache
-def _lines(key: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """What follows this key, in each file that has it."""
-    parts = ((name, _text(name).split(f"\n{key} = ")[1:]) for name in NAMES)
-    return tuple((name, tuple(each.partition("\n")[0] for each in of)) for name, of in parts if of)
-
-
-@cache
-def _text(name: str) -> str:
-    # Importing pkgutil would take longer than reading them all.
-    path = os.path.join(os.path.dirname(__file__), "catalogue", f"{name}.toml")
-    data: bytes = __spec__.loader.get_data(path)  # type: ignore[union-attr]
-    return data.decode()
-
-
-@cache
-def find_engine(name: str) -> Engine:
-    """The one whose file has this name."""
-    import tomllib
-
-    facts = tomllib.loads(_text(name))
+def engine_of(text: str) -> Engine:
+    """What a file of the catalogue says. Raises ValueError, TypeError for what it must not say."""
+    facts = tomllib.loads(text)
     return Engine(
         **facts
         | {
@@ -251,7 +202,7 @@ def find_engine(name: str) -> Engine:
             "notes": tuple(
                 EngineNote(**{"called": facts["name"]} | n) for n in facts.get("notes", ())
             ),
-            "wrote": tuple(map(_trouble, facts.get("wrote", ()))),
+            "wrote": tuple(WriterTrouble(**each) for each in facts.get("wrote", ())),
             "settings": {of: _settings(each) for of, each in facts.get("settings", {}).items()},
         }
     )
@@ -269,23 +220,5 @@ def _lost_rows(engine: str, facts: dict[str, Any]) -> LostRows:
     return LostRows(engine=engine, kinds=tuple(facts.pop("kinds")), **facts)
 
 
-def _trouble(facts: dict[str, Any]) -> WriterTrouble:
-    application, before = writer_of(facts.pop("created_by"))
-    return WriterTrouble(application=application, before=before, **facts)
-
-
 def _settings(facts: dict[str, Any]) -> SettingsText:
     return SettingsText(types=tuple(facts.pop("types", ())), **facts)
-
-
-def writer_of(created_by: str) -> tuple[str, tuple[int, ...] | None]:
-    """The application and the first sound version, None without one: of `Trino < 460`."""
-    application, _, before = created_by.partition(" < ")
-    return application, version(before)
-
-
-def version(text: str) -> tuple[int, ...] | None:
-    """The numbers that a version begins with; None if there are none. A pre-release counts as its
-    release."""
-    found = re.match(r"v?(\d+(?:\.\d+)*)", text)
-    return tuple(map(int, found[1].split("."))) if found else None

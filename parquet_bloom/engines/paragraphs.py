@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from parquet_bloom.engines.engine import EngineNote, LostRows, Situation, engines
+from parquet_bloom.engines.catalogue import engines
+from parquet_bloom.engines.engine import EngineNote, LostRows, Situation
 from parquet_bloom.engines.reading import alike, told
 from parquet_bloom.engines.writers import known_troubles
 from parquet_bloom.vocabulary import check_word
@@ -31,7 +32,7 @@ def _sentence(text: str, facts: Sequence[EngineNote | LostRows]) -> str:
 
 def _troubles() -> Iterator[str]:
     for each in known_troubles():
-        yield f"`{each.application}`: {each.condition} ({_report(each.link)})"
+        yield f"`{each.created_by}`: {each.condition} ({_report(each.link)})"
 
 
 def _report(link: str) -> str:

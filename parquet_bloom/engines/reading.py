@@ -10,18 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.engine import (
-    KEYS,
-    EngineNote,
-    LostRows,
-    ParquetUse,
-    Situation,
-    engines,
-    engines_where,
-)
+from parquet_bloom.engines.catalogue import engines, engines_where
 from parquet_bloom.values.types import LeafType
+
+if TYPE_CHECKING:
+    from parquet_bloom.engines.engine import EngineNote, LostRows, ParquetUse, Situation
+
+# Where a leaf is, if it is no column of its own.
+MEMBERS: Final = "members of structs"
+ELEMENTS: Final = "elements of lists and maps"
+KEYS: Final = "keys of maps"
+FIELDS: Final = "fields of a VARIANT"
+IN_VARIANT: Final = "parts of a VARIANT that are no typed fields"
 
 
 @dataclass(frozen=True, slots=True)

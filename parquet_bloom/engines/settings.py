@@ -18,7 +18,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.engine import Names, SettingsText, engines
+from parquet_bloom.engines.catalogue import engines
+from parquet_bloom.engines.engine import Names, SettingsText
 from parquet_bloom.filters.sizing import MIN_BYTES
 from parquet_bloom.vocabulary import Format
 
@@ -65,7 +66,7 @@ def _text(settings: SettingsText, wanted: WantedFilter) -> str:
         return ""
     is_named = all(map(_IS_NAMED[settings.names], wanted.column_path))
     text = settings.text if is_named else settings.for_all_columns
-    if wanted.only_dictionary and settings.if_only_dictionary:
+    if text and wanted.only_dictionary and settings.if_only_dictionary:
         text += f"\n{settings.if_only_dictionary}"
     return text.format(
         column=_Quotable(".".join(wanted.column_path)),

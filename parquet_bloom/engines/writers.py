@@ -9,9 +9,14 @@ A version alone only makes a filter suspect.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from parquet_bloom.engines.engine import WriterTrouble, engines, engines_where, version, writer_of
+from parquet_bloom.engines.catalogue import engines, engines_where
+
+if TYPE_CHECKING:
+    from parquet_bloom.engines.engine import WriterTrouble
 
 
 def troubles(created_by: str) -> Sequence[WriterTrouble]:
@@ -21,17 +26,24 @@ def troubles(created_by: str) -> Sequence[WriterTrouble]:
     count.
     """
     application, _, rest = created_by.partition(" version ")
-    its_version = version(rest)
+    its_version = _version(rest)
 
-    def has(name: str, before: tuple[int, ...] | None) -> bool:
-        is_old = before is None or (its_version is not None and its_version < before)
-        return name == application and is_old
+    def is_meant(writer: str) -> bool:
+        name, _, first_sound = writer.partition(" < ")
+        is_old = its_version is not None and its_version < (_version(first_sound) or ())
+        return name == application and (not first_sound or is_old)
 
-    named = engines_where("created_by", lambda line: has(*writer_of(line.strip('"'))))
+    named = engines_where("created_by", lambda line: is_meant(line.strip('"')))
     found = (trouble for engine in named for trouble in engine.wrote)
-    return [trouble for trouble in found if has(trouble.application, trouble.before)]
+    return [trouble for trouble in found if is_meant(trouble.created_by)]
 
 
 def known_troubles() -> Sequence[WriterTrouble]:
     """All of them."""
     return [trouble for engine in engines() for trouble in engine.wrote]
+
+
+def _version(text: str) -> tuple[int, ...] | None:
+    """The numbers that it begins with."""
+    found = re.match(r"v?(\d+(?:\.\d+)*)", text)
+    return tuple(map(int, found[1].split("."))) if found else None

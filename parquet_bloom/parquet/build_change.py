@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk, number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.engine import LostRows
 from parquet_bloom.engines.reading import engine_note, engine_notes, lost_rows
 from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.filters.sizing import (
@@ -44,6 +44,9 @@ from parquet_bloom.parquet.writer import (
 )
 from parquet_bloom.storage.change import Version
 from parquet_bloom.vocabulary import HAS_ONE, NO_KEY
+
+if TYPE_CHECKING:
+    from parquet_bloom.engines.engine import LostRows
 
 OF_KEPT = (
     "the locations of filters that were kept are not exposed: replace the filters to expose them"

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parquet_bloom.engines.engine import ELEMENTS, FIELDS, IN_VARIANT, KEYS, MEMBERS
-from parquet_bloom.engines.reading import ColumnKind, kind_of
+from parquet_bloom.engines.reading import (
+    ELEMENTS,
+    FIELDS,
+    IN_VARIANT,
+    KEYS,
+    MEMBERS,
+    ColumnKind,
+    kind_of,
+)
 from parquet_bloom.parquet import shredded
 
 if TYPE_CHECKING:

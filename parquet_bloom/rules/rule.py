@@ -35,7 +35,6 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.paragraphs import paragraph
 from parquet_bloom.errors import ConfigError, similar
 from parquet_bloom.vocabulary import Format, Remedy, check_word
 
@@ -118,9 +117,12 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """The prose, with what the catalogue of engines says in its place."""
+        """The prose, with what the catalogue of engines says in its place; only who asks for a rule loads
+        it."""
         if "{" not in self.prose:
             return self.prose.strip()
+        from parquet_bloom.engines.paragraphs import paragraph
+
         filled = _ABOUT.sub(lambda about: paragraph(about[1]), self.prose)
         whole = _WHOLE.sub(lambda part: _SPACE.sub(_KEPT, part[0]), filled)
         text = fill(whole, PAGE_WIDTH, break_long_words=False, break_on_hyphens=False)

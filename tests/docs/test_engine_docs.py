@@ -9,7 +9,7 @@ from conftest import ROOT
 from make.commands import outcome
 from make.documents import blocks, figures
 
-from parquet_bloom.engines.engine import engines
+from parquet_bloom.engines.catalogue import engines
 
 TEXT = (ROOT / "docs" / "why-not-skipped.md").read_text()
 SECTIONS = {

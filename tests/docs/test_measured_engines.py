@@ -14,8 +14,8 @@ from engines.run import ENGINES, RESULTS
 from make.leaves import leaf
 from make.parquet_files import built
 
-from parquet_bloom.engines.engine import ELEMENTS, FIELDS, KEYS, MEMBERS, engines
-from parquet_bloom.engines.reading import kind_of, lost_rows
+from parquet_bloom.engines.catalogue import engines
+from parquet_bloom.engines.reading import ELEMENTS, FIELDS, KEYS, MEMBERS, kind_of, lost_rows
 from parquet_bloom.parquet.column_kind import column_kind
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.values.types import LeafType

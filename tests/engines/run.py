@@ -23,7 +23,7 @@ from conftest import ROOT
 from engines.files import ABSENT, CASES, PRESENT, Case, literal, stored, write
 from engines.outcomes import Answers, outcome
 
-from parquet_bloom.engines.engine import find_engine
+from parquet_bloom.engines.catalogue import find_engine
 
 HERE = ROOT / ".engines"
 PROGRAMS = Path(__file__).parent / "ask"

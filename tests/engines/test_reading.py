@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from conftest import ROOT
 
-from parquet_bloom.engines.engine import engines
+from parquet_bloom.engines.catalogue import engines
 from parquet_bloom.engines.reading import engine_uses, kind_of
 from parquet_bloom.parquet.column_kind import column_kind
 from parquet_bloom.parquet.footer.schema import LeafColumn
