@@ -358,6 +358,7 @@ COMMANDS = {
 }
 UNUSED = {
     *("asyncio", "concurrent", "csv", "json", "logging", "lzma", "shutil", "socket", "subprocess"),
+    "tomllib",
 }
 # What writes, and what only folders, globs and outputs need.
 OF_WRITERS = {
