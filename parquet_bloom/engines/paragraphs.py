@@ -16,11 +16,18 @@ def paragraph(about: str) -> str:
     if about == "troubles":
         return "; ".join(_troubles())
     if about == "lost rows":
-        lost = (each for engine in engines() if engine.parquet for each in engine.loses)
+        of_parquet = (engine for engine in engines() if engine.parquet or not engine.orc)
+        lost = (each for engine in of_parquet for each in engine.loses)
         return " ".join(_sentence(str(each), [each]) for each in lost)
     check_word("about", about, Situation)
     situation: Situation = about  # type: ignore[assignment]
-    return " ".join(_sentence(told(notes), notes) for notes in alike(situation))
+    sentences = (each for notes in alike(situation) for each in _apart(notes))
+    return " ".join(_sentence(told(notes), notes) for notes in sentences)
+
+
+def _apart(notes: Sequence[EngineNote]) -> Sequence[Sequence[EngineNote]]:
+    """Notes that are alike, one by one if there is more to say of any."""
+    return [[note] for note in notes] if any(note.detail for note in notes) else [notes]
 
 
 def _sentence(text: str, facts: Sequence[EngineNote | LostRows]) -> str:
