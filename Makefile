@@ -110,11 +110,13 @@ bench-growth: .venv/dev
 	$(BIN)/python -m benchmarks.growth
 
 # Write docs/rules.md from the rules in parquet_bloom/rules/catalogue, docs/options.md from the commands,
-# docs/engines.md from tests/engines/results.
+# docs/engines.md from parquet_bloom/engines/catalogue and tests/engines/results, docs/why-not-skipped.md from
+# the former.
 docs: .venv/installed
 	$(BIN)/pbloom rule --markdown > docs/rules.md
 	$(BIN)/python docs/options.py > docs/options.md
 	$(BIN)/python docs/engines.py > docs/engines.md
+	$(BIN)/python docs/why_not_skipped.py > docs/why-not-skipped.md
 
 # Regenerate parquet_bloom/parquet/thrift from thrift/parquet.thrift (needs the thrift compiler).
 thrift:

@@ -1,4 +1,4 @@
-"""Write docs/engines.md from tests/engines/results; `make docs` runs it."""
+"""Write docs/engines.md from the catalogue of engines and tests/engines/results; `make docs` runs it."""
 
 import json
 import sys
@@ -8,11 +8,17 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from parquet_bloom.engines.catalogue import engines
+from parquet_bloom.engines.engine import Engine, Situation
+from parquet_bloom.engines.reading import engine_notes
+from parquet_bloom.engines.writers import known_troubles
+from parquet_bloom.vocabulary import words
+
 RESULTS = Path(__file__).parent.parent / "tests" / "engines" / "results"
 
 INTRODUCTION = """# Engines and versions, measured
 
-Written by `make docs` from what `make engines` found. Each version of an engine was asked for values of
+Written by `make docs` from what `make engines` found, and from `parquet_bloom/engines/catalogue`. Each version of an engine was asked for values of
 each type, in files with filters by `pbloom build`, once with PLAIN pages and once with dictionaries, in
 which min/max statistics exclude nothing. Then all pages of the row groups that the filters exclude were
 overwritten, and the engine was asked again. It
@@ -39,6 +45,24 @@ dictionary; the engine reads a dictionary first, which had been overwritten like
 missing, as such columns get no filter.
 """
 
+USES = """
+## Which types each uses filters for
+
+What `pbloom advise` goes by: the newest version that was measured, or the source code.
+"""
+
+KNOWN = """
+## What else is known
+
+By what a file, a filter or a column can be.
+"""
+
+WRITTEN = """
+## Filters that are known to be wrong
+
+By what `created_by` says; `pbloom validate` says so of a file ([PB205](rules.md)).
+"""
+
 NESTED = """
 ## Predicates and nested columns
 
@@ -61,9 +85,9 @@ AGAIN = """
     make docs
 
 It needs Java, Node and npm. Each version gets an environment in `.engines`, which is kept. The versions
-are in `tests/engines/run.py`, the types in `tests/engines/files.py`, the predicates on nested columns and
-the versions that are asked them in `tests/engines/nested.py`, and the results, with the messages
-of engines that refuse, in `tests/engines/results`.
+are in `parquet_bloom/engines/catalogue` (`asked`), the types in `tests/engines/files.py`, the predicates on
+nested columns and the versions that are asked them in `tests/engines/nested.py`, and the results, with the
+messages of engines that refuse, in `tests/engines/results`.
 """
 
 # Of nearly all types, which LOST says in words.
@@ -150,6 +174,51 @@ def table(found: Sequence[Span], of: str) -> Iterator[str]:
         yield f"| {type} | {' | '.join(span.words[type] for span in found)} |"
 
 
+ADVISED = [engine for engine in engines() if engine.parquet]
+
+
+def uses() -> Iterator[str]:
+    """A row for each kind of values that any engine uses filters for."""
+    users = {each.name: each.parquet.uses for each in ADVISED if each.parquet.uses}
+    longest_first = sorted(users.values(), key=len, reverse=True)
+    kinds = dict.fromkeys(kind for of_one in longest_first for kind in of_one)
+    yield f"| values | {' | '.join(users)} |"
+    yield "|---|" + "---|" * len(users)
+    for kind in kinds:
+        yield f"| {kind} | {' | '.join('yes' if kind in used else '' for used in users.values())} |"
+    yield ""
+    for each in ADVISED:
+        yield f"- **{each.name}** ({each.source}{measured(each)}): {'; '.join(caveats(each))}"
+
+
+def measured(engine: Engine) -> str:
+    return f"; measured with {engine.measured}" if engine.measured else ""
+
+
+def caveats(engine: Engine) -> Iterator[str]:
+    reader = engine.parquet
+    if reader.never:
+        yield reader.never
+        return
+    yield "columns of their own"
+    for nesting, when in reader.nested.items():
+        yield f"{nesting}{f', {when}' if when else ''}"
+    for kind, caveat in reader.caveats.items():
+        yield f"{kind} {caveat}"
+
+
+def known() -> Iterator[str]:
+    """A line for each situation that engines stumble over, or treat otherwise."""
+    for situation in words(Situation):
+        yield f"- **{situation}:** {'; '.join(engine_notes(situation))}"
+
+
+def written() -> Iterator[str]:
+    """A line for each trouble of a writer."""
+    for trouble in known_troubles():
+        yield f"- `{trouble.created_by}`: {trouble.condition} ([report]({trouble.link}))"
+
+
 def asked(found: Sequence[Span]) -> Iterator[str]:
     """A line for each engine: its packages, and what they read Parquet with, if that is another."""
     for (engine, settings), spans in groupby(found, lambda span: (span.engine, span.settings)):
@@ -170,7 +239,10 @@ def page() -> str:
         [
             *(INTRODUCTION, LOST, *losses(found)),
             *(TABLE, *table(found, "values")),
+            *(USES, *uses()),
             *(NESTED, *table(nested, "predicate")),
+            *(KNOWN, *known()),
+            *(WRITTEN, *written()),
             *(VERSIONS, *asked(found), AGAIN),
         ]
     )

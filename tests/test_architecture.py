@@ -37,7 +37,7 @@ FLOORS = [
         "parquet.thrift",
     },
     {"filters", "parallel", "storage", "values"},
-    {"container", "encryption", "options"},
+    {"container", "encryption", "engines", "options"},
     {"orc", "parquet"},
     {"advice", "diagnosis", "legacy"},
     {"files", "rules"},
@@ -354,6 +354,7 @@ COMMANDS = {
 }
 UNUSED = {
     *("asyncio", "concurrent", "csv", "json", "logging", "lzma", "shutil", "socket", "subprocess"),
+    "tomllib",
 }
 # What writes, and what only folders, globs and outputs need.
 OF_WRITERS = {

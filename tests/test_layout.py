@@ -21,7 +21,6 @@ OWN = {
         "catalogs",
         "digests",
         "docs",
-        "engines",
         "fuzz",
         "interleavings",
         "make",

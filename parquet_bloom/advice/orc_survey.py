@@ -7,19 +7,22 @@ distinct values as an index group has rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.advice.engines import NO_ELEMENTS, EngineUse, seldom_asked
 from parquet_bloom.advice.lookups import OrderKey
 from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.orc_statistics import group_bounds, is_ordered, order_keys
 from parquet_bloom.advice.samples import GivenValue, Sample
-from parquet_bloom.advice.settings import orc_writer_settings
+from parquet_bloom.advice.settings import all_settings
 from parquet_bloom.advice.survey import ColumnCounts, GroupSurvey, Subject
+from parquet_bloom.advice.verdict import seldom_asked
+from parquet_bloom.engines.reading import ELEMENTS, EngineUse, orc_engine_uses
+from parquet_bloom.engines.settings import WantedFilter
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.options import AdviseOptions, refuse
@@ -27,7 +30,7 @@ from parquet_bloom.orc import writers
 from parquet_bloom.orc.arrays import Values
 from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.build import OrcSize, room_of_values
-from parquet_bloom.orc.columns import OrcColumn, above
+from parquet_bloom.orc.columns import OrcColumn, above, names_to
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.footers import check_indexed, check_writable
 from parquet_bloom.orc.given_values import leaf_type, stored_values
@@ -84,15 +87,21 @@ class OrcSurveyor:
         return entries, f"in filters sized for {entries:,} values"
 
     def subject(self, column: OrcColumn) -> Subject:
-        file, fpp = self.file, self._size.fpp
-        is_plain = column.name.count(".") < len(list(above(file.tail.columns, column)))
+        file, columns = self.file, self.file.tail.columns
+        wanted = WantedFilter(
+            path="",
+            column_path=names_to(columns, column),
+            fpp=self._size.fpp,
+            column_id=column.id,
+            type=column.kind,
+        )
         return Subject(
             column=column,
             is_ordered=is_ordered(column),
             value_of=partial(_given_value, column),
-            engines=orc_engine_uses(file.generation, file.tail.columns, column),
+            engines=uses_of(file.generation, columns, column),
             seldom_asked="" if never_absent(column) else seldom_asked(leaf_type(column)),
-            settings=lambda path, counts: orc_writer_settings(path, column, is_plain, fpp),
+            settings=lambda path, counts: all_settings("orc", replace(wanted, path=path)),
         )
 
     def reason_for_none(self, column: OrcColumn) -> str:
@@ -172,24 +181,11 @@ def _given_value(column: OrcColumn, value: Any) -> GivenValue:
     return GivenValue(spread(found.of(0)).tolist(), key, False)
 
 
-# Spark's timestamps have microseconds, those of ORC nanoseconds.
-RANGE_OF_SPARK = "turns the look-up of a TIMESTAMP into a range, which no filter can answer"
-
-
-def orc_engine_uses(
+def uses_of(
     generation: writers.Generation, columns: Sequence[OrcColumn], column: OrcColumn
 ) -> tuple[EngineUse, ...]:
-    """Whether each reader uses filters that `build` adds to a column in a file of this writer.
-
-    ORC Java is used by Hive and Spark, ORC C++ by pyorc, given a predicate. Source: orc-core,
-    RecordReaderImpl, ORC C++, sargs, both measured with 2.3; the filters that Spark 4.3 pushes.
-    """
+    """Whether each engine uses filters that `build` adds to a column in a file of this writer."""
     java, cpp = writers.ignored_by(generation, column, BLOOM_FILTER_UTF8, writers.UTF8_UTC)
     if any(each.kind in ("LIST", "MAP") for each in above(columns, column)):
-        java = cpp = NO_ELEMENTS
-    spark = java or (RANGE_OF_SPARK if column.kind.startswith("TIMESTAMP") else "")
-    reasons = {"ORC Java": java, "Spark": spark, "ORC C++": cpp}
-    return (
-        *(EngineUse(name, not reason, reason) for name, reason in reasons.items()),
-        EngineUse("pyarrow", False, "its reader takes no predicates"),
-    )
+        java = cpp = f"not for {ELEMENTS}"
+    return orc_engine_uses(column.kind, {"Java": java, "C++": cpp})

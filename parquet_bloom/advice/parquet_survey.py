@@ -10,19 +10,22 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Final
 
-from parquet_bloom.advice.engines import ELEMENTS, engine_uses, nesting_of, seldom_asked
 from parquet_bloom.advice.lookups import OrderKey
 from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.parquet_statistics import KeyOf, bounds, key_of
 from parquet_bloom.advice.samples import LIMIT, GivenValue, Sample
-from parquet_bloom.advice.settings import WantedFilter, WriterSettings, writer_settings
+from parquet_bloom.advice.settings import all_settings
 from parquet_bloom.advice.survey import ColumnCounts, GroupSurvey, Subject
+from parquet_bloom.advice.verdict import seldom_asked
+from parquet_bloom.engines.reading import ELEMENTS, engine_uses
+from parquet_bloom.engines.settings import WantedFilter, WriterSettings
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, Size
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parquet import shredded
 from parquet_bloom.parquet.build import build_filter, reason_for_none
+from parquet_bloom.parquet.column_kind import column_kind
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.schema import LeafColumn
@@ -72,13 +75,13 @@ class ParquetSurveyor:
         return self._size.max_bytes, f"within {self._size.max_bytes:,} bytes"
 
     def subject(self, leaf: LeafColumn) -> Subject:
-        key = key_of(leaf.type)
+        key, kind = key_of(leaf.type), column_kind(leaf)
         return Subject(
             column=leaf,
             is_ordered=key is not None,
             value_of=lambda value: given_value(encode_given(leaf.type, value), key),
-            engines=engine_uses(leaf),
-            seldom_asked=ELEMENTS if nesting_of(leaf) == ELEMENTS else seldom_asked(leaf.type),
+            engines=engine_uses(kind),
+            seldom_asked=ELEMENTS if kind.nesting == ELEMENTS else seldom_asked(leaf.type),
             settings=partial(_settings, leaf, self._size),
         )
 
@@ -163,15 +166,13 @@ def given_value(value: Encodings, key_of: KeyOf | None) -> GivenValue:
 def _settings(
     leaf: LeafColumn, size: Size, path: str, counts: ColumnCounts
 ) -> tuple[WriterSettings, ...]:
-    return writer_settings(
-        WantedFilter(
-            path=path,
-            column_path=leaf.path,
-            fpp=size.fpp,
-            max_bytes=size.max_bytes,
-            ndv=counts.group_ndv,
-            num_bytes=counts.largest_filter,
-            dictionary_bytes=counts.dictionary_bytes,
-            only_dictionary=bool(counts.only_dictionary),
-        )
+    wanted = WantedFilter(
+        path=path,
+        column_path=leaf.path,
+        fpp=size.fpp,
+        ndv=counts.group_ndv,
+        num_bytes=counts.largest_filter,
+        dictionary_bytes=counts.dictionary_bytes,
+        only_dictionary=bool(counts.only_dictionary),
     )
+    return all_settings("parquet", wanted, size.max_bytes)

@@ -20,13 +20,15 @@ S and F say enough, and these values are looked up.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 
 from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.survey import ColumnCounts
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.engines.reading import engine_note
 from parquet_bloom.filters.rates import percent
+from parquet_bloom.values.types import LeafType
 from parquet_bloom.vocabulary import NO_VALUES, AdviceVerdict
 
 FEW_VALUES = 100
@@ -37,11 +39,6 @@ SORTED_SAVED = 0.5
 WORTHWHILE = 0.55
 MANY_SAVED = 2.0
 LARGE = 0.2
-
-# Engines that look a value up in the dictionary page before, or instead of, using the filter; ClickHouse by
-# its setting input_format_parquet_dictionary_filter_push_down (ClickHouse pull requests 110567, 120907).
-DICTIONARY_READERS = ("Spark", "Trino", "Iceberg", "Impala")
-SINCE_CLICKHOUSE = "since 26.8 if they take 1 MiB or less"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +76,20 @@ class Evidence:
         """`20 row groups in 2 files`"""
         files = f" in {number_of(self.files, 'file')}" if self.files > 1 else ""
         return number_of(self.counts.groups, self.unit) + files
+
+
+def seldom_asked(type: LeafType) -> str:
+    """What the values are, if they are seldom looked up by equality; else empty.
+
+    Amounts and points in time are looked up by range. Decimals without a fraction can be keys.
+    """
+    if type.is_float:
+        return "floating-point numbers"
+    if type.logical_name == "DECIMAL" and type.logical and type.logical.scale > 0:
+        return "decimals with a fraction"
+    if type.logical_name in ("TIME", "TIMESTAMP"):
+        return "points in time"
+    return ""
 
 
 def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
@@ -150,8 +161,8 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     share = counts.filter_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
     if share > LARGE:
         yield f"the filters are {percent(share)} of the column's size"
-    if counts.only_dictionary and (told := _told_by_dictionaries(evidence.users)):
-        yield f"all values are in dictionaries, which tell {told}"
+    if counts.only_dictionary and (told := engine_note("only dictionaries", evidence.users)):
+        yield f"all values are in dictionaries: {told}"
     if counts.filters < counts.groups:
         without = number_of(counts.groups - counts.filters, unit)
         yield f"the target FPP is out of reach in {without}"
@@ -160,21 +171,6 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     elif counts.already:
         has = "has" if counts.already == 1 else "have"
         yield f"{counts.already:,} of the {unit}s already {has} a filter"
-
-
-def _told_by_dictionaries(users: Container[str]) -> str:
-    """Which of the engines dictionaries tell as much as a filter; empty if none."""
-    *others, last = [name for name in DICTIONARY_READERS if name in users] or [""]
-    told = (
-        f"{', '.join(others)} and {last} as much" if others else f"{last} as much" if last else ""
-    )
-    if "ClickHouse" not in users:
-        return told
-    return (
-        f"{told}, and ClickHouse {SINCE_CLICKHOUSE}"
-        if told
-        else f"ClickHouse as much, {SINCE_CLICKHOUSE}"
-    )
 
 
 def _mean(groups: float) -> str:

@@ -42,7 +42,7 @@ _OF_DIALECT: Final[dict[str, dict[str, tuple[str, dict[str, Any]]]]] = {
             _one_of(Placement),
         ),
         "--publish-offset": (
-            "set bloom_filter_offset; DuckDB then fails to read the file.",
+            "set bloom_filter_offset, on which some readers fail: see `pbloom rule PB701`.",
             {"is_flag": True, "default": None},
         ),
     },

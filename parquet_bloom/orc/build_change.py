@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Final
 
 from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk, RepairChange, Repairs
+from parquet_bloom.engines.reading import ColumnKind, lost_rows
 from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, RepairOptions, refuse
 from parquet_bloom.orc import writers
@@ -182,8 +183,8 @@ def _notes(file: OrcReader, filters: Iterable[BuiltFilters]) -> Iterator[str]:
         column = file.column(name)
         for line in writers.ignored(file.generation, column, BLOOM_FILTER_UTF8, writers.UTF8_UTC):
             yield f"{name}: {line}"
-        if line := writers.lost_by(column):
-            yield f"{name}: {line}"
+        for lost in lost_rows(ColumnKind(column.kind)):
+            yield f"{name}: {lost}"
 
 
 class OrcRepair(BuiltChange, RepairChange):

@@ -153,6 +153,14 @@ def _child_names(id: int, kind: str, stored: Any) -> Sequence[str]:
     return names
 
 
+def names_to(columns: Sequence[OrcColumn], column: OrcColumn) -> tuple[str, ...]:
+    """The names from the root to this column, whose own may have dots in them."""
+    parents = list(above(columns, column))
+    names = [column.name, *(parent.name for parent in parents)]
+    below = (name[len(parent.name) :] for name, parent in zip(names, parents, strict=False))
+    return tuple(name.removeprefix(".") for name in below)[::-1]
+
+
 def above(columns: Sequence[OrcColumn], column: OrcColumn) -> Iterator[OrcColumn]:
     """The columns above this one, from its parent up to the root."""
     while column.parent is not None:

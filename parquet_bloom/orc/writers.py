@@ -140,16 +140,6 @@ def doubts_before_1970(generation: Generation, column: OrcColumn, stored: Stored
     return generation.writer == CPP and column.kind in _TIMESTAMPS and not stored.is_marked
 
 
-def lost_by(column: OrcColumn) -> str:
-    """Which reader loses rows even with correct filters of this column, and why; empty if none is known."""
-    if column.kind == "TIMESTAMP_INSTANT":
-        return (
-            "ORC Java loses rows even with correct filters where its time zone is not UTC: it looks up"
-            " the local time in place of the instant"
-        )
-    return ""
-
-
 def ignored(
     generation: Generation,
     column: OrcColumn,

@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk, number_of
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.engines.reading import engine_note, engine_notes, lost_rows
 from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.filters.sizing import (
     MAX_BYTES,
@@ -26,13 +28,13 @@ from parquet_bloom.filters.sizing import (
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, Selection, refuse
 from parquet_bloom.parallel import Progress
 from parquet_bloom.parquet.build import reason_for_none
+from parquet_bloom.parquet.column_kind import column_kind
 from parquet_bloom.parquet.ends import first_end
 from parquet_bloom.parquet.filter_builder import FilterBuilder, made_or_reason
 from parquet_bloom.parquet.footer import foreign_fields
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.kept import Kept, check_end, check_last, kept_bytes
-from parquet_bloom.parquet.mishashed import Mishashed, mishashed
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.encodings import check_encoding
 from parquet_bloom.parquet.pages.pages import check_readable, located
@@ -45,11 +47,12 @@ from parquet_bloom.parquet.writer import (
 from parquet_bloom.storage.change import Version
 from parquet_bloom.vocabulary import HAS_ONE, NO_KEY
 
-OF_DUCKDB = "DuckDB up to 2.0 cannot read encrypted columns that have a filter"
+if TYPE_CHECKING:
+    from parquet_bloom.engines.engine import LostRows
+
 OF_KEPT = (
     "the locations of filters that were kept are not exposed: replace the filters to expose them"
 )
-OF_NO_LENGTH = "parquet-java 1.14.0 to 1.15.2 (Spark 4.0, Iceberg 1.9) loses rows"
 OF_CTR = "pages in AES-CTR are not authenticated: a value that was altered there is in the filter"
 
 
@@ -109,7 +112,7 @@ class ParquetBuild(FilterChange, BuildChange):
         if doubt := self.file.footer.row_count_doubt:
             yield f"{doubt}: `probe` will answer `unknown`"
         if self._any_encrypted(self.filters):
-            yield OF_DUCKDB
+            yield from engine_notes("encrypted")
             if self.file.footer.protection.has_untagged_pages:
                 yield OF_CTR
         yield from self._lost_rows()
@@ -122,14 +125,14 @@ class ParquetBuild(FilterChange, BuildChange):
             yield OF_KEPT
 
     def _lost_rows(self) -> Iterator[str]:
-        """Which readers the new filters make lose rows, for all columns of a kind at once."""
-        columns: dict[Mishashed, list[str]] = {}
+        """Which engines the new filters make lose rows, for all columns of a kind at once."""
+        columns: dict[LostRows, list[str]] = {}
         built = {each.column for each in self.filters}
         for leaf in self.file.footer.leaves:
-            if leaf.name in built and (found := mishashed(leaf)):
-                columns.setdefault(found, []).append(leaf.name)
-        for found, names in columns.items():
-            yield f"column{'s' if len(names) > 1 else ''} {', '.join(names)}: {found}"
+            for lost in lost_rows(column_kind(leaf)) if leaf.name in built else ():
+                columns.setdefault(lost, []).append(leaf.name)
+        for lost, names in columns.items():
+            yield f"column{'s' if len(names) > 1 else ''} {', '.join(names)}: {lost}"
 
     def _without_lengths(self) -> Iterator[str]:
         """The columns whose filters have no bloom_filter_length."""
@@ -142,7 +145,7 @@ class ParquetBuild(FilterChange, BuildChange):
             problem = next(iter(found.values()))
             yield (
                 f"column{'s' if len(found) > 1 else ''} {', '.join(found)}: {problem}, which stays:"
-                f" without the length, {OF_NO_LENGTH}; {foreign_fields.REMEDY}"
+                f" without the length, {engine_note('without length')}; {foreign_fields.REMEDY}"
             )
 
     def _outweighing(self) -> Iterator[str]:

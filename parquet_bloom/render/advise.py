@@ -14,7 +14,7 @@ from parquet_bloom.render.terminal import Row, write_line, write_table, write_te
 from parquet_bloom.render.wording import shortened, size, without_numbers
 
 if TYPE_CHECKING:
-    from parquet_bloom.advice.engines import EngineUse
+    from parquet_bloom.engines.reading import EngineUse
     from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice
 
 HEADER = ("column", "type", "verdict", "NDV", "filters", "of the file", "{}s read", "reason")

@@ -86,7 +86,7 @@ def _rule(rule: str) -> Object:
         "name": "".join(word.capitalize() for word in about.name.split("-")),
         "shortDescription": _message(f"{about.title}."),
         "fullDescription": _message(f"{about.title}."),
-        "help": _message(about.plain_text) | {"markdown": about.prose},
+        "help": _message(about.plain_text) | {"markdown": about.text},
         "defaultConfiguration": {"level": str(about.severity)},
     }
 

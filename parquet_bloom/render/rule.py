@@ -13,11 +13,10 @@ from parquet_bloom.render.terminal import (
     write_table,
     write_text,
 )
-from parquet_bloom.rules.rule import Rule, kinds, rules
+from parquet_bloom.rules.rule import PAGE_WIDTH, Rule, kinds, rules
 from parquet_bloom.vocabulary import FORMAT_TITLES, Remedy
 
 WIDTH: Final = 80
-PAGE_WIDTH: Final = 100
 
 _REMEDIES: Final[dict[Remedy, str]] = {
     "set length": "`repair` sets the length",
@@ -94,7 +93,7 @@ def write_json_rules(wanted: Iterable[Rule]) -> None:
                 "repair": rule.repair,
                 "instead": rule.instead,
                 "next": rule.command,
-                "text": rule.prose.strip(),
+                "text": rule.text,
             }
         )
 
@@ -114,7 +113,7 @@ def section(rule: Rule) -> str:
     """One rule in Markdown."""
     command = f"\n\nNext: `{rule.command}`" if rule.command else ""
     heading = f"### {rule.heading} ({rule.severity})"
-    return f"{heading}\n\n*{_facts(rule)}*{command}\n\n{rule.prose.strip()}"
+    return f"{heading}\n\n*{_facts(rule)}*{command}\n\n{rule.text}"
 
 
 def _facts(rule: Rule) -> str:

@@ -98,8 +98,7 @@ class OrcExamination(Examination):
                 generation, column, item.stream.kind, encoding, has_statistics=has_statistics
             )
             findings += portability.check_readers(chunk, ignored, generation.created_by)
-            lost = writers.lost_by(column)
-            findings += portability.check_look_ups(chunk, lost, generation.created_by)
+            findings += portability.check_look_ups(chunk, column.kind, generation.created_by)
         sizes = [(each.num_bits, each.num_hashes) for each in index.filters if each is not None]
         findings += portability.check_evenness(chunk, sizes)
         memberships, problems = self._look_up(chunk, index)

@@ -12,12 +12,12 @@ from dataclasses import field
 from typing import Any
 
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.engines.reading import engine_note
 from parquet_bloom.errors import FilterError, FormatError, UnsupportedError
 from parquet_bloom.legacy.chunk_filters import headers_at
 from parquet_bloom.legacy.membership import LegacyMembership, check_membership
 from parquet_bloom.legacy.murmur3 import block_filter
 from parquet_bloom.legacy.murmur3.block_filter import FIELD_POINTER, NOTE_POINTER, Place
-from parquet_bloom.legacy.murmur3.dialect import ON_PUBLISHED
 from parquet_bloom.legacy.murmur3.pointers import Note, note_of
 from parquet_bloom.legacy.statistics import stored as statistics
 from parquet_bloom.legacy.statistics.dialect import NAMES_TODAY
@@ -40,7 +40,7 @@ def published(file: Any, chunk: Any) -> Finding:
     return chunk_finding(
         "PB701",
         chunk,
-        f"bloom_filter_offset leads to a legacy filter: {ON_PUBLISHED}",
+        f"bloom_filter_offset leads to a legacy filter: {engine_note('a published murmur3 filter')}",
         expected="a header of today's format",
         found=f"a {layout} header",
     )
@@ -122,8 +122,8 @@ class _LegacyFilters:
         if self.stored is not None and self.stored.field_id in NAMES_TODAY:
             self._report(
                 "PB704",
-                f"a struct is stored where {NAMES_TODAY[self.stored.field_id]} belongs today: polars"
-                " and DataFusion do not open the file",
+                f"a struct is stored where {NAMES_TODAY[self.stored.field_id]} belongs today:"
+                f" {engine_note('a struct in Statistics')}",
                 expected=f"no struct in field {self.stored.field_id} of Statistics",
             )
 

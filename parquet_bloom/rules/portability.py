@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.container import number_of
 from parquet_bloom.container.protocols import Chunk
+from parquet_bloom.engines.reading import ColumnKind, engine_note, engines_in, lost_rows
+from parquet_bloom.engines.writers import troubles
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES
-from parquet_bloom.parquet.mishashed import mishashed
+from parquet_bloom.parquet.column_kind import column_kind
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding
-from parquet_bloom.rules.known_writers import troubles
 from parquet_bloom.rules.view import FilterView
 
 if TYPE_CHECKING:
+    from parquet_bloom.engines.engine import Concerned, Situation, WriterTrouble
     from parquet_bloom.parquet.bloom import StoredFilter
     from parquet_bloom.parquet.footer.chunk_table import ChunkKey
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -22,11 +24,26 @@ if TYPE_CHECKING:
 
 UNCOMPRESSED = "UNCOMPRESSED"
 
-# With this key in a file, DuckDB 2.0 looks up a normalized form of each INTERVAL.
+# In a file with this key, DuckDB looks up a normalized form of each INTERVAL.
 DUCKDB_INTERVALS = "duckdb.interval_bloom_filter"
+
+# The rules that prove the troubles of writers on a file, by which chunks are concerned.
+PROOFS: Final[Mapping[Concerned, str]] = {
+    "any": "PB401",
+    "without length": "PB111",
+    "BOOLEAN": "PB402",
+    "encrypted": "PB501",
+}
 
 # A look-up of every value settles these better than any list of writers.
 LOST_VALUES = ("PB401", "PB402")
+
+_CONSEQUENCES: Final[Mapping[Concerned, str]] = {
+    "any": "stored values seem absent, and rows are lost",
+    "without length": "the end of the filter is read as zeros, and rows are lost",
+    "BOOLEAN": "stored values seem absent, and rows are lost",
+    "encrypted": "guesses at values of the encrypted column can be confirmed",
+}
 
 # The rules, by how a reason for not asking filters begins.
 _IGNORED_BY = {
@@ -35,15 +52,21 @@ _IGNORED_BY = {
     "ignored by ORC C++": "PB623",
 }
 
-# What happens to readers if a filter lacks a form of the values, by rule.
-_LACKING_FORMS = {
-    "PB209": "DuckDB looks up FLOAT16 values as FLOAT, and loses rows if a filter only has the form of"
-    " two bytes",
-    "PB210": f"with the key {DUCKDB_INTERVALS}, DuckDB looks up 60 days as 2 months, and loses rows"
-    " if a filter only has the stored form",
-    "PB211": "values are stored in an unusual form, and only that is in the filter: readers that hash"
-    " the usual one lose their rows",
+# What readers look up where a filter only has the stored form of the values, by rule.
+_LACKING_FORMS: Final[Mapping[str, tuple[str, Situation]]] = {
+    "PB209": (
+        "the filter only has FLOAT16 values as stored, in two bytes",
+        "FLOAT16 only as stored",
+    ),
+    "PB210": (
+        f"the file has the key {DUCKDB_INTERVALS}, and the filter only has intervals as stored",
+        "INTERVAL only as stored",
+    ),
 }
+_UNUSUAL_FORM = (
+    "values are stored in an unusual form, and only that is in the filter: readers that hash the usual"
+    " one lose their rows"
+)
 
 
 def check_writer(created_by: str, chunks: Iterable[tuple[Any, bool]]) -> Iterator[Finding]:
@@ -53,17 +76,37 @@ def check_writer(created_by: str, chunks: Iterable[tuple[Any, bool]]) -> Iterato
     # Chunks are decoded for this alone.
     chunks = list(chunks) if known else []
     for trouble in known:
+        is_settled = PROOFS[trouble.when] in LOST_VALUES
         concerned = sum(
-            trouble.concerns(chunk) and not (is_right and trouble.proof in LOST_VALUES)
+            is_concerned(chunk, trouble.when) and not (is_right and is_settled)
             for chunk, is_right in chunks
         )
         if concerned:
             yield finding(
                 "PB205",
                 f"{number_of(concerned, 'filter')} may be wrong: {trouble.condition}. Affects"
-                f" {trouble.readers}: {trouble.consequence} ({trouble.link})",
+                f" {_misled(trouble)}: {_CONSEQUENCES[trouble.when]} ({trouble.link})",
                 found=created_by,
             )
+
+
+def is_concerned(chunk: ColumnChunk, when: Concerned) -> bool:
+    """Whether a filter of this chunk can have such a trouble."""
+    match when:
+        case "any":
+            return True
+        case "without length":
+            return chunk.bloom_filter_length is None
+        case "BOOLEAN":
+            return chunk.leaf.type.physical == "BOOLEAN"
+        case "encrypted":
+            return chunk.has_crypto_metadata
+
+
+def _misled(trouble: WriterTrouble) -> str:
+    if trouble.when == "without length":
+        return engines_in("without length")
+    return trouble.readers or "every reader that probes"
 
 
 def check_order(places: Iterable[tuple[ChunkKey, int, int]], footer: Footer) -> Iterator[Finding]:
@@ -103,7 +146,7 @@ def check_header(chunk: Chunk, stored: StoredFilter) -> Iterator[Finding]:
         yield chunk_finding(
             "PB203",
             chunk,
-            "Arrow C++, parquet-java and Trino refuse a bitset of this size",
+            f"the bitset is too large: {engine_note('more than 128 MiB')}",
             expected=f"at most {MAX_BYTES} bytes",
             found=stored.num_bytes,
         )
@@ -111,7 +154,7 @@ def check_header(chunk: Chunk, stored: StoredFilter) -> Iterator[Finding]:
         yield chunk_finding(
             "PB202",
             chunk,
-            "Impala looks in the wrong block of a filter this small",
+            f"the bitset is a single block: {engine_note('less than 64 bytes')}",
             expected=f"{MIN_BYTES} bytes or more",
             found=stored.num_bytes,
         )
@@ -119,8 +162,7 @@ def check_header(chunk: Chunk, stored: StoredFilter) -> Iterator[Finding]:
         yield chunk_finding(
             "PB201",
             chunk,
-            "Arrow C++ refuses a number of blocks that is not a power of two, and Impala and rugo look"
-            " in the wrong ones: rugo loses nearly every row",
+            f"the number of blocks is not a power of two: {engine_note('not a power of two')}",
             expected="a power of two",
             found=f"{stored.num_blocks} blocks",
         )
@@ -142,14 +184,19 @@ def check_type(chunk: ColumnChunk) -> Iterator[Finding]:
             "a DECIMAL in a BYTE_ARRAY is hashed at the length that its writer chose, which readers"
             " have to guess",
         )
-    if found := mishashed(chunk.leaf):
-        yield chunk_finding("PB212", chunk, str(found))
+    for lost in lost_rows(column_kind(chunk.leaf)):
+        yield chunk_finding("PB212", chunk, str(lost))
 
 
 def check_forms(view: FilterView) -> Iterator[Finding]:
     """Forms of the values that only some readers look for."""
-    if view.lacking_form is not None:
-        yield view.finding(view.lacking_form, _LACKING_FORMS[view.lacking_form])
+    if (rule := view.lacking_form) is None:
+        return
+    if rule in _LACKING_FORMS:
+        fact, situation = _LACKING_FORMS[rule]
+        yield view.finding(rule, f"{fact}: {engine_note(situation)}")
+    else:
+        yield view.finding(rule, _UNUSUAL_FORM)
 
 
 def check_readers(chunk: Chunk, ignored: Iterable[str], created_by: str) -> Iterator[Finding]:
@@ -159,10 +206,10 @@ def check_readers(chunk: Chunk, ignored: Iterable[str], created_by: str) -> Iter
         yield chunk_finding(_IGNORED_BY[readers], chunk, reason, found=created_by)
 
 
-def check_look_ups(chunk: Chunk, lost: str, created_by: str) -> Iterator[Finding]:
-    """`lost`: which reader loses rows even with correct filters, empty if none does."""
-    if lost:
-        yield chunk_finding("PB626", chunk, lost, found=created_by)
+def check_look_ups(chunk: Chunk, kind: str, created_by: str) -> Iterator[Finding]:
+    """Who loses rows of an ORC column of this kind even with correct filters."""
+    for lost in lost_rows(ColumnKind(kind)):
+        yield chunk_finding("PB626", chunk, str(lost), found=created_by)
 
 
 def check_evenness(chunk: Chunk, sizes: Iterable[tuple[int, int]]) -> Iterator[Finding]:

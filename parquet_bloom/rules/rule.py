@@ -16,7 +16,8 @@
     instead = "…"                   what to do if `repair` can only report it
     next = "strip FILE -c COLUMN"   the command that helps, if that is not `repair`; other words
                                     that it fills in: COLUMNS, ROW_GROUP, LIMIT
-    prose = '''…'''               one paragraph of Markdown
+    prose = '''…'''               one paragraph of Markdown; {not a power of two} stands for what engines
+                                    do then, see engines.paragraphs
 
 The files are read on the first finding, or when somebody asks for a rule; sound files need none. Ids
 are never reused. The first digit of an id is the number of its kind.
@@ -29,6 +30,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from functools import cache
 from pkgutil import get_data
+from textwrap import fill
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -39,6 +41,13 @@ from parquet_bloom.vocabulary import Format, Remedy, check_word
 # The kinds, in the order of the first digits of their rules.
 _KINDS: Final = ("structure", "portability", "quality", "truth", "security", "orc", "legacy")
 
+PAGE_WIDTH: Final = 100
+
+_ABOUT = re.compile(r"\{([^{}]+)\}")
+_SPACE = re.compile(r"\s+")
+# What stays on one line, and what a space in it is meanwhile.
+_WHOLE = re.compile(r"`[^`]*`|\[[^\]]*\]\(")
+_KEPT = "\N{NO-BREAK SPACE}"
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)]*)\)")
 
 
@@ -107,9 +116,22 @@ class Rule:
         return self.repair != "nothing" or self.instead is not None
 
     @property
+    def text(self) -> str:
+        """The prose, with what the catalogue of engines says in its place; only who asks for a rule loads
+        it."""
+        if "{" not in self.prose:
+            return self.prose.strip()
+        from parquet_bloom.engines.paragraphs import paragraph
+
+        filled = _ABOUT.sub(lambda about: paragraph(about[1]), self.prose)
+        whole = _WHOLE.sub(lambda part: _SPACE.sub(_KEPT, part[0]), filled)
+        text = fill(whole, PAGE_WIDTH, break_long_words=False, break_on_hyphens=False)
+        return text.replace(_KEPT, " ")
+
+    @property
     def plain_text(self) -> str:
-        """The prose on one line, with link targets in angle brackets."""
-        return " ".join(_LINK.sub(r"\1 <\2>", self.prose).split())
+        """The text on one line, with link targets in angle brackets."""
+        return " ".join(_LINK.sub(r"\1 <\2>", self.text).split())
 
 
 @dataclass(frozen=True, slots=True)

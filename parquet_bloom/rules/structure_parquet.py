@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from parquet_bloom.container import number_of
+from parquet_bloom.engines.reading import engine_note
 from parquet_bloom.errors import FilterError, FooterError, MissingKeyError, TamperedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.native import _kernel
@@ -254,16 +255,13 @@ def _check_length(chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Fi
         yield chunk_finding(
             "PB122",
             chunk,
-            "another writer keeps something else in the field of bloom_filter_length: parquet-java"
-            " 1.14.0 to 1.15.2 (Spark 4.0, Iceberg 1.9) loses rows",
+            "another writer keeps something else in the field of bloom_filter_length:"
+            f" {engine_note('without length')}",
         )
         return
     if stored.length is None:
         rule = "PB111"
-        message = (
-            "bloom_filter_length is missing: parquet-java 1.14.0 to 1.15.2 (Spark 4.0, Iceberg 1.9)"
-            " loses rows"
-        )
+        message = f"bloom_filter_length is missing: {engine_note('without length')}"
     elif stored.length < length:
         rule = "PB112"
         message = "bloom_filter_length cuts the filter short: readers that trust it lose rows"

@@ -27,13 +27,7 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.parquet.file import ParquetFile
 
-# Source: Trino, S3InputFile and ParquetPageSourceFactory; reference in docs/tables.md.
-TRINO: Final = (
-    "Trino fails on files up to 3 MB (parquet.small-file-threshold) that are longer than their record,"
-    " so in versions of the table before the commit; on HDFS, on all of them"
-)
-
-# Smaller files Trino may not be able to read any more.
+# Smaller files an engine may not be able to read any more, see the notes on "longer than recorded".
 MIN_FILE_SIZE: Final = 4 << 20
 
 # Why a file is left out of a commit.

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.advice.engines import EngineUse
-from parquet_bloom.advice.settings import WriterSettings
 from parquet_bloom.advice.survey import Subject
 from parquet_bloom.advice.table import (
     JudgedColumn,
@@ -37,6 +35,8 @@ from parquet_bloom.container.room import (
     check_room,
 )
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.engines.reading import EngineUse
+from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import Progress

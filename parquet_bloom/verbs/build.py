@@ -95,7 +95,7 @@ def build(
     fpp: the target false positive rate, 0 to 1, exclusive; 0.01 if None. Each filter is as small as
     it allows. ndv: size for this many distinct values per chunk instead. max_bytes: the limit of a
     bitset, 64 to 134,217,728 (the default). exact_blocks: allow block counts that are not powers of
-    two; such filters are smaller, but Arrow C++ refuses them, and Impala and rugo lose rows by them.
+    two; such filters are smaller, but some readers refuse them, and others lose rows (PB201).
     existing: what to do with existing filters. force: also write filters that miss the target.
     ignore_checksums: read pages even if their checksums are wrong; those that are all 0 are taken for
     none anyway. in_place: replace `source` itself. overwrite: replace an existing `output`. dry_run:

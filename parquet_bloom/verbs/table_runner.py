@@ -18,13 +18,14 @@ from parquet_bloom.arguments import number_if_given
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.threads import AT_ONCE, are_many_small, threads_for_files
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.engines.reading import engine_notes
 from parquet_bloom.errors import ParquetBloomError, RewriteError, complaint
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import Destination, TableOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.partitions import files_where
-from parquet_bloom.tables.table import MIN_FILE_SIZE, TRINO, Committed, NewSize, Table, TableFile
+from parquet_bloom.tables.table import MIN_FILE_SIZE, Committed, NewSize, Table, TableFile
 from parquet_bloom.vocabulary import RepairAction, TableAction, TableKind
 
 if TYPE_CHECKING:
@@ -170,11 +171,11 @@ class ChangedTable:
                 " commit brings them into sight"
             )
         if options.dry_run:
-            notes += [*self.table.readers, TRINO]
+            notes += [*self.table.readers, *engine_notes("longer than recorded")]
         elif options.min_file_size < MIN_FILE_SIZE and any(
             each.action == "appended" for each in found
         ):
-            notes.append(TRINO)
+            notes += engine_notes("longer than recorded")
         if not options.commit and any(each.size != each.recorded for each in found):
             notes.append(NOT_COMMITTED)
         return tuple(notes)

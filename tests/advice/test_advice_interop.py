@@ -17,7 +17,8 @@ from oracle.engines import DataFusion, DuckDB, spark_count
 from oracle.stored import Leaf
 
 import parquet_bloom as pb
-from parquet_bloom.advice.engines import engine_uses
+from parquet_bloom.engines.reading import engine_uses
+from parquet_bloom.parquet.column_kind import column_kind
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.verbs.advise import advise
 from parquet_bloom.verbs.diff import diff
@@ -67,7 +68,7 @@ def disagreements(engine, questions, count):
     not; columns with a caveat may go either way."""
     wrong = []
     for each in questions:
-        said = next(use for use in engine_uses(each.column) if use.engine == engine)
+        said = next(use for use in engine_uses(column_kind(each.column)) if use.engine == engine)
         if said.uses and said.reason:
             continue
         measured = any(
@@ -145,7 +146,7 @@ def test_spark_does_not_push_down_what_it_has_no_type_for(spark, tmp_path):
         scan = frame._jdf.queryExecution().executedPlan().collectLeaves().apply(0)
         skips[column] = scan.metrics().get("numOutputRows").get().value() < len(numbers)
     with pb.open(source) as file:
-        said = {leaf.name: engine_uses(leaf)[0].uses for leaf in file.footer.leaves}
+        said = {leaf.name: engine_uses(column_kind(leaf))[0].uses for leaf in file.footer.leaves}
     assert skips == said == {"int64": True, "uint32": False, "uint64": False, "local": False}
 
 

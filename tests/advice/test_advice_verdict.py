@@ -106,7 +106,7 @@ def test_each_rule(change, verdict, words):
     ("change", "note"),
     [
         ({"filter_bytes": 2_000_001}, "; the filters are 20 % of the column's size"),
-        ({"only_dictionary": True}, "; all values are in dictionaries, which tell Spark, Trino, "),
+        ({"only_dictionary": True}, "; all values are in dictionaries: Spark, Trino, "),
         ({"filters": 18}, "; the target FPP is out of reach in 2 row groups"),
         ({"filters": 19}, "; the target FPP is out of reach in 1 row group"),
         ({"already": 5}, "; 5 of the row groups already have a filter"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from parquet_bloom.advice.orc_survey import orc_engine_uses
+from parquet_bloom.advice.orc_survey import uses_of
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.writers import CPP, JAVA, Generation
 
@@ -15,7 +15,7 @@ def uses(kind, generation=JAVA_9, precision=0, above="STRUCT"):
         OrcColumn(id, name, of_kind, (), parent, 0, precision, 0, {})
         for id, name, of_kind, parent in ((0, "", "STRUCT", None), (1, "a", above, 0), (2, "a.b", kind, 1))
     ]  # fmt: skip
-    return {use.engine: use.reason for use in orc_engine_uses(generation, columns, columns[2])}
+    return {use.engine: use.reason for use in uses_of(generation, columns, columns[2])}
 
 
 @pytest.mark.parametrize(

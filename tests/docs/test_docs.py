@@ -10,8 +10,6 @@ import pytest
 from conftest import ROOT, missing
 from make.documents import WRITER, blocks, figures
 
-from parquet_bloom.advice.engines import EngineUse
-from parquet_bloom.advice.settings import WriterSettings
 from parquet_bloom.commands.pbloom import cli
 from parquet_bloom.container import (
     UNITS,
@@ -32,6 +30,8 @@ from parquet_bloom.container.descriptions import (
     StoredFilter,
 )
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.engines.reading import EngineUse
+from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.orc.row_index import GroupStatistics
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.values.literals import TYPES

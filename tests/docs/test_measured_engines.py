@@ -14,14 +14,15 @@ from engines.run import ENGINES, RESULTS
 from make.leaves import leaf
 from make.parquet_files import built
 
-from parquet_bloom.advice.engines import ELEMENTS, FIELDS, KEYS, MEMBERS, USERS, kind_of
-from parquet_bloom.advice.engines import ENGINES as ADVISED
+from parquet_bloom.engines.catalogue import engines
+from parquet_bloom.engines.reading import ELEMENTS, FIELDS, KEYS, MEMBERS, kind_of, lost_rows
+from parquet_bloom.parquet.column_kind import column_kind
 from parquet_bloom.parquet.footer.schema import LeafColumn
-from parquet_bloom.parquet.mishashed import mishashed
 from parquet_bloom.values.types import LeafType
 
 FOUND = {path.stem: json.loads(path.read_text()) for path in RESULTS.glob("*.json")}
 NESTED_FOUND = {path.stem: json.loads(path.read_text()) for path in NESTED.glob("*.json")}
+ADVISED = {each.name: each.parquet for each in engines() if each.parquet}
 LATEST = {
     "DuckDB": "duckdb",
     "DataFusion": "datafusion",
@@ -74,8 +75,7 @@ def test_advise_says_what_the_latest_version_does(engine):
         uses[kind_of(leaf(type))].add("uses" in words)
     # Of DECIMAL in bytes, only some lengths are used.
     used = {kind for kind, answers in uses.items() if True in answers}
-    assert used == {kind for kind, users in USERS.items() if engine in users.split()}
-    assert engine in {each.name for each in ADVISED}
+    assert used == {*ADVISED[engine].uses}
 
 
 def test_rows_are_lost_where_the_rule_says_so():
@@ -88,8 +88,10 @@ def test_rows_are_lost_where_the_rule_says_so():
             for type in TYPES:
                 if "loses" in (version["plain"][type], version["dictionary"][type]):
                     lost[type].add(found["engine"])
-    expected = {type: found.reader for type in TYPES if (found := mishashed(column(leaf(type))))}
-    assert lost == {type: {reader} for type, reader in expected.items()}
+    expected = {type: lost_rows(column_kind(column(leaf(type)))) for type in TYPES}
+    assert lost == {
+        type: {each.engine for each in found} for type, found in expected.items() if found
+    }
 
 
 @pytest.mark.parametrize(
@@ -163,8 +165,7 @@ def test_nested_results_are_about_every_predicate():
     ],
 )
 def test_advise_says_of_nested_columns_what_the_latest_version_does(engine, nesting, predicate):
-    (advised,) = (each for each in ADVISED if each.name == engine)
-    assert (nesting in advised.nested) == ("uses" in of_latest(engine, predicate))
+    assert (nesting in ADVISED[engine].nested) == ("uses" in of_latest(engine, predicate))
 
 
 def test_what_duckdb_does_not_ask():

@@ -23,6 +23,8 @@ from conftest import ROOT
 from engines.files import ABSENT, CASES, PRESENT, Case, literal, stored, write
 from engines.outcomes import Answers, outcome
 
+from parquet_bloom.engines.catalogue import find_engine
+
 HERE = ROOT / ".engines"
 PROGRAMS = Path(__file__).parent / "ask"
 RESULTS = Path(__file__).parent / "results"
@@ -68,45 +70,30 @@ class Engine:
         return [str(folder / "bin" / "python"), program, *settings]
 
 
+def _engine(name: str, package: str, program: str, **more: Any) -> Engine:
+    """As the catalogue calls it, and with the versions that it names."""
+    known = find_engine(name)
+    return Engine(known.name, package, program, **{"versions": known.asked} | more)
+
+
 ENGINES = {
-    "datafusion": Engine(
-        "DataFusion",
-        "datafusion",
-        "ask_datafusion.py",
-        (
-            *("43.1.0", "44.0.0", "45.2.0", "46.0.0", "47.0.0", "48.0.0", "49.0.0", "50.0.0"),
-            *("50.1.0", "51.0.0", "52.0.0", "52.3.0", "53.0.0", "54.0.0", "54.1.0", "55.0.0"),
-        ),
-    ),
-    "duckdb": Engine(
-        "DuckDB",
-        "duckdb",
-        "ask_duckdb.py",
-        ("1.1.3", "1.2.2", "1.3.2", "1.4.5", "1.5.0", "1.5.6", "2.0.0"),
-    ),
-    "spark": Engine(
-        "Spark",
-        "pyspark",
-        "ask_spark.py",
-        ("3.5.9", "4.0.5", "4.1.4", "4.2.1", "4.3.0"),
-    ),
-    "clickhouse": Engine("ClickHouse", "chdb", "ask_chdb.py", ("3.7.2", "4.4.0")),
-    "clickhouse-no-dictionary": Engine(
-        "ClickHouse",
+    "datafusion": _engine("datafusion", "datafusion", "ask_datafusion.py"),
+    "duckdb": _engine("duckdb", "duckdb", "ask_duckdb.py"),
+    "spark": _engine("spark", "pyspark", "ask_spark.py"),
+    "clickhouse": _engine("clickhouse", "chdb", "ask_chdb.py"),
+    "clickhouse-no-dictionary": _engine(
+        "clickhouse",
         "chdb",
         "ask_chdb.py",
-        ("4.4.0",),
-        "input_format_parquet_dictionary_filter_push_down = 0",
+        versions=find_engine("clickhouse").asked[-1:],
+        settings="input_format_parquet_dictionary_filter_push_down = 0",
     ),
-    "hyparquet": Engine("hyparquet", "hyparquet", "ask_hyparquet.mjs", ("1.31.5",), registry="npm"),
-    "rugo": Engine("rugo", "rugo", "ask_rugo.py", ("0.5.6",)),
-    "daft": Engine("Daft", "daft", "ask_daft.py", ("0.7.26",)),
-    # The package of 1.9.3 has no program in it.
-    "parquetjs": Engine(
-        "@dsnp/parquetjs", "@dsnp/parquetjs", "ask_parquetjs.mjs", ("1.8.9",), registry="npm"
-    ),
-    "polars": Engine("polars", "polars", "ask_polars.py", ("1.44.2", "2.1.0")),
-    "pyarrow": Engine("pyarrow", "pyarrow", "ask_pyarrow.py", ("18.1.0", "26.0.1")),
+    "hyparquet": _engine("hyparquet", "hyparquet", "ask_hyparquet.mjs", registry="npm"),
+    "rugo": _engine("rugo", "rugo", "ask_rugo.py"),
+    "daft": _engine("daft", "daft", "ask_daft.py"),
+    "parquetjs": _engine("parquetjs", "@dsnp/parquetjs", "ask_parquetjs.mjs", registry="npm"),
+    "polars": _engine("polars", "polars", "ask_polars.py"),
+    "pyarrow": _engine("pyarrow", "pyarrow", "ask_pyarrow.py"),
 }
 
 

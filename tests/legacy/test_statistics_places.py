@@ -235,7 +235,7 @@ def test_who_does_not_open_historic_fields(historic, rows):
 
 
 def test_the_warning_names_them():
-    polars = "polars and DataFusion do not open the file, and readers of today find no"
+    polars = "DataFusion and Polars fail to open the file; readers of today find no"
     assert StatisticsFilter().notes == ()
     for field_id, name in ((5, "max_value"), (7, "is_max_value_exact")):
         assert StatisticsFilter(field_id=field_id).notes == (

@@ -90,7 +90,7 @@ def test_the_tool():
     assert driver["version"] == driver["semanticVersion"] == parquet_bloom.__version__
     assert [rule["id"] for rule in driver["rules"]] == ["PB111", "PB206", "PB309", "PB401"]
     help = driver["rules"][0].pop("help")
-    assert help["markdown"] == rules()["PB111"].prose
+    assert help["markdown"] == rules()["PB111"].text
     assert help["text"].startswith("There is a `bloom_filter_offset` but no `bloom_filter_length`.")
     assert "parquet-java #3249 <https://github.com/apache/parquet-java/issues/3249>" in help["text"]
     assert driver["rules"][0] == {

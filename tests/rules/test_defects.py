@@ -11,7 +11,7 @@ from make.defects import ALL, DEFECTS
 from make.defects_files import Defect, sound
 from make.defects_portability import WRITERS
 
-from parquet_bloom.rules.known_writers import KNOWN
+from parquet_bloom.engines.writers import known_troubles
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.rule import rules
 from parquet_bloom.verbs.validate import ValidationReport, validate
@@ -82,7 +82,7 @@ def test_every_trouble_of_the_table_is_found(tmp_path):
         for each in found(defect, tmp_path).findings:
             if each.rule == "PB205":
                 links |= set(re.findall(r"https://[^)]*", each.message))
-    assert links == {trouble.link for trouble in KNOWN}
+    assert links == {trouble.link for trouble in known_troubles()}
 
 
 def test_damage_is_not_seen_without_a_look_at_the_values(tmp_path):

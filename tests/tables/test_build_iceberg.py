@@ -144,7 +144,7 @@ def test_dry_run_writes_nothing(table, folder):
     assert [note.partition(" ")[0] for note in report.notes] == [
         "Sail",
         "PyIceberg,",
-        "Spark",
+        "DuckDB,",
         "Trino",
     ]
 

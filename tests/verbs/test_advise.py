@@ -198,7 +198,10 @@ def test_dictionaries_are_a_reason_to_think_twice(table, tmp_path):
     pq.write_table(table.select(["random"]), path, row_group_size=ROWS)
     (random,) = advise(path).columns
     assert (random.verdict, random.only_dictionary, random.ndv_exact) == ("build", True, False)
-    assert "all values are in dictionaries, which tell Spark, Trino, Iceberg" in random.reason
+    assert (
+        "all values are in dictionaries: Spark, Trino, Iceberg and Impala look there"
+        in random.reason
+    )
 
 
 # ------------------------------------------------------------------------------------------------

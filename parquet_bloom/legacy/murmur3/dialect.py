@@ -7,12 +7,10 @@ from typing import Final
 
 from parquet_bloom.arguments import flag_given
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.engines.reading import engine_note
 from parquet_bloom.legacy.murmur3.headers import MAX_BYTES, MIN_BYTES
 from parquet_bloom.legacy.murmur3.schemes import MAX_SEED, PARQUET_SEED, Scheme
 from parquet_bloom.vocabulary import HeaderLayout, Placement, check_word
-
-# Source: measured with DuckDB 2.0, Spark 4.3, DataFusion 55, polars 2.1 and pyarrow 26.
-ON_PUBLISHED: Final = "DuckDB fails on lookups, Spark and parquet-java warn and carry on without"
 
 # Of one word: 1 minus anything smaller is 1, and the formula fails.
 _LEAST_RATE: Final = 2.0**-53
@@ -52,7 +50,8 @@ class Murmur3:
         """What readers of today do with published filters."""
         if not self.publish_offset:
             return ()
-        return (f"bloom_filter_offset leads to filters of a legacy dialect: {ON_PUBLISHED}",)
+        told = engine_note("a published murmur3 filter")
+        return (f"bloom_filter_offset leads to a filter of a legacy dialect: {told}",)
 
 
 def num_bytes_for(ndv: int, fpp: float, max_bytes: int = MAX_BYTES) -> int:

@@ -8,6 +8,7 @@ from typing import Final
 
 from parquet_bloom.arguments import mapping_given, number_if_given, rate_given
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.engines.reading import engine_note
 from parquet_bloom.legacy.presence import FIELD_IDS, PRIVATE_FIELD
 from parquet_bloom.legacy.statistics.strategies import STRATEGIES
 from parquet_bloom.vocabulary import BitsetEncoding, Strategy, check_word
@@ -79,7 +80,7 @@ class StatisticsFilter:
         if self.field_id not in NAMES_TODAY:
             return ()
         note = (
-            f"field {self.field_id} of Statistics: polars and DataFusion do not open the file, and"
-            f" readers of today find no {NAMES_TODAY[self.field_id]} there"
+            f"field {self.field_id} of Statistics: {engine_note('a struct in Statistics')}; readers of"
+            f" today find no {NAMES_TODAY[self.field_id]} there"
         )
         return (note,)

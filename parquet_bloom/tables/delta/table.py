@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.container.in_commands import AsTable
+from parquet_bloom.engines.reading import engine_notes
 from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage.folder import Folder
@@ -45,21 +46,11 @@ if TYPE_CHECKING:
 # Other writers may win so often.
 _ATTEMPTS: Final = 16
 
-_READERS: Final = (
-    "deltalake's QueryBuilder (DataFusion) and Sail use the filters once the new sizes are committed",
-    "deltalake's own datasets, Polars, chDB and Daft read the same rows, and do not use them",
-    (
-        "Spark and Delta Kernel open a file by its recorded size, so that they should use them then; not"
-        " tried"
-    ),
-)
-
 
 class DeltaTable:
     """A Table."""
 
     kind: Final[TableKind] = "delta"
-    readers: Final = _READERS
 
     def __init__(self, folder: Folder, version: int | None = None) -> None:
         """Raises UnsupportedError for a table that cannot be read here, FormatError, RewriteError for a
@@ -92,6 +83,10 @@ class DeltaTable:
     @property
     def partition_columns(self) -> tuple[str, ...]:
         return tuple(self._columns.partitions.values())
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        return engine_notes("in a Delta table")
 
     @property
     def wanted(self) -> Wanted:

@@ -22,6 +22,7 @@ from pyiceberg.table import Table as Loaded
 from pyiceberg.table.snapshots import Snapshot
 
 from parquet_bloom.container.in_commands import AsTable
+from parquet_bloom.engines.reading import engine_notes
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage import with_options
@@ -59,18 +60,6 @@ if TYPE_CHECKING:
 # Other writers may win so often, after PyIceberg's own attempts.
 _ATTEMPTS: Final = 4
 
-_READERS: Final = (
-    (
-        "Sail uses the filters once the new sizes are committed, where no delete files apply to the"
-        " table"
-    ),
-    "PyIceberg, Polars, Daft and chDB read the same rows, and do not use them",
-    (
-        "Spark and others with Iceberg's S3FileIO, iceberg-rust and DuckDB open a file by its recorded"
-        " size, so that they should use them then; not tried"
-    ),
-)
-
 _SHOWN: Final = 5
 
 
@@ -85,7 +74,6 @@ class IcebergTable:
     """A Table. `version` is the id of a snapshot; 0 for a table without any."""
 
     kind: Final[TableKind] = "iceberg"
-    readers: Final = _READERS
 
     def __init__(
         self,
@@ -141,6 +129,10 @@ class IcebergTable:
         fields = partition_fields(self.loaded.metadata)
         names = [each.name for spec in fields.values() for each in spec if each is not None]
         return tuple(dict.fromkeys(names))
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        return engine_notes("in an Iceberg table")
 
     @property
     def wanted(self) -> Wanted:

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from parquet_bloom.advice.settings import WantedFilter, writer_settings
+from parquet_bloom.advice.settings import all_settings
 from parquet_bloom.commands.options import names
+from parquet_bloom.engines.settings import WantedFilter
 from parquet_bloom.filters.sizing import MAX_BYTES
 
 WANTED = WantedFilter(
     path="in.parquet",
     column_path=("user_id",),
     fpp=0.01,
-    max_bytes=MAX_BYTES,
     ndv=100_000,
     num_bytes=1 << 17,
     dictionary_bytes=900_000,
@@ -21,9 +21,10 @@ WANTED = WantedFilter(
 )
 
 
-def settings(*names, **changes):
+def settings(*names, max_bytes=MAX_BYTES, **changes):
     path = {"column_path": names} if names else {}
-    return {each.writer: each.text for each in writer_settings(replace(WANTED, **path, **changes))}
+    wanted = replace(WANTED, **path, **changes)
+    return {each.writer: each.text for each in all_settings("parquet", wanted, max_bytes)}
 
 
 def test_settings_to_paste():
@@ -97,7 +98,7 @@ def test_strings_are_for_every_language():
 @pytest.mark.parametrize("names", [("dot.ted",), ("member", "i.d")])
 def test_dots_in_names_cannot_be_said_to_all(names):
     found = settings(*names)
-    assert list(found) == ["pbloom", "pyarrow", "DuckDB", "DataFusion"]
+    assert list(found) == ["pbloom", "DuckDB", "DataFusion", "pyarrow"]
     assert "::" not in found["DataFusion"]
 
 

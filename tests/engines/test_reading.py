@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 from conftest import ROOT
 
-from parquet_bloom.advice.engines import ENGINES, USERS, engine_uses, kind_of
+from parquet_bloom.engines.catalogue import engines
+from parquet_bloom.engines.reading import engine_uses, kind_of
+from parquet_bloom.parquet.column_kind import column_kind
 from parquet_bloom.parquet.footer.schema import BARE_VARIANT, LeafColumn
 from parquet_bloom.values.types import LeafType, LogicalType
 
@@ -18,22 +20,24 @@ def nested(*groups, path, repeated=0):
     return replace(leaf("INT64", path=path, repeated=repeated), groups=groups)
 
 
+ADVISED = {engine.name: engine.parquet for engine in engines() if engine.parquet}
+
 OF_FIELD = ("typed_value", "a", "typed_value")
 OF_ARRAY = (*OF_FIELD, "list", "element", "typed_value")
 
 
 def uses(column):
-    return {use.engine: use.uses for use in engine_uses(column)}
+    return {use.engine: use.uses for use in engine_uses(column_kind(column))}
 
 
 def reason(column, engine):
-    return next(use.reason for use in engine_uses(column) if use.engine == engine)
+    return next(use.reason for use in engine_uses(column_kind(column)) if use.engine == engine)
 
 
 def test_a_plain_integer_is_used_by_all_that_use_any():
-    engines = {engine.name: not engine.never for engine in ENGINES}
-    assert uses(leaf("INT64")) == engines
-    assert [name for name, used in engines.items() if not used] == ["pyarrow", "Polars"]
+    advised = {name: not reader.never for name, reader in ADVISED.items()}
+    assert uses(leaf("INT64")) == advised
+    assert [name for name, used in advised.items() if not used] == ["pyarrow", "Polars"]
 
 
 @pytest.mark.parametrize(
@@ -112,17 +116,15 @@ def test_reasons():
     assert reason(local, "Spark") == "not for local TIMESTAMP in MILLIS"
 
 
-def test_the_manual_has_the_table():
+def test_the_page_has_the_table():
     """One row per kind, one column per engine that uses any filter."""
-    text = (ROOT / "docs" / "advise.md").read_text()
+    text = (ROOT / "docs" / "engines.md").read_text()
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
-        for line in text[text.index("| values |") :].split("\n\n")[0].splitlines()
+        for line in text[text.index("| values | Spark") :].split("\n\n")[0].splitlines()
     ]
-    names = [engine.name for engine in ENGINES if not engine.never]
-    assert rows[0] == ["values", *names]
+    users = {name: reader.uses for name, reader in ADVISED.items() if not reader.never}
+    assert rows[0] == ["values", *users]
     told = {row[0]: [cell != "" for cell in row[1:]] for row in rows[2:]}
-    assert told == {
-        kind: [name in users.split() for name in names] for kind, users in USERS.items()
-    }
-    assert set(names) == set(" ".join(USERS.values()).split())
+    assert told.keys() == set().union(*users.values())
+    assert told == {kind: [kind in used for used in users.values()] for kind in told}

@@ -1,0 +1,60 @@
+"""Write docs/why-not-skipped.md from the catalogue of engines; `make docs` runs it."""
+
+import sys
+from textwrap import fill
+
+from parquet_bloom.engines.catalogue import engines
+from parquet_bloom.engines.reading import engine_note
+
+INTRODUCTION = """# Why does it not skip?
+
+A file has filters, and a query reads all of it all the same. Ask the file first, then the engine. The
+examples use the file that `make demo` writes: 8 row groups, and one row of user 213649026705.
+
+## The file
+
+How many row groups have to be read for a value, and what the filters say:
+
+```console
+$ pbloom probe demo/events.bloom.parquet -c user_id -v 213649026705
+demo/events.bloom.parquet: user_id, 6,529 bytes read
+value	verdict	row groups to read	rows to read	reason
+213649026705	maybe	4	125000	
+```
+
+- **All row groups, `maybe`:** the value is in all of them, or the filters are full. `pbloom validate`
+  says which ([PB301, PB302](rules.md)).
+- **`unknown`:** there is no filter that can be trusted; the reason says why. `pbloom build FILE -c COLUMN`
+  builds one.
+- **Fewer row groups than the engine reads:** the engine does not ask. The rest of this page is about that.
+
+These hold for every engine:
+
+- Only `=`, `IN` and what an engine rewrites to them ask a filter; ranges, `<>`, `LIKE 'x%'` and most
+  functions of the column do not.
+- The literal must become the stored type. An integer column compared with `1.0` is compared as a double.
+- Minimum and maximum come first, and what they exclude is not credited to a filter. On a sorted column
+  filters have nothing left to do.
+- If all values of a chunk are in its dictionary, it may make no difference whether there is a filter:
+{only_dictionaries}.
+- Members of structs, elements of lists, values of maps and shredded fields of a VARIANT: few engines ask
+  their filters, for [some predicates](engines.md#predicates-and-nested-columns).
+- A file of one row group can only be skipped whole.
+- Which types an engine looks up: [engines.md](engines.md#which-types-each-uses-filters-for), or
+  `pbloom advise FILE` for the columns of a file. What each version of an engine does with each type, and
+  which lose rows: [the same page](engines.md#rows-that-are-lost).
+"""
+
+
+def page() -> str:
+    """docs/why-not-skipped.md"""
+    looking = fill(
+        engine_note("only dictionaries"), 108, initial_indent="  ", subsequent_indent="  "
+    )
+    introduction = INTRODUCTION.format(only_dictionaries=looking)
+    told = (f"\n## {each.name}\n\n{each.why_not}" for each in engines() if each.why_not)
+    return introduction + "".join(told)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

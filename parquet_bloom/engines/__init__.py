@@ -1,0 +1,1 @@
+"""What other engines do with filters: a catalogue with one file for each, and what reads it."""

@@ -1,0 +1,180 @@
+"""Which engines use the Bloom filters of a column, why the others do not, and who stumbles over what.
+
+An engine uses filters for the types whose literals it converts to stored bytes, as far as its
+source, its documentation or an experiment tells. That holds for top-level columns. For members of
+structs, elements of lists, values of maps and fields of a VARIANT, docs/engines.md has what was measured;
+no engine uses filters for the keys of maps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.engines.catalogue import engines, engines_where
+from parquet_bloom.values.types import LeafType
+
+if TYPE_CHECKING:
+    from parquet_bloom.engines.engine import EngineNote, LostRows, ParquetUse, Situation
+
+# Where a leaf is, if it is no column of its own.
+MEMBERS: Final = "members of structs"
+ELEMENTS: Final = "elements of lists and maps"
+KEYS: Final = "keys of maps"
+FIELDS: Final = "fields of a VARIANT"
+BARE_FIELDS: Final = "fields of a VARIANT without its annotation"
+IN_VARIANT: Final = "parts of a VARIANT that are no typed fields"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineUse:
+    """Whether an engine uses the filters of a column; `reason` is why not, or a caveat."""
+
+    engine: str
+    uses: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnKind:
+    """What an engine goes by: the kind of values, in the words of the catalogue, and where the leaf is,
+    empty for a column of its own. `digits`: the precision of a DECIMAL; `length`: of values of a fixed
+    one, in bytes."""
+
+    values: str
+    nesting: str = ""
+    digits: int = 0
+    length: int = 0
+
+
+def kind_of(type: LeafType) -> str:
+    """What the values of a column are, in the words of the catalogue."""
+    logical = type.logical
+    match type.logical_name:
+        case "DECIMAL":
+            return f"DECIMAL in {type.physical}"
+        case "TIME" if logical:
+            return "TIME" if logical.utc else "local TIME"
+        case "TIMESTAMP" if logical:
+            return f"{'' if logical.utc else 'local '}TIMESTAMP in {logical.unit}"
+        case "INTEGER" if logical:
+            return f"{logical.bit_width}-bit {'' if logical.signed else 'unsigned '}integers"
+        case "":
+            plain = {"INT32": "32-bit integers", "INT64": "64-bit integers"}
+            return plain.get(type.physical, type.physical)
+        case name:
+            return name
+
+
+# ------------------------------------------------------------------------------------------------
+# Who uses filters
+
+
+def engine_uses(kind: ColumnKind) -> tuple[EngineUse, ...]:
+    """Whether each engine uses the filters of such a column of a Parquet file."""
+    lost = {each.engine: str(each) for each in lost_rows(kind)}
+    found = []
+    for engine in engines():
+        if engine.parquet is not None:
+            uses, reason = _use(engine.parquet, kind)
+            reasons = filter(None, (reason, lost.get(engine.name)))
+            found.append(EngineUse(engine.name, uses, "; ".join(reasons)))
+    return tuple(found)
+
+
+def _use(reader: ParquetUse, kind: ColumnKind) -> tuple[bool, str]:
+    if reader.never:
+        return False, reader.never
+    if kind.nesting and kind.nesting not in reader.nested:
+        return False, f"not for {kind.nesting}"
+    if kind.values not in reader.uses:
+        return False, f"not for {kind.values}"
+    caveats = reader.nested.get(kind.nesting, ""), reader.caveats.get(kind.values, "")
+    return True, "; ".join(filter(None, caveats))
+
+
+def orc_engine_uses(kind: str, ignored_by: Mapping[str, str]) -> tuple[EngineUse, ...]:
+    """The same for an ORC column of this kind. `ignored_by`: why each library ignores its filters, empty
+    if it does not."""
+    found = []
+    for engine in engines():
+        if reader := engine.orc:
+            reason = reader.never or ignored_by[reader.library] or reader.exceptions.get(kind, "")
+            found.append(EngineUse(engine.name, not reason, reason))
+    return tuple(found)
+
+
+# ------------------------------------------------------------------------------------------------
+# Who stumbles
+
+
+def lost_rows(kind: ColumnKind) -> tuple[LostRows, ...]:
+    """Which engines lose rows of such a column even with correct filters."""
+    named = engines_where("kinds", lambda line: f'"{kind.values}"' in line)
+    found = (_as_nested(lost, kind.nesting) for each in named for lost in each.loses)
+    return tuple(lost for lost in found if lost is not None and _is_lost(lost, kind))
+
+
+def _as_nested(lost: LostRows, nesting: str) -> LostRows | None:
+    """The same below the top, where fewer versions use filters; nobody asks the keys of a map."""
+    if not nesting:
+        return lost
+    if nesting == KEYS or not lost.nested_versions:
+        return None
+    return replace(lost, versions=lost.nested_versions)
+
+
+def _is_lost(lost: LostRows, kind: ColumnKind) -> bool:
+    return (
+        kind.values in lost.kinds
+        and lost.least_digits <= kind.digits
+        and (lost.most_digits is None or kind.digits <= lost.most_digits)
+        and kind.length != lost.except_length
+    )
+
+
+def engine_notes(situation: Situation, among: Container[str] | None = None) -> tuple[str, ...]:
+    """What engines do in a situation, in sentences: `Arrow C++ and Trino refuse the filter`. `among`: the
+    names of those to speak of, None for all."""
+    return tuple(map(told, alike(situation, among)))
+
+
+def engine_note(situation: Situation, among: Container[str] | None = None) -> str:
+    """The same in one."""
+    return "; ".join(engine_notes(situation, among))
+
+
+def engines_in(situation: Situation) -> str:
+    """Who is concerned, with versions."""
+    return _listed(list(_notes(situation)))
+
+
+def alike(
+    situation: Situation, among: Container[str] | None = None
+) -> Collection[Sequence[EngineNote]]:
+    """The notes on a situation, those of engines that do the same together."""
+    found: dict[str, list[EngineNote]] = {}
+    for note in _notes(situation, among):
+        found.setdefault(note.does, []).append(note)
+    return found.values()
+
+
+def told(notes: Sequence[EngineNote]) -> str:
+    """Notes that are alike, in a sentence."""
+    verb, space, rest = notes[0].does.partition(" ")
+    verb = verb if len(notes) == 1 else verb.removesuffix("s")
+    return f"{_listed(notes)} {verb}{space}{rest}"
+
+
+def _notes(situation: Situation, among: Container[str] | None = None) -> Iterator[EngineNote]:
+    for engine in engines_where("when", lambda line: line == f'"{situation}"'):
+        if among is None or engine.name in among:
+            yield from (note for note in engine.notes if note.when == situation)
+
+
+def _listed(notes: Sequence[EngineNote]) -> str:
+    """`Arrow C++, DuckDB up to 2.0 and Trino`"""
+    names = [note.subject for note in notes]
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

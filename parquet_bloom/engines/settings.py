@@ -1,0 +1,102 @@
+"""Settings that make each engine write a filter: the text of the catalogue, filled in.
+
+    {column} {column_id} {path}     the dotted name, the number of an ORC column, the file
+    {fpp} {ndv}                     NDV is that of the measured file's row group with the most distinct
+                                    values: parquet-java and DuckDB size a filter for what they are told
+    {max_bytes}                     the writer's own limit, or more if the filter takes more
+    {dictionary_bytes}              the most that a dictionary of all values may take
+
+`{column:sql}` is quoted for a text of SQL, `:string` for one of Python, Scala and Java alike, `:python` is
+a literal of Python.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.engines.catalogue import engines
+from parquet_bloom.engines.engine import Names, SettingsText
+from parquet_bloom.filters.sizing import MIN_BYTES
+from parquet_bloom.vocabulary import Format
+
+
+@dataclass(frozen=True, slots=True)
+class WantedFilter:
+    """The filter to get in every part of a file at `path`.
+
+    `column_path`: the names from the root of the schema to the leaf. `ndv`: the most distinct
+    values to expect; `num_bytes`: of the largest bitset; `dictionary_bytes`: the most that a dictionary of
+    all values may take; `only_dictionary`: whether the chunks have such dictionaries now; `column_id` and
+    `type`: of an ORC column.
+    """
+
+    path: str
+    column_path: tuple[str, ...]
+    fpp: float
+    ndv: int = 0
+    num_bytes: int = 0
+    dictionary_bytes: int = 0
+    only_dictionary: bool = False
+    column_id: int = 0
+    type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WriterSettings:
+    """Text to paste for one writer."""
+
+    writer: str
+    text: str
+
+
+def settings_for(format: Format, wanted: WantedFilter) -> tuple[WriterSettings, ...]:
+    """The settings for each engine that can be told to write such a filter."""
+    told = ((each.name, each.settings[format]) for each in engines() if format in each.settings)
+    texts = ((name, _text(settings, wanted)) for name, settings in told)
+    return tuple(WriterSettings(name, text) for name, text in texts if text)
+
+
+def _text(settings: SettingsText, wanted: WantedFilter) -> str:
+    """Empty if it cannot be told, or would get the filter wrong."""
+    if settings.types and wanted.type not in settings.types:
+        return ""
+    is_named = all(map(_IS_NAMED[settings.names], wanted.column_path))
+    text = settings.text if is_named else settings.for_all_columns
+    if text and wanted.only_dictionary and settings.if_only_dictionary:
+        text += f"\n{settings.if_only_dictionary}"
+    return text.format(
+        column=_Quotable(".".join(wanted.column_path)),
+        column_id=wanted.column_id,
+        path=_Quotable(wanted.path),
+        fpp=wanted.fpp,
+        ndv=wanted.ndv,
+        max_bytes=max(settings.max_bytes, wanted.num_bytes),
+        dictionary_bytes=max(wanted.dictionary_bytes, MIN_BYTES),
+    )
+
+
+_IS_NAMED: Final[Mapping[Names, Callable[[str], bool]]] = {
+    "any": lambda name: True,
+    "no dots": lambda name: "." not in name,
+    "no dots, no capitals": lambda name: "." not in name and name == name.lower(),
+    "word characters": lambda name: re.fullmatch(r"\w+", name, re.ASCII) is not None,
+}
+
+
+class _Quotable(str):
+    __slots__ = ()
+
+    def __format__(self, language: str) -> str:
+        return _QUOTED[language](str(self))
+
+
+_QUOTED: Final[Mapping[str, Callable[[str], str]]] = {
+    "": str,
+    "python": repr,
+    "sql": lambda text: text.replace("'", "''"),
+    "string": lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
+}

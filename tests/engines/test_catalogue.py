@@ -1,0 +1,105 @@
+"""The files of the catalogue: each is named and parsed, and found by its lines without being parsed."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+from parquet_bloom.engines.catalogue import NAMES, engines, engines_where, find_engine
+from parquet_bloom.engines.engine import Engine, engine_of
+from parquet_bloom.engines.paragraphs import paragraph
+from parquet_bloom.engines.reading import engine_notes
+
+FOLDER = ROOT / "parquet_bloom" / "engines" / "catalogue"
+
+# With these words, a sentence about several engines begins as it should: `refuse`, not `carrie`.
+VERBS = {"cannot", "fails", "ignores", "looks", "loses", "opens", "reads", "refuses", "uses"}
+
+
+def test_every_file_is_named():
+    assert sorted(NAMES) == sorted(path.stem for path in FOLDER.iterdir())
+    assert len({engine.name for engine in engines()}) == len(NAMES)
+
+
+def said(engine: Engine, key: str) -> list[str]:
+    """What an engine's file says by this key, at least a part of the line."""
+    match key:
+        case "kinds":
+            return [kind for lost in engine.loses for kind in lost.kinds]
+        case "when":
+            return [note.when for note in engine.notes]
+    return [trouble.created_by for trouble in engine.wrote]
+
+
+@pytest.mark.parametrize("key", ["kinds", "when", "created_by"])
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_file_says_is_found_by_its_line(name, key):
+    engine = find_engine(name)
+    for each in said(engine, key):
+        assert engine in engines_where(key, lambda line, each=each: f'"{each}"' in line)
+
+
+def test_nothing_else_is_parsed():
+    code = (
+        "import sys; from parquet_bloom.engines.reading import ColumnKind, lost_rows;"
+        "assert lost_rows(ColumnKind('STRING')) == (); assert 'tomllib' not in sys.modules;"
+        "assert lost_rows(ColumnKind('BYTE_ARRAY')); from parquet_bloom.engines import catalogue;"
+        "print(catalogue.find_engine.cache_info().currsize)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "1\n"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_notes_begin_with_a_verb_and_end_without_a_full_stop(name):
+    for note in find_engine(name).notes:
+        assert note.does.split()[0] in VERBS
+        assert not note.does.endswith(".")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links_are_reports(name):
+    engine = find_engine(name)
+    for each in (*engine.loses, *engine.notes, *engine.wrote):
+        assert each.link == "" or re.fullmatch(r"https://[\w./-]+", each.link)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_advise_says_has_a_source(name):
+    engine = find_engine(name)
+    assert engine.source or not engine.parquet
+
+
+def test_engines_that_do_the_same_share_a_sentence():
+    assert engine_notes("more than 128 MiB") == (
+        "Trino, parquet-java and Arrow C++ refuse the filter",
+    )
+    assert engine_notes("encrypted") == (
+        "DuckDB up to 2.0 cannot read encrypted columns that have a filter",
+    )
+
+
+def test_a_paragraph_has_the_reports():
+    assert paragraph("less than 64 bytes") == (
+        "Impala looks in the wrong block (the smallest filter that it writes itself has 64 bytes;"
+        " [IMPALA-12700](https://issues.apache.org/jira/browse/IMPALA-12700))."
+    )
+    with pytest.raises(ValueError, match="about: nonsense, expected a published murmur3 filter"):
+        paragraph("nonsense")
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ('name = "X"\nuse = ["FLOAT"]', TypeError),
+        ('name = "X"\n[[notes]]\nwhen = "late"\ndoes = "fails"', ValueError),
+        ('name = "X"\n[[wrote]]\ncreated_by = "X"\nwhen = "late"\ncondition = ""\nlink = ""', ValueError),
+        ('name = "X"\n[settings.parquet]\ntext = ""\nnames = "all"', ValueError),
+        ('name = "X', ValueError),
+    ],
+)  # fmt: skip
+def test_what_a_file_must_not_say(text, error):
+    with pytest.raises(error):
+        engine_of(text)
