@@ -35,7 +35,7 @@ def write_footer(report: FooterDump) -> None:
     """One line about the footer, and one for each of its fields."""
     width = terminal_columns() if sys.stdout.isatty() else None
     with standard_output() as out:
-        for batch in _batches(_cut(_lines(report), width)):
+        for batch in _batches(_pieces(report, width)):
             out.write(batch)
 
 
@@ -59,17 +59,20 @@ def _batches(texts: Iterable[str]) -> Iterator[str]:
     yield "".join(waiting)
 
 
-def _cut(lines: Iterable[Iterable[str]], width: int | None) -> Iterator[str]:
-    """The pieces of lines, each of which ends at `width`, if there is one."""
-    for line in lines:
-        if width is None:
+def _pieces(report: FooterDump, width: int | None) -> Iterator[str]:
+    """Lines, those of long values in pieces: one may be as long as the footer. `width`: cut them there."""
+    for start, found in _lines(report):
+        line = [start] if found is None else _line(start, found)
+        if width is not None:
+            yield _cut(line, width)
+        elif found is not None and found.length > _PART:
             yield from line
         else:
-            yield _fitting(line, width)
+            yield "".join(line)
         yield "\n"
 
 
-def _fitting(pieces: Iterable[str], width: int) -> str:
+def _cut(pieces: Iterable[str], width: int) -> str:
     text = ""
     for piece in pieces:
         text += piece
@@ -82,55 +85,68 @@ def _fitting(pieces: Iterable[str], width: int) -> str:
     return shortened(text, width)
 
 
-# ------------------------------------------------------------------------------------------------
-# Lines, in pieces: a value may be as long as the footer
-
-
-def _lines(report: FooterDump) -> Iterator[Iterable[str]]:
+def _lines(report: FooterDump) -> Iterator[tuple[str, FooterField | None]]:
+    """How each line starts, and the field whose type and value follow, if it is one."""
     footer = report.footer
     place = f"{footer.length:,} bytes at {footer.offset}"
-    yield (printable(f"{report.path}: {footer.protection} footer, {place}, {footer.magic}"),)
+    yield printable(f"{report.path}: {footer.protection} footer, {place}, {footer.magic}"), None
     widths = max(6, len(str(report.size))), max(5, len(str(footer.length)))
 
-    def start(offset: int | str, length: int | str, depth: int = 0) -> str:
-        return f"{offset:>{widths[0]}}  {length:>{widths[1]}}  {_INDENT * depth}"
+    def start(offset: int | str, length: int | str) -> str:
+        return f"{offset:>{widths[0]}}  {length:>{widths[1]}}  "
 
-    def lines(found: FooterField, label: str, depth: int) -> Iterator[Iterable[str]]:
-        yield _line(start(found.offset, found.length, depth) + printable(label), found)
-        for each in found.content.fields or ():
-            yield from lines(each, _field_label(each), depth + 1)
-        for each in found.content.items or ():
-            yield from lines(each, f"[{each.number}]", depth + 1)
-
-    yield (start("offset", "bytes").rstrip(),)
+    yield start("offset", "bytes").rstrip(), None
     for whole in filter(None, (footer.crypto_metadata, footer.metadata)):
-        yield from lines(whole, "", 0)
-    for found, about in ((footer.signature, "signature"), (footer.rest, "read by nobody")):
-        if found is not None:
-            yield (start(found.offset, found.length) + about,)
+        for label, depth, found in _tree(whole):
+            yield start(found.offset, found.length) + _INDENT * depth + label, found
+    for stretch, about in ((footer.signature, "signature"), (footer.rest, "read by nobody")):
+        if stretch is not None:
+            yield start(stretch.offset, stretch.length) + about, None
 
 
-def _field_label(found: FooterField) -> str:
-    """`4 codec:`, `99 unknown:`"""
-    return f"{found.number} {found.name or 'unknown'}:"
+def _tree(whole: FooterField) -> Iterator[tuple[str, int, FooterField]]:
+    """Every field, with its label and how deep it is; without recursion, as there may be millions."""
+    yield "", 0, whole
+    inner = [(_label, iter(whole.content.fields or ()))]
+    while inner:
+        label, following = inner[-1]
+        found = next(following, None)
+        if found is None:
+            inner.pop()
+            continue
+        yield label(found), len(inner), found
+        if found.content.fields is not None:
+            inner.append((_label, iter(found.content.fields)))
+        elif found.content.items is not None:
+            inner.append((_item_label, iter(found.content.items)))
+
+
+def _label(found: FooterField) -> str:
+    """`4 codec: `, `99 unknown: `"""
+    return f"{found.number} {found.name or 'unknown'}: "
+
+
+def _item_label(found: FooterField) -> str:
+    """`[3] `, `[3] user_id: `"""
+    return f"[{found.number}] " + ("" if found.name is None else f"{printable(found.name)}: ")
 
 
 def _line(start: str, found: FooterField) -> Iterator[str]:
-    """The line of a field: its type if others follow, its value, what that means, its bytes if readers skip
-    it, what is wrong."""
+    """The type of a field in which others are, or that readers skip; what is wrong; its value, what that
+    means, and its bytes if readers skip it."""
     content = found.content
     yield start
-    has_inner = content.fields is not None or content.items is not None
-    if has_inner or found.stored is not None:
-        yield f" {found.type}" if start[-1:].strip() else found.type
-    if found.name is not None and start.endswith("]"):
-        yield printable(f" {found.name}")
+    gap = ""
+    if content.fields is not None or content.items is not None or found.stored is not None:
+        yield found.type
+        gap = " "
     if content.items is not None:
         yield f", {number_of(content.items.count, 'item')}"
     if content.note is not None:
-        yield printable(f" ({content.note})")
+        yield f"{gap}({printable(content.note)})"
+        gap = " "
     if content.value is not None and content.fields is None:
-        yield " "
+        yield gap
         is_text = found.stored is not None or "string" in found.type
         yield from _value(content.value, is_quoted=is_text)
     if content.decoded is not None:
@@ -153,9 +169,7 @@ def _value(value: Any, is_quoted: bool = True) -> Iterator[str]:
         yield "0x"
         for at in range(0, len(value), _PART):
             yield value[at : at + _PART].hex()
-    elif isinstance(value, str) and not is_quoted:
-        yield value
-    elif isinstance(value, str):
+    elif isinstance(value, str) and is_quoted:
         yield '"'
         for at in range(0, len(value), _PART):
             yield printable(value[at : at + _PART])

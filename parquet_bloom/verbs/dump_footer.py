@@ -186,12 +186,15 @@ def _plain(value: Any) -> Any:
 
 def _head(found: FooterField) -> dict[str, Any]:
     """What a document says of a field besides what is in it."""
-    place = {
+    head: dict[str, Any] = {
         "type": found.type, "offset": found.offset, "header_bytes": found.header_bytes,
         "length": found.length,
     }  # fmt: skip
-    about = {"decoded": found.content.decoded, "note": found.content.note}
-    return place | {name: each for name, each in about.items() if each is not None}
+    if found.content.decoded is not None:
+        head["decoded"] = found.content.decoded
+    if found.content.note is not None:
+        head["note"] = found.content.note
+    return head
 
 
 def _document_if_any(found: FooterField | None) -> dict[str, Any] | None:
@@ -209,23 +212,19 @@ def _document(key: dict[str, Any], found: FooterField) -> dict[str, Any]:
     if found.stored is not None:
         document["bytes"] = found.stored.hex()
     if content.fields is not None:
-        document["fields"] = {
-            str(each.name): _document({"id": each.number}, each) for each in _read(content.fields)
-        }
-        if unread := [_document(_unread_key(each), each) for each in _unread(content.fields)]:
+        named, unread = {}, []
+        for each in content.fields:
+            if each.stored is None:
+                named[each.name] = _document({"id": each.number}, each)
+            else:
+                unread.append(_document(_unread_key(each), each))
+        document["fields"] = named
+        if unread:
             document["unknown"] = unread
     if content.items is not None:
         document["count"] = content.items.count
         document["items"] = [_document(_item_key(each), each) for each in content.items]
     return document
-
-
-def _read(fields: Several) -> Iterator[FooterField]:
-    return (each for each in fields if each.stored is None)
-
-
-def _unread(fields: Several) -> Iterator[FooterField]:
-    return (each for each in fields if each.stored is not None)
 
 
 def _unread_key(found: FooterField) -> dict[str, Any]:
@@ -255,12 +254,12 @@ def _json(found: FooterField, key: dict[str, Any] | None = None) -> Iterator[byt
         yield b',"bytes":'
         yield from _json_value(found.stored)
     if content.fields is not None:
+        fields = list(content.fields)
         named = ((_json_of(each.name) + b":", {"id": each.number}, each)
-                 for each in _read(content.fields))  # fmt: skip
+                 for each in fields if each.stored is None)  # fmt: skip
         yield b',"fields":'
         yield from _joined(b"{", named, b"}")
-        unread = ((b"", _unread_key(each), each) for each in _unread(content.fields))
-        if any(True for _ in _unread(content.fields)):
+        if unread := [(b"", _unread_key(each), each) for each in fields if each.stored is not None]:
             yield b',"unknown":'
             yield from _joined(b"[", unread, b"]")
     if content.items is not None:

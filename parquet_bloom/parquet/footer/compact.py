@@ -113,7 +113,11 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 def read_zigzag(data: bytes, at: int) -> int:
     """Decode a signed number of 64 bits that has been scanned."""
-    number, _ = read_varint(data, at)
+    return unzigzag(read_varint(data, at)[0])
+
+
+def unzigzag(number: int) -> int:
+    """The signed number of 64 bits that a varint stands for."""
     number &= _ALL_BITS
     return (number >> 1) ^ -(number & 1)
 

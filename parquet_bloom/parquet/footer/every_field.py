@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final
 
@@ -63,6 +64,8 @@ _LISTS: Final = (compact.TYPE_LIST, compact.TYPE_SET)
 # What is in a list as an item with content of its own.
 _NESTED: Final = (*_LISTS, compact.TYPE_MAP, compact.TYPE_STRUCT)
 
+# In which more is to be said of some fields if the chunk is known.
+_TOLD_BY_CHUNK: Final = (ttypes.Statistics, ttypes.ColumnChunk)
 _BOUNDS: Final = ("min", "max", "min_value", "max_value")
 
 # What it takes to note where an item of a list begins.
@@ -162,7 +165,7 @@ class _FooterReader:
         is_fitting = kind is not None and _fits(kind, wire, stored.data, at)
         if kind is not None and is_fitting and is_last:
             content = self._content(stored, kind, wire, at, end)
-            if stored.chunk is not None:
+            if stored.chunk is not None and around in _TOLD_BY_CHUNK:
                 content = self._of_chunk(stored.chunk, around, name, content, stored.shift + end)
             return FooterField(number, name, kind.name, *place, content)
         found = _type_found(stored.data, wire, at)
@@ -218,7 +221,8 @@ class _FooterReader:
         """The same for a field that only the column's type, or its key, tells more about. `end`: of the
         field, in the file."""
         if around is ttypes.Statistics and name in _BOUNDS:
-            return _decoded(chunk.leaf.type, content)
+            decoded, note = _decoded(chunk.leaf.type, content.value)
+            return content._replace(decoded=decoded, note=note)
         if around is not ttypes.ColumnChunk or name != "encrypted_column_metadata":
             return content
         if isinstance(chunk.modules, LockedModules):
@@ -286,7 +290,7 @@ def _with_groups(footer: Footer, columns: Collection[int]) -> frozenset[int]:
 
 def _fits(kind: FieldType, wire: int, data: bytes, at: int) -> bool:
     """Whether readers take the field at a position for one of this type."""
-    if _one_bool(wire) != kind.wire:
+    if wire != kind.wire and _one_bool(wire) != kind.wire:
         return False
     if kind.item is None:
         return True
@@ -331,8 +335,7 @@ def _value(data: bytes, kind: FieldType, wire: int, at: int, end: int) -> Conten
         return Content(wire == compact.TYPE_TRUE)
     value, _ = _item_value(data, kind, at)
     note = None
-    bits = _BITS.get(wire)
-    if bits and not -(1 << bits - 1) <= value < 1 << bits - 1:
+    if (bits := _BITS.get(wire)) and not -(1 << bits - 1) <= value < 1 << bits - 1:
         note = f"does not fit {bits} bits"
     elif kind.words is not None:
         word = kind.words.get(value)
@@ -364,8 +367,8 @@ def _item_value(data: bytes, kind: FieldType, at: int) -> tuple[Any, int]:
             length, at = compact.read_varint(data, at)
             stored = data[at : at + length]
             return stored if kind.name == "binary" else _text(stored), at + length
-    _, after = compact.read_varint(data, at)
-    return compact.read_zigzag(data, at), after
+    number, at = compact.read_varint(data, at)
+    return compact.unzigzag(number), at
 
 
 def _text(stored: bytes) -> str | bytes:
@@ -376,14 +379,14 @@ def _text(stored: bytes) -> str | bytes:
         return stored
 
 
-def _decoded(leaf: LeafType, content: Content) -> Content:
-    """A bound with what its bytes mean, as a literal, or what is wrong with them. A bound of bytes may
-    be shorter than values."""
-    stored = content.value
+@lru_cache(maxsize=64)
+def _decoded(leaf: LeafType, stored: bytes) -> tuple[str | None, str | None]:
+    """What the bytes of a bound mean, as a literal, and what is wrong with them. A bound of bytes may be
+    shorter than values. Most bounds are in the Statistics twice."""
     width = 1 if leaf.physical == "BOOLEAN" else leaf.width
     if width is not None and len(stored) != width:
         is_short = leaf.physical == "FIXED_LEN_BYTE_ARRAY" and len(stored) < width
-        return content if is_short else content._replace(note=f"expected {width} bytes")
+        return None, None if is_short else f"expected {width} bytes"
     if leaf.physical == "BOOLEAN":
-        return content._replace(decoded=str(stored != b"\0").lower())
-    return content._replace(decoded=literal_of(leaf, stored))
+        return str(stored != b"\0").lower(), None
+    return literal_of(leaf, stored), None
