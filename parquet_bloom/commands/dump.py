@@ -114,7 +114,8 @@ def dump(
     if footer:
         if format_name not in (None, "json"):
             raise click.UsageError(f"expected --footer without --format {format_name}")
-        if others := [_OF_FILTER[name] for name in _OF_FILTER if given[name] not in (None, False)]:
+        others = [name for key, name in _OF_FILTER.items() if _is_given(given[key])]
+        if others:
             raise click.UsageError(f"expected --footer without {', '.join(others)}")
         with option.answering([file], output, overwrite):
             _dump_footer(file, columns or None, parts or None, keys, format_name is not None)
@@ -131,6 +132,11 @@ def dump(
     )
     _complain_if_unverified(file, dumped)
     _write(dumped.parts(format_name or "hex"), file, output, overwrite)
+
+
+def _is_given(value: Any) -> bool:
+    """Whether an option has a value, which may be 0."""
+    return value is not None and value is not False
 
 
 def _dump_footer(

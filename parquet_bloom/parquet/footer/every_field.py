@@ -233,7 +233,7 @@ class _FooterReader:
         shift = end - len(content.value) + CTR_OVERHEAD - start
         opened = _Stored(text, shift, chunk.row_group, chunk)
         fields = self._fields(opened, start, ttypes.ColumnMetaData)
-        return content._replace(note="encrypted", fields=fields)
+        return content._replace(note="decrypted", fields=fields)
 
     def _skipped(self, stored: _Stored, wire: int, at: int, end: int) -> Content:
         """What bytes of a type have in them, of which nothing else is known."""
