@@ -93,7 +93,7 @@ def _lines(report: FooterDump) -> Iterator[tuple[str, FooterField | None]]:
     widths = max(6, len(str(report.size))), max(5, len(str(footer.length)))
 
     def start(offset: int | str, length: int | str) -> str:
-        return f"{offset:>{widths[0]}}  {length:>{widths[1]}}  "
+        return f"{str(offset).rjust(widths[0])}  {str(length).rjust(widths[1])}  "
 
     yield start("offset", "bytes").rstrip(), None
     for whole in filter(None, (footer.crypto_metadata, footer.metadata)):
@@ -136,6 +136,9 @@ def _line(start: str, found: FooterField) -> Iterator[str]:
     means, and its bytes if readers skip it."""
     content = found.content
     yield start
+    if type(content.value) is int and content.note is None and found.stored is None:
+        yield str(content.value)
+        return
     gap = ""
     if content.fields is not None or content.items is not None or found.stored is not None:
         yield found.type

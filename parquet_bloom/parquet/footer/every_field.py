@@ -13,9 +13,7 @@ Spec: parquet-format, parquet.thrift, Encryption.md section 5; thrift, doc/specs
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final
 
@@ -35,34 +33,22 @@ from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.definition import FieldType, fields_of
+from parquet_bloom.parquet.footer.field_values import (
+    LISTS,
+    NESTED,
+    any_text,
+    decoded_bound,
+    fits,
+    list_header,
+    type_found,
+    read_value,
+    read_values,
+)
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.foreign_fields import EXTENSIONS
 from parquet_bloom.parquet.sealed.modules import LockedModules
 from parquet_bloom.parquet.sealed.protection import MAGIC, MAGIC_ENCRYPTED
 from parquet_bloom.parquet.thrift import ttypes
-from parquet_bloom.values.literals import literal_of
-from parquet_bloom.values.types import LeafType
-
-# As the definition of a struct would spell them.
-_SPELLED: Final = {
-    compact.TYPE_TRUE: "bool",
-    compact.TYPE_FALSE: "bool",
-    compact.TYPE_BYTE: "i8",
-    compact.TYPE_I16: "i16",
-    compact.TYPE_I32: "i32",
-    compact.TYPE_I64: "i64",
-    compact.TYPE_DOUBLE: "double",
-    compact.TYPE_BINARY: "binary",
-    compact.TYPE_LIST: "list",
-    compact.TYPE_SET: "set",
-    compact.TYPE_MAP: "map",
-    compact.TYPE_STRUCT: "struct",
-    compact.TYPE_UUID: "uuid",
-}
-_BITS: Final = {compact.TYPE_I16: 16, compact.TYPE_I32: 32}
-_LISTS: Final = (compact.TYPE_LIST, compact.TYPE_SET)
-# What is in a list as an item with content of its own.
-_NESTED: Final = (*_LISTS, compact.TYPE_MAP, compact.TYPE_STRUCT)
 
 # In which more is to be said of some fields if the chunk is known.
 _TOLD_BY_CHUNK: Final = (ttypes.Statistics, ttypes.ColumnChunk)
@@ -149,43 +135,34 @@ class _FooterReader:
         except _kernel.ScanError as error:
             place = stored.shift + error.position
             raise FooterError(f"{self._footer.where}: byte {place}: {error.problem}") from None
-        last = {span[0]: span for span in spans}
-        return Several(
-            len(spans),
-            lambda: (self._field(stored, kind, span, last[span[0]] is span) for span in spans),
-        )
+        return Several(len(spans), lambda: self._read(stored, kind, spans))
 
-    def _field(
-        self, stored: _Stored, around: Any, span: compact.StoredField, is_last: bool
-    ) -> FooterField:
-        """A field of the class `around`; `is_last`: no other with its id follows."""
-        number, wire, start, at, end = span
-        place = stored.shift + start, at - start, end - start
-        name, kind = fields_of(around).get(number, _UNKNOWN) if around else _UNKNOWN
-        is_fitting = kind is not None and _fits(kind, wire, stored.data, at)
-        if kind is not None and is_fitting and is_last:
-            content = self._content(stored, kind, wire, at, end)
+    def _read(
+        self, stored: _Stored, around: Any, spans: Sequence[compact.StoredField]
+    ) -> Iterator[FooterField]:
+        known = fields_of(around) if around else {}
+        last = {span[0]: span for span in spans}
+        for span in spans:
+            number, wire, start, at, end = span
+            name, kind = known.get(number, _UNKNOWN)
+            if kind is None or last[number] is not span or not fits(kind, wire, stored.data, at):
+                yield self._skipped_field(stored, around, span, name, kind)
+                continue
+            content = self._content(stored, kind, wire, at)
             if stored.chunk is not None and around in _TOLD_BY_CHUNK:
                 content = self._of_chunk(stored.chunk, around, name, content, stored.shift + end)
-            return FooterField(number, name, kind.name, *place, content)
-        found = _type_found(stored.data, wire, at)
-        if kind is None:
-            is_extension = around is ttypes.FileMetaData and number in EXTENSIONS
-            note = _EXTENSION if is_extension else None
-        else:
-            note = _REPEATED if is_fitting else f"expected {kind.name}, found {found}"
-        content = self._skipped(stored, wire, at, end)._replace(note=note)
-        return FooterField(number, name, found, *place, content, stored.data[at:end])
+            place = stored.shift + start, at - start, end - start
+            yield FooterField(number, name, kind.name, *place, content)
 
-    def _content(self, stored: _Stored, kind: FieldType, wire: int, at: int, end: int) -> Content:
-        """What a field of a type, from `at` to `end`, has in it."""
+    def _content(self, stored: _Stored, kind: FieldType, wire: int, at: int) -> Content:
+        """What a field of a type has in it, from `at` on."""
         if kind.struct is not None:
             return Content(fields=self._fields(stored, at, kind.struct))
         if kind.item is None:
-            return _value(stored.data, kind, wire, at, end)
-        item, (count, _, first) = kind.item, _list_header(stored.data, at)
+            return read_value(stored.data, kind, wire, at)
+        item, (count, _, first) = kind.item, list_header(stored.data, at)
         if item.struct is None:
-            return Content(Several(count, lambda: _values(stored.data, item, count, first)))
+            return Content(Several(count, lambda: read_values(stored.data, item, count, first)))
         return Content(items=Several(count, lambda: self._items(stored, item, at, count)))
 
     def _items(
@@ -201,10 +178,8 @@ class _FooterReader:
                 about = _Stored(stored.data, stored.shift, index)
             elif kind.struct is ttypes.ColumnChunk:
                 chunk = self._footer.chunk(stored.row_group, self._footer.leaves[index])
-                name, about = (
-                    chunk.leaf.name,
-                    _Stored(stored.data, stored.shift, stored.row_group, chunk),
-                )
+                name = chunk.leaf.name
+                about = _Stored(stored.data, stored.shift, stored.row_group, chunk)
             content = Content(fields=self._fields(about, start, kind.struct))
             place = stored.shift + start, 0, end - start
             yield FooterField(index, name, kind.name, *place, content)
@@ -221,7 +196,7 @@ class _FooterReader:
         """The same for a field that only the column's type, or its key, tells more about. `end`: of the
         field, in the file."""
         if around is ttypes.Statistics and name in _BOUNDS:
-            decoded, note = _decoded(chunk.leaf.type, content.value)
+            decoded, note = decoded_bound(chunk.leaf.type, content.value)
             return content._replace(decoded=decoded, note=note)
         if around is not ttypes.ColumnChunk or name != "encrypted_column_metadata":
             return content
@@ -235,28 +210,49 @@ class _FooterReader:
         fields = self._fields(opened, start, ttypes.ColumnMetaData)
         return content._replace(note="decrypted", fields=fields)
 
-    def _skipped(self, stored: _Stored, wire: int, at: int, end: int) -> Content:
+    def _skipped_field(
+        self,
+        stored: _Stored,
+        around: Any,
+        span: compact.StoredField,
+        name: str | None,
+        kind: FieldType | None,
+    ) -> FooterField:
+        """A field of the class `around` that readers skip, although it may have a name and a type."""
+        number, wire, start, at, end = span
+        found = type_found(stored.data, wire, at)
+        if kind is None:
+            is_extension = around is ttypes.FileMetaData and number in EXTENSIONS
+            note = _EXTENSION if is_extension else None
+        else:
+            is_fitting = fits(kind, wire, stored.data, at)
+            note = _REPEATED if is_fitting else f"expected {kind.name}, found {found}"
+        content = self._skipped(stored, wire, at)._replace(note=note)
+        place = stored.shift + start, at - start, end - start
+        return FooterField(number, name, found, *place, content, stored.data[at:end])
+
+    def _skipped(self, stored: _Stored, wire: int, at: int) -> Content:
         """What bytes of a type have in them, of which nothing else is known."""
         data = stored.data
         if wire == compact.TYPE_STRUCT:
             return Content(fields=self._fields(stored, at))
         if wire == compact.TYPE_MAP:
             return Content()
-        if wire not in _LISTS:
-            return _value(data, _any_text(wire), wire, at, end)
-        count, item, first = _list_header(data, at)
-        if item in _NESTED:
+        if wire not in LISTS:
+            return read_value(data, any_text(wire), wire, at)
+        count, item, first = list_header(data, at)
+        if item in NESTED:
             return Content(
                 items=Several(count, lambda: self._skipped_items(stored, item, at, count))
             )
-        return Content(Several(count, lambda: _values(data, _any_text(item), count, first)))
+        return Content(Several(count, lambda: read_values(data, any_text(item), count, first)))
 
     def _skipped_items(
         self, stored: _Stored, wire: int, at: int, count: int
     ) -> Iterator[FooterField]:
         for index, (start, end) in enumerate(pairwise(self._boundaries(stored, at, count))):
-            kind, place = _type_found(stored.data, wire, start), (stored.shift + start, 0)
-            content = self._skipped(stored, wire, start, end)
+            kind, place = type_found(stored.data, wire, start), (stored.shift + start, 0)
+            content = self._skipped(stored, wire, start)
             found = stored.data[start:end]
             yield FooterField(index, None, kind, *place, end - start, content, found)
 
@@ -282,111 +278,3 @@ def _with_groups(footer: Footer, columns: Collection[int]) -> frozenset[int]:
             kept.update((number, *(group for group, _ in around)))
         leaf += 1
     return frozenset(kept)
-
-
-# ------------------------------------------------------------------------------------------------
-# Types
-
-
-def _fits(kind: FieldType, wire: int, data: bytes, at: int) -> bool:
-    """Whether readers take the field at a position for one of this type."""
-    if wire != kind.wire and _one_bool(wire) != kind.wire:
-        return False
-    if kind.item is None:
-        return True
-    count, item, _ = _list_header(data, at)
-    return count == 0 or _one_bool(item) == kind.item.wire
-
-
-def _one_bool(wire: int) -> int:
-    return compact.TYPE_TRUE if wire == compact.TYPE_FALSE else wire
-
-
-def _type_found(data: bytes, wire: int, at: int) -> str:
-    """`i64`, `list<binary>`"""
-    if wire not in _LISTS:
-        return _SPELLED[wire]
-    _, item, _ = _list_header(data, at)
-    return f"{_SPELLED[wire]}<{_SPELLED.get(item, '?')}>"
-
-
-def _any_text(wire: int) -> FieldType:
-    """The type of what nobody knows: bytes are taken for text where they can be."""
-    is_binary = wire == compact.TYPE_BINARY
-    return FieldType(wire, "string" if is_binary else _SPELLED.get(wire, "?"))
-
-
-def _list_header(data: bytes, at: int) -> tuple[int, int, int]:
-    """The number of items of a list, their type, and where the first one begins."""
-    count, kind = data[at] >> 4, data[at] & 0xF
-    if count < 15:
-        return count, kind, at + 1
-    count, first = compact.read_varint(data, at + 1)
-    return count, kind, first
-
-
-# ------------------------------------------------------------------------------------------------
-# Values
-
-
-def _value(data: bytes, kind: FieldType, wire: int, at: int, end: int) -> Content:
-    """The value of a field from `at` to `end`, and what is wrong with it."""
-    if wire in (compact.TYPE_TRUE, compact.TYPE_FALSE):
-        return Content(wire == compact.TYPE_TRUE)
-    value, _ = _item_value(data, kind, at)
-    note = None
-    if (bits := _BITS.get(wire)) and not -(1 << bits - 1) <= value < 1 << bits - 1:
-        note = f"does not fit {bits} bits"
-    elif kind.words is not None:
-        word = kind.words.get(value)
-        value, note = (value, f"no {kind.name}") if word is None else (word, None)
-    elif kind.name == "string" and isinstance(value, bytes):
-        note = "not UTF-8"
-    return Content(value, note=note)
-
-
-def _values(data: bytes, kind: FieldType, count: int, at: int) -> Iterator[Any]:
-    """The items of a list, of which the first begins at `at`."""
-    for _ in range(count):
-        value, at = _item_value(data, kind, at)
-        yield value if kind.words is None else kind.words.get(value, value)
-
-
-def _item_value(data: bytes, kind: FieldType, at: int) -> tuple[Any, int]:
-    """A value without the field around it, and the position after it."""
-    match kind.wire:
-        case compact.TYPE_TRUE | compact.TYPE_FALSE:
-            return data[at] == compact.TYPE_TRUE, at + 1
-        case compact.TYPE_BYTE:
-            return int.from_bytes(data[at : at + 1], signed=True), at + 1
-        case compact.TYPE_DOUBLE:
-            return struct.unpack_from("<d", data, at)[0], at + 8
-        case compact.TYPE_UUID:
-            return data[at : at + 16], at + 16
-        case compact.TYPE_BINARY:
-            length, at = compact.read_varint(data, at)
-            stored = data[at : at + length]
-            return stored if kind.name == "binary" else _text(stored), at + length
-    number, at = compact.read_varint(data, at)
-    return compact.unzigzag(number), at
-
-
-def _text(stored: bytes) -> str | bytes:
-    """Itself if it is not UTF-8."""
-    try:
-        return stored.decode()
-    except UnicodeDecodeError:
-        return stored
-
-
-@lru_cache(maxsize=64)
-def _decoded(leaf: LeafType, stored: bytes) -> tuple[str | None, str | None]:
-    """What the bytes of a bound mean, as a literal, and what is wrong with them. A bound of bytes may be
-    shorter than values. Most bounds are in the Statistics twice."""
-    width = 1 if leaf.physical == "BOOLEAN" else leaf.width
-    if width is not None and len(stored) != width:
-        is_short = leaf.physical == "FIXED_LEN_BYTE_ARRAY" and len(stored) < width
-        return None, None if is_short else f"expected {width} bytes"
-    if leaf.physical == "BOOLEAN":
-        return str(stored != b"\0").lower(), None
-    return literal_of(leaf, stored), None
