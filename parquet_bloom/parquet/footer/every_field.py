@@ -40,9 +40,9 @@ from parquet_bloom.parquet.footer.field_values import (
     decoded_bound,
     fits,
     list_header,
-    type_found,
     read_value,
     read_values,
+    type_found,
 )
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.foreign_fields import EXTENSIONS
