@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.completers import leaf_columns
+from parquet_bloom.commands.completers import verbatim_columns
 from parquet_bloom.commands.key_options import key_options
 from parquet_bloom.commands.sections import (
     Command,
@@ -43,7 +43,7 @@ _OF_FILTER = {
     metavar="COLUMN",
     multiple=True,
     callback=lambda ctx, param, names: tuple(option.one_name(ctx, param, each) for each in names),
-    shell_complete=leaf_columns,
+    shell_complete=verbatim_columns,
     help="Leaf column, such as user.id, or by its index in a Parquet file: '#3'; else taken literally."
     " With --footer repeatable, and all if there is none.",
 )
