@@ -165,6 +165,7 @@ def _commands(file: Path, column: str) -> dict[str, Command]:
         "inspect": reading("inspect", "--json"),
         "probe": reading("probe", "-c", column, "-v", "7", "--json"),
         "dump": reading("dump", "-c", column, "-g", "0"),
+        "dump --footer": reading("dump", "--footer"),
         "validate --no-deep": reading("validate", "--no-deep"),
         "validate": reading("validate"),
         "repair --dry-run": reading("repair", "--dry-run"),

@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.diff import diff as diff
     from parquet_bloom.verbs.dump import Dump as Dump
     from parquet_bloom.verbs.dump import dump as dump
+    from parquet_bloom.verbs.dump_footer import FooterDump as FooterDump
+    from parquet_bloom.verbs.dump_footer import dump_footer as dump_footer
     from parquet_bloom.verbs.inspect import FileInspection as FileInspection
     from parquet_bloom.verbs.inspect import inspect as inspect
     from parquet_bloom.verbs.inspect_summary import InspectionSummary as InspectionSummary
@@ -125,6 +127,7 @@ _NAMES = {
     "verbs.clean_temp": "CleaningReport clean_temp",
     "verbs.diff": "FileDiff FilterDiff diff",
     "verbs.dump": "Dump dump",
+    "verbs.dump_footer": "FooterDump dump_footer",
     "verbs.inspect": "FileInspection inspect",
     "verbs.inspect_summary": "InspectionSummary inspect_summary",
     "verbs.probe": "ProbeReport ProbedValue probe",

@@ -21,14 +21,19 @@ def leaf_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[
     """The columns of the first local file on the line, of which only the footer is read; none if it
     cannot be read. `word` may have several, separated by commas."""
     before, comma, begun = word.rpartition(",")
+    return [before + comma + _in_list(column) for column in _columns(ctx, begun)]
+
+
+def verbatim_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[str]:
+    """The same for an option that takes a name as it is, commas included."""
+    return _columns(ctx, word)
+
+
+def _columns(ctx: click.Context, begun: str) -> list[str]:
+    """Those of the first file that can be read, if their names begin so."""
     for name in _given_files(ctx):
-        columns = _columns_of(name)
-        if columns:
-            return [
-                before + comma + _as_typed(column, bool(param.multiple))
-                for column in columns
-                if column.startswith(begun)
-            ]
+        if columns := _columns_of(name):
+            return [column for column in columns if column.startswith(begun)]
     return []
 
 
@@ -67,8 +72,8 @@ def _columns_of(name: str) -> tuple[str, ...]:
         return ()
 
 
-def _as_typed(column: str, is_list: bool) -> str:
-    """In a list of names, one with a comma or a quote is quoted."""
-    if not is_list or not {",", '"'} & {*column}:
+def _in_list(column: str) -> str:
+    """As it is typed in a list of names: one with a comma or a quote is quoted."""
+    if not {",", '"'} & {*column}:
         return column
     return '"' + column.replace('"', '""') + '"'

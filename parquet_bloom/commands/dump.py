@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.completers import verbatim_columns
 from parquet_bloom.commands.key_options import key_options
 from parquet_bloom.commands.sections import (
     Command,
@@ -19,24 +21,53 @@ from parquet_bloom.commands.sections import (
 from parquet_bloom.commands.store_options import storage_options, stores
 from parquet_bloom.vocabulary import DumpFormat, words
 
+if TYPE_CHECKING:
+    from parquet_bloom.commands.key_options import GivenKeys
+
+# What only a filter has, by the name of the argument.
+_OF_FILTER = {
+    "index_group": "--index-group",
+    "unparsed": "--unparsed",
+    "dialect": "--dialect",
+    "seed": "--seed",
+    "decrypt": "--decrypt",
+}
+
 
 @click.command(cls=Command)
 @option.file_argument("file")
-@option.column
+@columns_option(
+    "-c",
+    "--column",
+    "columns",
+    metavar="COLUMN",
+    multiple=True,
+    callback=lambda ctx, param, names: tuple(option.one_name(ctx, param, each) for each in names),
+    shell_complete=verbatim_columns,
+    help="Leaf column, such as user.id, or by its index in a Parquet file: '#3'; else taken literally."
+    " With --footer repeatable, and all if there is none.",
+)
 @columns_option(
     "-g",
     "--row-group",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
+    "parts",
     metavar="N",
-    help="Row group, or stripe of an ORC file, counted from 0.",
+    multiple=True,
+    callback=lambda ctx, param, texts: option.numbers(texts),
+    help="Row group, or stripe of an ORC file, counted from 0. With --footer repeatable or"
+    " comma-separated.  [default: 0; with --footer all]",
 )
 @orc_option(
     "--index-group",
     type=click.IntRange(0),
     metavar="N",
     help="Index group in the stripe, counted from 0.  [default: 0]",
+)
+@output_option(
+    "--footer",
+    is_flag=True,
+    help="Write every field of a Parquet file's footer instead: where its bytes are, its name in the"
+    " format's definition, and its value.",
 )
 @output_option(
     "--format",
@@ -66,25 +97,76 @@ from parquet_bloom.vocabulary import DumpFormat, words
     help="Write the decrypted bits of an encrypted column: they tell which values are stored.",
 )
 def dump(
-    file: str, column: str, row_group: int, output_format: DumpFormat | None, as_json: bool,
-    output: Path, overwrite: bool, **given: Any,
+    file: str, columns: tuple[str, ...], parts: tuple[int, ...], footer: bool,
+    output_format: DumpFormat | None, as_json: bool, output: Path, overwrite: bool,
+    keys: GivenKeys, **given: Any,
 ) -> None:  # fmt: skip
-    """Write one filter's header and bitset.
+    """Write one filter's header and bitset, or the whole footer.
 
     \b
-    Example:
+    Examples:
       pbloom dump events.bloom.parquet -c user_id -g 0 --format hex
+      pbloom dump events.bloom.parquet --footer
     """
-    from parquet_bloom.render.many_files import Complaints
-    from parquet_bloom.render.terminal import write_bytes
-    from parquet_bloom.verbs.answer_file import answer_file
-    from parquet_bloom.verbs.dump import dump as dump_filter
-
     if as_json and output_format not in (None, "json"):
         raise click.UsageError("expected at most one of --json and --format")
-    dumped = dump_filter(file, column, row_group, storage_options=storage_options(), **given)
-    Complaints(1).add_if_unverified(file, dumped)
-    parts = dumped.parts(output_format or ("json" if as_json else "hex"))
+    format_name = output_format or ("json" if as_json else None)
+    if footer:
+        if format_name not in (None, "json"):
+            raise click.UsageError(f"expected --footer without --format {format_name}")
+        others = [name for key, name in _OF_FILTER.items() if _is_given(given[key])]
+        if others:
+            raise click.UsageError(f"expected --footer without {', '.join(others)}")
+        with option.answering([file], output, overwrite):
+            _dump_footer(file, columns or None, parts or None, keys, format_name is not None)
+        return
+    if not columns:
+        raise click.UsageError("Missing option '-c' / '--column'.")
+    if len(columns) > 1 or len(parts) > 1:
+        raise click.UsageError("expected one --column and one --row-group, or --footer")
+    from parquet_bloom.verbs.dump import dump as dump_filter
+
+    (column,), row_group = columns, parts[0] if parts else 0
+    dumped = dump_filter(
+        file, column, row_group, keys=keys, storage_options=storage_options(), **given
+    )
+    _complain_if_unverified(file, dumped)
+    _write(dumped.parts(format_name or "hex"), file, output, overwrite)
+
+
+def _is_given(value: Any) -> bool:
+    """Whether an option has a value, which may be 0."""
+    return value is not None and value is not False
+
+
+def _dump_footer(
+    file: str,
+    columns: tuple[str, ...] | None,
+    row_groups: tuple[int, ...] | None,
+    keys: GivenKeys,
+    as_json: bool,
+) -> None:
+    from parquet_bloom.render.dump_footer import write_footer, write_footer_json
+    from parquet_bloom.verbs.dump_footer import dump_footer
+
+    report = dump_footer(
+        file, columns=columns, row_groups=row_groups, keys=keys, storage_options=storage_options()
+    )
+    _complain_if_unverified(file, report)
+    (write_footer_json if as_json else write_footer)(report)
+
+
+def _complain_if_unverified(file: str, report: Any) -> None:
+    from parquet_bloom.render.many_files import Complaints
+
+    Complaints(1).add_if_unverified(file, report)
+
+
+def _write(parts: Iterable[bytes], file: str, output: Path, overwrite: bool) -> None:
+    """What was read of the file, piece by piece, to standard output or a file."""
+    from parquet_bloom.render.terminal import write_bytes
+    from parquet_bloom.verbs.answer_file import answer_file
+
     if output == Path("-"):
         for part in parts:
             write_bytes(part)

@@ -138,15 +138,6 @@ columns = partial(
     help="Leaf column, such as user.id; repeatable or comma-separated. A name with a comma is quoted:"
     " '\"a,b\"'. '#3' is the leaf with index 3 of a Parquet file, where several have one path.",
 )
-column = columns_option(
-    "-c",
-    "--column",
-    metavar="COLUMN",
-    required=True,
-    callback=one_name,
-    shell_complete=leaf_columns,
-    help="Leaf column, such as user.id, or by its index in a Parquet file: '#3'; else taken literally.",
-)
 fpp = filters_option(
     "--fpp",
     type=RATE,

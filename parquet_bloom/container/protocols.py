@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         PartDescription,
         StoredFilter,
     )
+    from parquet_bloom.container.footer_fields import FooterDescription
     from parquet_bloom.container.in_commands import InCommands
     from parquet_bloom.parallel import Progress
     from parquet_bloom.storage.source import Source
@@ -228,6 +229,12 @@ class Container(Protocol):
     ) -> Iterator[ChunkDescription]:
         """The filters of the Chunks of these Columns in one part, or why one has none; `groups`: also
         group by group. `look` is called with what returns the bits of a filter before its chunk comes."""
+
+    def describe_footer(
+        self, columns: Sequence[Any] | None = None, parts: Sequence[int] | None = None
+    ) -> FooterDescription:
+        """Every field of a Thrift footer, without what concerns other Columns (None: all) or parts.
+        Raises FooterError, ColumnError, UnsupportedError if the format has none."""
 
     def stored_filter(
         self,

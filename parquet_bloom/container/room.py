@@ -28,6 +28,9 @@ OF_PICK: Final = 1
 OF_EXPLANATION: Final = 1_200
 IN_DOCUMENT: Final = 420
 
+# What the document of a footer takes, in which every field is a dictionary, for each of its bytes.
+OF_FIELD_BYTE: Final = 250
+
 # What advice takes of every column, however many chunks it has.
 OF_COLUMN: Final = 4_000
 

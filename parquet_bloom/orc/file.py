@@ -8,7 +8,7 @@ verbs need are imported where they are used.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from parquet_bloom.arguments import name_given, number_given, number_if_given
 from parquet_bloom.container import STRIPES, NoFilters, Place, ReadFilter, Units, number_of
@@ -217,6 +217,15 @@ class OrcFile(OrcReader):
         from parquet_bloom.orc.describe import describe
 
         return (describe(self, chunk, groups, look) for chunk in self.chunks(part, columns))
+
+    def describe_footer(
+        self, columns: Sequence[OrcColumn] | None = None, parts: Sequence[int] | None = None
+    ) -> NoReturn:
+        """Raise UnsupportedError: most ORC footers are compressed, and none is Thrift."""
+        raise UnsupportedError(
+            f"{self.path}: the footer of an ORC file is not Thrift: `pbloom inspect --index-groups` shows"
+            " what it says"
+        )
 
     def stored_filter(
         self,

@@ -22,6 +22,7 @@ from parquet_bloom.parquet.open_file import OpenFile
 if TYPE_CHECKING:
     from parquet_bloom.container import Repairs, descriptions
     from parquet_bloom.container.column_filter import ColumnFilter
+    from parquet_bloom.container.footer_fields import FooterDescription
     from parquet_bloom.options import BuildOptions, RepairOptions, Selection
     from parquet_bloom.parallel import Progress
     from parquet_bloom.parquet.asked import Asked
@@ -183,6 +184,17 @@ class ParquetFile(OpenFile):
         if found is None:
             found = self._windows.of_thread = self.source.window()
         return found
+
+    def describe_footer(
+        self, columns: Sequence[LeafColumn] | None = None, parts: Sequence[int] | None = None
+    ) -> FooterDescription:
+        """Every field of the FileMetaData, without the chunks of other columns and other row groups."""
+        from parquet_bloom.parquet.footer.every_field import every_field
+        from parquet_bloom.parquet.footer.tail import TAIL_BYTES
+
+        indexes = None if columns is None else {column.index for column in columns}
+        wanted = None if parts is None else {*self.select_parts(parts)}
+        return every_field(self.footer, self.source.size - TAIL_BYTES, indexes, wanted)
 
     def stored_filter(
         self,

@@ -435,13 +435,13 @@ def test_usage_errors(run, arguments, message):
 def test_every_command_has_help_with_a_runnable_example(built, command):
     result = built(command, "--help")
     assert result.code == 0
-    example = result.stdout.split("Example:\n")[1].split("\n\n")[0]
-    for line in example.splitlines():
+    _, examples = re.split(r"Examples?:\n", result.stdout)
+    os.rename("out.parquet", "events.bloom.parquet")
+    if command == "build":
+        os.remove("events.bloom.parquet")
+    for line in examples.split("\n\n")[0].splitlines():
         program, *arguments = line.split()
         assert program == "pbloom"
-        os.rename("out.parquet", "events.bloom.parquet")
-        if command == "build":
-            os.remove("events.bloom.parquet")
         # diff has something to tell: the one file has filters.
         assert built(*arguments).code == (1 if command == "diff" else 0)
 

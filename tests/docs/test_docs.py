@@ -29,6 +29,7 @@ from parquet_bloom.container.descriptions import (
     PartDescription,
     StoredFilter,
 )
+from parquet_bloom.container.footer_fields import FooterDescription, Stretch
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.engines.reading import EngineUse
 from parquet_bloom.engines.settings import WriterSettings
@@ -163,6 +164,7 @@ def keys_of(field, report):
         ),
         "probe": (ProbeReport, ProbedValue, Answer, Explanation),
         "dump --format json": (StoredFilter,),
+        "dump --footer": (FooterDescription, Stretch),
         "strip": (StripReport, RemovedFilters, LeftChunk),
         "strip --table": (TableStripReport,),
         "advise": (AdviceReport, ColumnAdvice, EngineUse, WriterSettings),

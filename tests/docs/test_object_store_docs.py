@@ -29,6 +29,7 @@ VERBS = {
     "validate": pb.validate,
     "build --dry-run": lambda path: pb.build(path, columns=["c3"], dry_run=True, in_place=True),
     "dump": lambda path: pb.dump(path, "s", 5),
+    "dump --footer": pb.dump_footer,
     "repair --dry-run": lambda path: pb.repair(path, dry_run=True, in_place=True),
     "strip --dry-run": lambda path: pb.strip(path, dry_run=True, in_place=True),
 }

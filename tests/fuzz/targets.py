@@ -11,6 +11,7 @@ kernel    a function of the kernel, and its bytes
 from __future__ import annotations
 
 import io
+import json
 from array import array
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -29,6 +30,7 @@ from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.storage.new_version import ImaginedVersion
 from parquet_bloom.storage.source import Window, check_length
 from parquet_bloom.values.literals import encode_literal, literal_of
+from parquet_bloom.verbs.dump_footer import dump_footer_of
 from parquet_bloom.verbs.inspect import inspect_file
 from parquet_bloom.verbs.validate import validate_file
 
@@ -89,6 +91,8 @@ def use(data: bytes) -> None:
         columns = file.columns[:MOST_COLUMNS]
         with suppress(*ALLOWED):
             inspect_file(file, InspectOptions())
+        with suppress(*ALLOWED):
+            json.loads(b"".join(dump_footer_of(file, None, None).json_parts()))
         with suppress(*ALLOWED):
             validate_file(file, ValidateOptions(threads=1, diagnose=True))
         for column in columns:

@@ -131,6 +131,8 @@ def commands(path: Path, output: Path) -> list[tuple[object, ...]]:
         (*build, "--existing", "replace"),
         ("strip", path, "-o", output, "--overwrite"),
         ("dump", path, "-c", "a"),
+        ("dump", path, "--footer"),
+        ("dump", path, "--footer", "--json"),
         ("validate", path, "--diagnose", "--no-config"),
         ("validate", path, "--no-deep", "--no-config", "--json"),
         ("repair", path, "-o", output, "--overwrite"),

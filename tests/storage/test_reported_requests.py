@@ -18,6 +18,7 @@ VERBS = {
     ),
     "diff": lambda path, **store: pb.diff(path, path, **store),
     "dump": lambda path, **store: pb.dump(path, "i", 0, **store),
+    "dump_footer": lambda path, **store: pb.dump_footer(path, **store),
     "inspect": lambda path, **store: pb.inspect(path, **store),
     "probe": lambda path, **store: pb.probe(path, "i", [5], **store),
     "repair": lambda path, **store: pb.repair(path, in_place=True, dry_run=True, **store),
@@ -38,10 +39,10 @@ def files(tmp_path_factory):
     return folder
 
 
-# A page is about Parquet files.
+# A page and a Thrift footer are about Parquet files.
 CASES = [
     *((verb, "parquet") for verb in VERBS),
-    *((verb, "orc") for verb in VERBS.keys() - {"report"}),
+    *((verb, "orc") for verb in VERBS.keys() - {"dump_footer", "report"}),
 ]
 
 

@@ -39,12 +39,19 @@ TYPE_NAMES = {
 # A varint of ten bytes has room for more.
 _ALL_BITS = (1 << 64) - 1
 
+TYPE_TRUE = 1
+TYPE_FALSE = 2
+TYPE_BYTE = 3
 TYPE_I16 = 4
 TYPE_I32 = 5
 TYPE_I64 = 6
+TYPE_DOUBLE = 7
 TYPE_BINARY = 8
 TYPE_LIST = 9
+TYPE_SET = 10
+TYPE_MAP = 11
 TYPE_STRUCT = 12
+TYPE_UUID = 13
 
 # The decoder's errors have no common base class.
 _DECODE_ERRORS = (
@@ -106,7 +113,11 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 def read_zigzag(data: bytes, at: int) -> int:
     """Decode a signed number of 64 bits that has been scanned."""
-    number, _ = read_varint(data, at)
+    return unzigzag(read_varint(data, at)[0])
+
+
+def unzigzag(number: int) -> int:
+    """The signed number of 64 bits that a varint stands for."""
     number &= _ALL_BITS
     return (number >> 1) ^ -(number & 1)
 

@@ -212,11 +212,12 @@ class Footer:
     def leaves(self) -> tuple[LeafColumn, ...]:
         """The leaf columns. Raises FooterError if the schema is damaged."""
         try:
-            return leaves_of(self.raw[slice(*self._fields["schema"])], self._elements)
+            return leaves_of(self.raw[slice(*self._fields["schema"])], self.elements)
         except (FooterError, UnsupportedError) as error:
             raise type(error)(f"{self.where}: {error}") from None
 
-    def _elements(self) -> list[ttypes.SchemaElement]:
+    def elements(self) -> list[ttypes.SchemaElement]:
+        """Those of the schema, decoded. Raises FooterError, UnsupportedError for very many."""
         size = len(self._boundaries(self._fields["schema"][0])) - 1
         check_fits(f"schema: {number_of(size, 'element')} take", _ELEMENT_BYTES * size)
         return self._decoded(ttypes.SchemaElement, "schema")
@@ -256,6 +257,11 @@ class Footer:
     def chunks(self) -> ChunkTable:
         """The numbers of every column chunk."""
         return self._opened.table
+
+    def check_chunks(self) -> None:
+        """Raise FooterError if what the footer says of them is damaged, UnsupportedError if it does not
+        fit the memory budget, EncryptionError if it cannot be decrypted."""
+        _ = self._opened
 
     @property
     def has_locked_chunks(self) -> bool:

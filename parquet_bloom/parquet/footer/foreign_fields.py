@@ -27,7 +27,7 @@ from parquet_bloom.parquet.footer.footer import (
 REMEDY = "`build --drop-foreign-fields` drops it"
 
 # What the specification means, and the id that the bytes have which it prints for it, 08 FF FF 01.
-_EXTENSIONS = (32767, -16384)
+EXTENSIONS = (32767, -16384)
 
 _INTEGERS = (compact.TYPE_I16, compact.TYPE_I32, compact.TYPE_I64)
 
@@ -66,7 +66,7 @@ def extension(footer: Footer) -> int | None:
     there = {
         number for number, kind, *_ in _kernel.fields(footer.raw) if kind == compact.TYPE_BINARY
     }
-    return next((number for number in _EXTENSIONS if number in there), None)
+    return next((number for number in EXTENSIONS if number in there), None)
 
 
 def extension_obstacle(footer: Footer) -> str:
@@ -96,7 +96,7 @@ def without_foreign_fields(footer: Footer) -> Footer:
     """The footer without them, except in ColumnMetaData that is sealed; itself if it has none."""
     raw = _without_foreign_pointers(footer)
     if extension(footer) is not None:
-        raw = compact.splice(raw, 0, dict.fromkeys(_EXTENSIONS))
+        raw = compact.splice(raw, 0, dict.fromkeys(EXTENSIONS))
     if raw == footer.raw:
         return footer
     new = Footer(raw, footer.start, footer.where, footer.protection)

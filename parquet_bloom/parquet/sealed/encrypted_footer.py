@@ -92,12 +92,12 @@ class SealedFooter(Protection):
         super().__init__(modules_of_chunks(cipher, key, keys))
         self.fixed = MAGIC_ENCRYPTED + crypto
         self.has_untagged_pages = cipher.algorithm is Algorithm.AES_GCM_CTR_V1
-        self._crypto = crypto
+        self.crypto = crypto
         self._cipher = cipher
         self._key = key
 
     def tail(self, raw: bytes) -> bytes:
-        footer = self._crypto + self._cipher.seal(self._key, Module.FOOTER, raw)
+        footer = self.crypto + self._cipher.seal(self._key, Module.FOOTER, raw)
         return footer + tail_end(len(footer), MAGIC_ENCRYPTED)
 
 

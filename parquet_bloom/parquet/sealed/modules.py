@@ -152,13 +152,13 @@ class LockedModules:
     bitset_overhead = 0
 
     def __init__(self, reason: str) -> None:
-        self._reason = reason
+        self.reason = reason
 
     def another_module(self, source: Source, offset: int, end: int) -> str | None:
         return None
 
     def _refuse(self, *args: Any, **named: Any) -> NoReturn:
-        raise MissingKeyError(f"encrypted: {self._reason}")
+        raise MissingKeyError(f"encrypted: {self.reason}")
 
     check_readable = check_writable = _refuse
     page_header = page_body = filter_header = bits = _refuse

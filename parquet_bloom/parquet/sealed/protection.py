@@ -41,7 +41,8 @@ class Protection(ABC):
 
     `hides_footer`: it cannot be read without its key. `has_untagged_pages`: encrypted pages can be
     altered without a key, and nobody notices. `unverified`: why the footer may not be the one that
-    was signed; empty if it is. `fixed`: the part of the tail that an edit must keep.
+    was signed; empty if it is. `fixed`: the part of the tail that an edit must keep. `crypto`: the
+    FileCryptoMetaData in front of a footer that is hidden.
     """
 
     is_encrypted = True
@@ -49,6 +50,7 @@ class Protection(ABC):
     has_untagged_pages = False
     unverified = ""
     fixed = b""
+    crypto = b""
 
     def __init__(self, modules: Callable[[EncryptedChunk], Modules]) -> None:
         """`modules`: returns how an encrypted chunk is stored."""

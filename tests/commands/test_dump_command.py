@@ -1,0 +1,88 @@
+"""pbloom dump: one filter, or the footer."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import FIXTURES
+from make.commands import on_a_terminal, outcome
+
+import parquet_bloom as pb
+
+FILE = FIXTURES / "java_filters.parquet"
+
+
+def test_the_footer_is_a_listing():
+    first, heads, *lines = outcome("dump", FILE, "--footer").stdout.splitlines()
+    assert first == f"{FILE}: plain footer, 3,699 bytes at 61811, PAR1"
+    assert heads == "offset  bytes"
+    assert lines[:4] == [
+        " 61811   3699  FileMetaData",
+        " 61811      2    1 version: 1",
+        " 61813    277    2 schema: list<SchemaElement>, 13 items",
+        " 61815     12      [0] SchemaElement",
+    ]
+    assert " 62177     90          [1] int8: ColumnChunk" in lines
+    assert " 62214      6                2 min: 0x80ffffff = -128" in lines
+    assert len(lines) == len(list(pb.dump_footer(FILE).rows))
+
+
+def test_some_of_it():
+    found = outcome("dump", FILE, "--footer", "-c", "int8", "-c", "json", "-g", "0,2").stdout
+    chunks = [line.split()[3] for line in found.splitlines() if line.endswith("ColumnChunk")]
+    assert chunks == ["int8:", "json:"] * 2
+
+
+def test_a_terminal_gets_lines_that_fit(tmp_path, monkeypatch):
+    path = tmp_path / "long.parquet"
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"a": [1]}).replace_schema_metadata({"k": "é" * 500}), path)
+    lines = on_a_terminal(60, "dump", "long.parquet", "--footer")
+    assert max(map(len, lines)) <= 60
+    assert any(line.endswith("…") for line in lines)
+
+
+def test_names_cannot_paint(tmp_path):
+    path = tmp_path / "evil.parquet"
+    pq.write_table(pa.table({"a\x1b[31m\n": ["\x1b[2J"]}), path)
+    found = outcome("dump", path, "--footer").stdout
+    assert "\x1b" not in found
+    assert '4 name: "a\\x1b[31m\\n"' in found
+    document = outcome("dump", path, "--footer", "--json").stdout
+    assert "\x1b" not in document
+    names = json.loads(document)["metadata"]["fields"]["schema"]["items"][1]["fields"]["name"]
+    assert names["value"] == "a\x1b[31m\n"
+
+
+def test_into_a_file(tmp_path):
+    for option in ((), ("--json",), ("--format", "json")):
+        path = tmp_path / f"footer{len(option)}"
+        assert outcome("dump", FILE, "--footer", *option, "-o", path).stdout == ""
+        assert path.read_text() == outcome("dump", FILE, "--footer", *option).stdout
+    assert "--overwrite" in outcome("dump", FILE, "--footer", "-o", path).complaint
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--footer", "--format", "hex"), "expected --footer without --format hex"),
+        (
+            ("--footer", "--decrypt", "--unparsed"),
+            "expected --footer without --unparsed, --decrypt",
+        ),
+        (("--footer", "--index-group", "0"), "expected --footer without --index-group"),
+        (
+            ("--footer", "--dialect", "murmur3", "--seed", "0"),
+            "expected --footer without --dialect, --seed",
+        ),
+        ((), "Missing option '-c' / '--column'."),
+        (("-c", "int8", "-c", "json"), "expected one --column and one --row-group, or --footer"),
+        (("-c", "int8", "-g", "0,1"), "expected one --column and one --row-group, or --footer"),
+        (("-c", "int8", "-g", "x"), "'x': expected numbers from 0, with commas between them"),
+    ],
+)
+def test_what_does_not_go_together(options, problem):
+    result = outcome("dump", FILE, *options)
+    assert (result.code, result.stdout) == (2, "")
+    assert problem in result.stderr
