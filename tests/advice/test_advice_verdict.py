@@ -118,26 +118,27 @@ def test_notes(change, note):
     assert judged(**change)[1].startswith(judged()[1] + note)
 
 
+INSTEAD = "instead of asking the filter"
+CLICKHOUSE = "ClickHouse since 26.8 looks there if they take 1 MiB or less"
+
+
 @pytest.mark.parametrize(
     ("users", "told"),
     [
         (("DuckDB",), ""),
-        (("Spark", "DuckDB"), "Spark as much"),
-        (("Spark", "DuckDB", "Iceberg"), "Spark and Iceberg as much"),
-        (("DuckDB", "ClickHouse"), "ClickHouse as much, since 26.8 if they take 1 MiB or less"),
+        (("Spark", "DuckDB"), f"Spark looks there {INSTEAD}"),
+        (("Spark", "DuckDB", "Iceberg"), f"Spark and Iceberg look there {INSTEAD}"),
+        (("DuckDB", "ClickHouse"), CLICKHOUSE),
         (
             ("Spark", "DuckDB", "Trino", "Iceberg", "ClickHouse", "Impala"),
-            (
-                "Spark, Trino, Iceberg and Impala as much, and ClickHouse since 26.8 if they take 1 MiB"
-                " or less"
-            ),
+            f"Spark, Trino, Iceberg and Impala look there {INSTEAD}; {CLICKHOUSE}",
         ),
     ],
 )
 def test_dictionaries_tell_nothing_to_engines_that_do_not_look_there(users, told):
     """As of elements of lists, of which only DuckDB looks for any."""
     _, reason = judged(only_dictionary=True, users=users)
-    note = f"; all values are in dictionaries, which tell {told}" if told else ""
+    note = f"; all values are in dictionaries: {told}" if told else ""
     assert reason == judged()[1] + note
 
 
