@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, TypeVar
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, FooterError, no_column
@@ -40,6 +41,8 @@ _CONVERTED = {
     },
 }
 
+
+_Item = TypeVar("_Item")
 
 # A group that has the form of a shredded VARIANT, but not the annotation.
 BARE_VARIANT: Final = "BARE VARIANT"
@@ -122,10 +125,16 @@ def leaf_columns(elements: Sequence[ttypes.SchemaElement]) -> tuple[LeafColumn, 
     check_fits("schema: the names of all columns take", 8 * sum(map(_name_length, leaves)))
     if end != len(elements):
         raise FooterError(f"schema: {len(elements)} elements, expected {end}")
-    counts = Counter(leaf.dotted for leaf in leaves)
-    if len(counts) == len(leaves):
+    if _are_clear(leaves):
         return tuple(leaves)
+    counts = Counter(leaf.dotted for leaf in leaves)
     return tuple(replace(leaf, is_shared=counts[leaf.dotted] > 1) for leaf in leaves)
+
+
+def _are_clear(leaves: Sequence[LeafColumn]) -> bool:
+    """Whether dotted paths certainly differ; without making them, of which a file may have a million."""
+    paths = {leaf.path for leaf in leaves}
+    return len(paths) == len(leaves) and not any("." in name for path in paths for name in path)
 
 
 def _name_length(leaf: LeafColumn) -> int:
@@ -144,8 +153,8 @@ class _Place(NamedTuple):
         # A map has a repeated group, whose first child is the key.
         is_key = number == 0 and self.groups[-2:] == ("MAP", "")
         kind = "KEY" if is_key else "" if element.type is not None else self._kind_of(element)
-        path, ids = (*self.path, element.name or ""), (*self.ids, element.field_id)
-        return _Place(path, ids, (*self.groups, kind))
+        path = (*self.path, element.name or "")
+        return _Place(path, _and(self.ids, element.field_id), _and(self.groups, kind))
 
     def _kind_of(self, group: ttypes.SchemaElement) -> str:
         """What kind of group a child is. Some writers annotated maps like the groups in them."""
@@ -154,6 +163,12 @@ class _Place(NamedTuple):
         if kind == "MAP_KEY_VALUE":
             return "" if self.groups[-1:] == ("MAP",) else "MAP"
         return kind
+
+
+@lru_cache(maxsize=1 << 10)
+def _and(before: tuple[_Item, ...], last: _Item) -> tuple[_Item, ...]:
+    """One tuple for all children of a group of which the same is to be said."""
+    return (*before, last)
 
 
 def _walk(
