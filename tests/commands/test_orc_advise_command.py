@@ -235,15 +235,16 @@ def test_settings_of_java():
 @pytest.mark.parametrize(
     ("type", "writers"),
     [
-        ("tinyint", []), ("char(9)", []), ("timestamp", []), ("float", ["pyarrow"]),
-        ("bigint", ["pyarrow", "pyorc"]), ("varchar(9)", ["pyarrow", "pyorc"]),
+        ("tinyint", ["Hive"]), ("char(9)", ["Hive"]), ("timestamp", ["Hive"]),
+        ("float", ["pyarrow", "Hive"]), ("bigint", ["pyarrow", "Hive", "pyorc"]),
+        ("varchar(9)", ["pyarrow", "Hive", "pyorc"]),
     ],
 )  # fmt: skip
 def test_no_settings_for_writers_that_get_it_wrong(type, writers):
     kinds = {"tinyint": "BYTE", "bigint": "LONG"}
     _, values = TYPES[kinds.get(type, type.upper())]
     write_column(type, values)
-    assert list(settings("a.orc", "x")) == ["pbloom", "Spark", "Hive", "Iceberg", *writers]
+    assert list(settings("a.orc", "x")) == ["pbloom", "Spark", "Iceberg", *writers]
 
 
 @pytest.mark.parametrize("name", ["a.b", "a,b", "ä", "a b"])

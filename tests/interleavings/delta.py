@@ -139,14 +139,25 @@ def check(
     world: Any,
     processes: Sequence[Process],
 ) -> None:
-    """`look`: what the table records."""
+    """`look`: what the table records, of each file. Where a command failed of some files, each file is
+    compared by itself."""
     sure, unsure = sorted_out(commands, processes, is_strict=False)
     killed = [c for c, p in zip(commands, processes, strict=True) if p.is_dead]
     left = [path for path in world.contents() if is_temporary(os.path.basename(path))]
     assert killed or not left, f"left without a kill: {left}"
     found, said = look(world), [_said(process) for process in processes]
-    allowed = set(outcomes.allowed(sure, unsure))
-    assert found in allowed, f"no order of {said} comes to this: {found}"
+    failed = {c.name: _failed(p) for c, p in zip(commands, processes, strict=True)}
+    if any(failed.values()):
+        strangers = [command for command in sure if not command.is_ours]
+        names = {frozenset(dict(each)) for each in outcomes.allowed(strangers, [])}
+        assert frozenset(dict(found)) in names, f"no order of {said} has these files: {found}"
+        for name, columns in found:
+            did = [command for command in sure if name not in failed[command.name]]
+            allowed = {dict(each).get(name) for each in outcomes.allowed(did, unsure)}
+            assert columns in allowed, f"no order of {said} comes to this of {name}: {columns}"
+    else:
+        allowed = set(outcomes.allowed(sure, unsure))
+        assert found in allowed, f"no order of {said} comes to this: {found}"
     for command in killed:
         report = command.work(world)
         assert all(each.action != "failed" for each in report.files), report.to_dict()
@@ -154,6 +165,12 @@ def check(
         allowed = set(outcomes.allowed([*sure, again], unsure))
         found = look(world)
         assert found in allowed, f"after another run: {said}: {found}"
+
+
+def _failed(process: Process) -> set[str]:
+    """The files of which it says that it failed: each is as if it had not been there."""
+    files = process.result.files if process.result is not None else ()
+    return {each.file for each in files if each.action == "failed"}
 
 
 def _said(process: Process) -> str:
