@@ -54,8 +54,8 @@ filters = together(
     filters_option(
         "--exact-blocks",
         is_flag=True,
-        help="Allow any number of blocks, not only powers of two: smaller, but some readers refuse"
-        " such filters, and others lose rows: see `pbloom rule PB201`.",
+        help="Allow any number of blocks, not only powers of two: smaller, but Arrow C++ refuses"
+        " such filters, and Impala and rugo lose rows: see `pbloom rule PB201`.",
     ),
     filters_option(
         "--existing",
