@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -145,30 +145,42 @@ def check(
     killed = [c for c, p in zip(commands, processes, strict=True) if p.is_dead]
     left = [path for path in world.contents() if is_temporary(os.path.basename(path))]
     assert killed or not left, f"left without a kill: {left}"
-    found, said = look(world), [_said(process) for process in processes]
+    said = [_said(process) for process in processes]
     failed = {c.name: _failed(p) for c, p in zip(commands, processes, strict=True)}
-    if any(failed.values()):
-        strangers = [command for command in sure if not command.is_ours]
-        names = {frozenset(dict(each)) for each in outcomes.allowed(strangers, [])}
-        assert frozenset(dict(found)) in names, f"no order of {said} has these files: {found}"
-        for name, columns in found:
-            did = [command for command in sure if name not in failed[command.name]]
-            allowed = {dict(each).get(name) for each in outcomes.allowed(did, unsure)}
-            assert columns in allowed, f"no order of {said} comes to this of {name}: {columns}"
-    else:
-        allowed = set(outcomes.allowed(sure, unsure))
-        assert found in allowed, f"no order of {said} comes to this: {found}"
+    problem = _unexplained(look(world), outcomes, sure, unsure, failed)
+    assert problem is None, f"no order of {said} comes to this: {problem}"
     for command in killed:
         report = command.work(world)
         assert all(each.action != "failed" for each in report.files), report.to_dict()
         again = Command(f"{command.name} again", command.work)
-        allowed = set(outcomes.allowed([*sure, again], unsure))
-        found = look(world)
-        assert found in allowed, f"after another run: {said}: {found}"
+        problem = _unexplained(look(world), outcomes, [*sure, again], unsure, failed)
+        assert problem is None, f"after another run: {said}: {problem}"
+
+
+def _unexplained(
+    found: Any,
+    outcomes: Outcomes,
+    sure: Sequence[Command],
+    unsure: Sequence[Command],
+    failed: Mapping[str, Collection[str]],
+) -> Hashable | None:
+    """What no order of the commands comes to. `failed`: the files that each failed of, as if these had not
+    been there; then each file is compared by itself."""
+    if not any(failed.values()):
+        return None if found in set(outcomes.allowed(sure, unsure)) else found
+    strangers = [command for command in sure if not command.is_ours]
+    names = {frozenset(dict(each)) for each in outcomes.allowed(strangers, [])}
+    if frozenset(dict(found)) not in names:
+        return found
+    for name, columns in found:
+        did = [command for command in sure if name not in failed.get(command.name, ())]
+        if columns not in {dict(each).get(name) for each in outcomes.allowed(did, unsure)}:
+            return name, columns
+    return None
 
 
 def _failed(process: Process) -> set[str]:
-    """The files of which it says that it failed: each is as if it had not been there."""
+    """The files of which it says that it failed."""
     files = process.result.files if process.result is not None else ()
     return {each.file for each in files if each.action == "failed"}
 
