@@ -12,9 +12,12 @@ SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/nati
 demo: .venv/installed
 	@$(BIN)/python -m benchmarks.demo
 
+# A test that hangs ends its process, with what every thread was doing, and fails; the longest takes a minute.
+NO_HANGS := -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true --max-worker-restart 0
+
 # Two processes share the files of the suite: more would want a JVM each, and memory for it.
 test: .venv/spark.jsa
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --max-worker-restart 0
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(NO_HANGS)
 
 # Spark at length, not the part that `test` has: a cluster on which things go wrong, Connect, every
 # way to encrypt a table.
