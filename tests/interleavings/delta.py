@@ -165,8 +165,8 @@ def _unexplained(
     failed: Mapping[str, Collection[str]],
 ) -> Hashable | None:
     """What no order of the commands comes to. `failed`: the files that each failed of, as if these had not
-    been there; then each file is compared by itself."""
-    if not any(failed.values()):
+    been there. Then, and after a kill, each file is compared by itself: some may be done, others not."""
+    if not (unsure or any(failed.values())):
         return None if found in set(outcomes.allowed(sure, unsure)) else found
     strangers = [command for command in sure if not command.is_ours]
     names = {frozenset(dict(each)) for each in outcomes.allowed(strangers, [])}
