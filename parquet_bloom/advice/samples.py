@@ -10,6 +10,7 @@ part into the whole and is called by one thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 from parquet_bloom.advice import ndv
 from parquet_bloom.advice.lookups import LookUps, OrderKey
 from parquet_bloom.advice.ndv import ALL_HASHES
-from parquet_bloom.dataclass import dataclass
 
 # The default number of distinct stored values to draw from each column.
 LIMIT = 4096

@@ -8,6 +8,7 @@ numbers by which the table is judged (see `survey`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from parquet_bloom.advice import ndv
@@ -17,7 +18,6 @@ from parquet_bloom.advice.survey import ColumnCounts, ColumnSurvey, Surveyor, su
 from parquet_bloom.advice.value_sample import given_samples
 from parquet_bloom.advice.verdict import Evidence, judge
 from parquet_bloom.container.protocols import Column
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import WHERE_KNOWN
-from parquet_bloom.dataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,11 +10,11 @@ Only bytes in front of the footer are looked at.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from parquet_bloom.container import number_of
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Deviation
 from parquet_bloom.diagnosis.layouts import Bitset
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, WORDS_PER_BLOCK

@@ -7,12 +7,12 @@ another layout of its bits, another view of where the bitset is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.bitsets import AS_SAID, View
 from parquet_bloom.diagnosis.diagnosis import Deviation, Diagnosis
 from parquet_bloom.diagnosis.evidence import MIN_SHARE, MIN_TRIED, Trial

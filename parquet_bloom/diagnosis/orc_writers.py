@@ -8,7 +8,7 @@ the writer and the type can tell.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.container import number_of
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import Trial, too_few
 from parquet_bloom.errors import UnsupportedError

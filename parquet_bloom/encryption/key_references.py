@@ -7,12 +7,11 @@ file, in their environment, in files, from a KMS.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 from parquet_bloom.arguments import mapping_given, path_given
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.encryption.key_arguments import key_arguments
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.encryption.keys_file import (

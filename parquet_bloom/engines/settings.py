@@ -15,9 +15,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.catalogue import engines
 from parquet_bloom.engines.engine import Names, SettingsText
 from parquet_bloom.filters.sizing import MIN_BYTES

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native import _kernel
 
 if TYPE_CHECKING:

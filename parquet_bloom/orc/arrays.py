@@ -14,12 +14,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable, Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native import _kernel
 
 if TYPE_CHECKING:

@@ -8,12 +8,11 @@ filters have room for those, if they need it.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import ceil
 from typing import Final
 
 from parquet_bloom.container.threads import threads_for_values
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters, hive_size
 from parquet_bloom.filters.rates import percent

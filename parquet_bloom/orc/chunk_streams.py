@@ -6,9 +6,9 @@ Spec: apache/orc-format, specification/ORCv1.md "Column Encodings".
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError
 from parquet_bloom.orc.streams import Booleans, Bytes, Integers, Lengths, LongNumbers, Stream
 from parquet_bloom.orc.stripe import STREAM_NAMES

@@ -11,6 +11,7 @@ Spec: apache/orc-format, specification/ORCv1.md "Compression".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from typing import Any, Final
@@ -18,7 +19,6 @@ from typing import Any, Final
 import cramjam
 
 from parquet_bloom.container import lz4, zstd
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.parallel import check_fits
 

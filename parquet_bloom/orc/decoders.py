@@ -23,10 +23,10 @@ ColumnReader.cc, for timestamps.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.orc.arrays import Decimals, Numbers, Texts, Times, Values

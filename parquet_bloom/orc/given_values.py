@@ -9,9 +9,9 @@ from __future__ import annotations
 import struct
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.orc.arrays import Decimals, Numbers, Texts, Times, Values
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.values.encode import NANOS_PER_DAY, UNIX_EPOCH_JULIAN_DAY, not_a_value

@@ -11,9 +11,9 @@ Spec: protobuf.dev, "Encoding".
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError
 
 VARINT: Final = 0

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.container.doubts import Doubts
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.pages.runs import FixedRun, Run, run_of
 from parquet_bloom.values.encode import NAN, Encodings, integer_range

@@ -7,8 +7,8 @@ new | prefix | stays | stays | footer |
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.parquet.footer.layout import Range, without
 from parquet_bloom.parquet.footer.moved import Moves
 

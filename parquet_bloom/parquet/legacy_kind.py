@@ -10,9 +10,8 @@ the current format; it is private if only a note of ours or the chunk's Statisti
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
-
-from parquet_bloom.dataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

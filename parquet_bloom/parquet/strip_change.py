@@ -5,11 +5,10 @@ it was, if it has such an end: then it is the old file, byte for byte."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from parquet_bloom.container import LeftChunk, RemovedFilters, StripChange, number_of
 from parquet_bloom.container.room import TO_CHANGE
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import Selection
 from parquet_bloom.parallel import check_fits

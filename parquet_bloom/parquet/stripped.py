@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import EncryptionError, FilterError
 from parquet_bloom.options import Selection
 from parquet_bloom.parquet import bloom

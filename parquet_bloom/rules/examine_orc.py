@@ -4,11 +4,11 @@ per index group."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final
 
 from parquet_bloom.container import STRIPES, Place
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.errors import FormatError, ParquetBloomError, UnsupportedError
 from parquet_bloom.orc import writers

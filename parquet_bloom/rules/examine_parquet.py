@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
 from parquet_bloom.container import record
 from parquet_bloom.container.missing_rows import MissingRows
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.errors import EncryptionError, FormatError, TamperedError, UnsupportedError
 from parquet_bloom.filters.sizing import MAX_BYTES

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_note
 from parquet_bloom.errors import FilterError, FormatError, UnsupportedError
 from parquet_bloom.legacy.chunk_filters import headers_at

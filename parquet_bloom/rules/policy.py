@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,6 @@ from parquet_bloom.arguments import (
     path_given,
     rate_given,
 )
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ConfigError
 from parquet_bloom.rules.config_table import ConfigTable
 from parquet_bloom.rules.finding import Finding

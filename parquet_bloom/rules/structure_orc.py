@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from parquet_bloom.container import STRIPES, Place
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError, FooterError, UnsupportedError
 from parquet_bloom.filters.k_hash import WORD_BITS, KHashFilter
 from parquet_bloom.orc.bloom import (

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.encryption.key_references import KeyReferences
 from parquet_bloom.options import Destination
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Self
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import names_in
 
 _OPTIONS = ("path", "paths", "mode", "columns", "pushdown", "keysfile")

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage.source import OBJECT_SCHEMES
 from parquet_bloom.vocabulary import StoreKind
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from threading import Lock
-
-from parquet_bloom.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,12 @@ the new sizes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
 from parquet_bloom.container.in_commands import AsTable
 from parquet_bloom.container.protocols import Container
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.storage.traffic import Requests

@@ -19,13 +19,13 @@ Spec: parquet-format, BloomFilter.md "Hash Function", Encodings.md "PLAIN", Logi
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import inf, isfinite, isnan
 from typing import Any, Literal
 from uuid import UUID
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.values.types import (
     FLOAT_FORMAT,

@@ -9,8 +9,8 @@ Spec: parquet-format, Types in README.md, LogicalTypes.md.
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.vocabulary import LiteralType, check_word
 
 PHYSICAL_WIDTH = {"INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}

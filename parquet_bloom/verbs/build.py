@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import Names, Numbers, columns_needed
 from parquet_bloom.container import WHERE_KNOWN, BuiltFilters, LeftChunk
 from parquet_bloom.container.protocols import Container
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.legacy.change import build_change
 from parquet_bloom.options import BuildOptions, Destination

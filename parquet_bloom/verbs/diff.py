@@ -11,7 +11,7 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,7 +26,6 @@ from parquet_bloom.container import (
 )
 from parquet_bloom.container.room import TO_DIFF, check_room
 from parquet_bloom.container.threads import threads_to_read
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.difference import difference

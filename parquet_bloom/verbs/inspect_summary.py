@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import Names, Numbers, paths_given, threads_given
 from parquet_bloom.container import UNITS, WHERE_KNOWN
 from parquet_bloom.container.threads import threads_for_files
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import InspectOptions
 from parquet_bloom.parallel import work_in_order

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import Names, Numbers
 from parquet_bloom.container import WHERE_KNOWN, Located, Place, RepairChange
 from parquet_bloom.container.protocols import Container
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import Destination, RepairOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.finding import Finding, chunk_finding

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import Names, Numbers
 from parquet_bloom.container import WHERE_KNOWN, LeftChunk, RemovedFilters
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.legacy.change import strip_change
 from parquet_bloom.options import Destination, Selection
 from parquet_bloom.storage import with_options

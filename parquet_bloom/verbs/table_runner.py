@@ -11,13 +11,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeAlias, TypedDict, TypeVar
 
 from parquet_bloom.arguments import number_if_given
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.threads import AT_ONCE, are_many_small, threads_for_files
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_notes
 from parquet_bloom.errors import ParquetBloomError, RewriteError, complaint
 from parquet_bloom.files import open as open_file

@@ -20,9 +20,9 @@ writers differ from it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.orc.arrays import Decimals, Held, Numbers, Texts, Times, Values, array_of

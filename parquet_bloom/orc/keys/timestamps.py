@@ -17,9 +17,9 @@ Source: ORC-306, ORC-645, ORC-763; ORC-135 for the change from instants to wall-
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.orc.arrays import Held, Times
 from parquet_bloom.orc.keys.zones import (

@@ -14,6 +14,7 @@ Spec: parquet-format, parquet.thrift, Encryption.md section 5; thrift, doc/specs
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
@@ -26,7 +27,6 @@ from parquet_bloom.container.footer_fields import (
     Several,
     Stretch,
 )
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FooterError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits

@@ -9,9 +9,9 @@ Spec: parquet-format, Encodings.md "Run Length Encoding / Bit-Packing Hybrid".
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import PageError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.pages.runs import checked

@@ -18,11 +18,11 @@ import os
 from base64 import b64decode, b64encode
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import count
 from operator import attrgetter
 from typing import Final
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage.objects.pieces import Piece, Pieces, equal_cuts
 
 MOST_BLOCKS: Final = 50_000

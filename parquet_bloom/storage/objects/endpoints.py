@@ -7,9 +7,9 @@ import errno
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage.address import Address
 from parquet_bloom.vocabulary import StoreKind
 

@@ -9,10 +9,10 @@ ranges of a local file with what is new.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage.source import Source, Window, check_length
 from parquet_bloom.storage.traffic import Requests
 

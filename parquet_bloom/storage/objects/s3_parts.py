@@ -7,9 +7,9 @@ is too small to be a part is read and sent together with its neighbour.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage.objects.pieces import Piece, Pieces, equal_cuts
 
 LEAST_BYTES: Final = 5 << 20

@@ -13,10 +13,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from parquet_bloom.container.protocols import Container
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, FormatError, UnsupportedError, no_column
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.schema import LeafColumn

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from pyiceberg.schema import Schema
 from pyiceberg.table.name_mapping import MappedField, NameMapping
 from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, no_column
 from parquet_bloom.tables.iceberg.names import NamesById
 
