@@ -90,7 +90,7 @@ HOMES = {
     "xxhash": {
         "diagnosis/hashes.py",
         "orc/writer.py",
-        "parquet/writer.py",
+        "parquet/edit/change.py",
         "rules/unremarkable.py",
     },
 }
@@ -365,7 +365,7 @@ UNUSED = {
 }
 # What writes, and what only folders, globs and outputs need.
 OF_WRITERS = {
-    *("pathlib", "parquet_bloom.parquet.pages.page", "parquet_bloom.parquet.writer"),
+    *("pathlib", "parquet_bloom.parquet.pages.page", "parquet_bloom.parquet.edit.change"),
     *("parquet_bloom.storage.journal", "parquet_bloom.storage.local_output"),
     *("parquet_bloom.storage.new_version", "parquet_bloom.storage.temporary_files"),
 }

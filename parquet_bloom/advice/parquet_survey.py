@@ -23,11 +23,11 @@ from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, Size
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import AdviseOptions
-from parquet_bloom.parquet import shredded
-from parquet_bloom.parquet.build import build_filter, reason_for_none
-from parquet_bloom.parquet.column_kind import column_kind
 from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.filters.insertion import build_filter, reason_for_none
+from parquet_bloom.parquet.footer import shredded
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.column_kind import column_kind
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.pages.pages import (
     ChunkRun,

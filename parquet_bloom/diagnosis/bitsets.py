@@ -19,8 +19,8 @@ from parquet_bloom.diagnosis.diagnosis import Deviation
 from parquet_bloom.diagnosis.layouts import Bitset
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, WORDS_PER_BLOCK
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.parquet.bloom import StoredFilter
 from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.filters.bloom import StoredFilter
 
 # Two blocks: beyond any header and any alignment.
 MAX_SHIFT = 64

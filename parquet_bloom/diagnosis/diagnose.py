@@ -22,10 +22,10 @@ from parquet_bloom.diagnosis.other_chunks import filter_of_another
 from parquet_bloom.diagnosis.samples import missing_values, stored_among
 from parquet_bloom.diagnosis.zeros_and_nans import made_equal
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
-from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.membership import ChunkMembership
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.membership import ChunkMembership
 from parquet_bloom.parquet.pages.pages import located
 
 

@@ -15,8 +15,8 @@ from parquet_bloom.diagnosis.layouts import STANDARD
 from parquet_bloom.diagnosis.samples import SAMPLE_PAGES, Page, page_hashes, spread, stored_among
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.filters.membership import ChunkMembership, PageMembership
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.membership import ChunkMembership, PageMembership
 
 # Fewer values can be missing for any reason.
 MIN_MISSING = 8

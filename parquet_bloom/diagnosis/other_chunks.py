@@ -18,8 +18,8 @@ from parquet_bloom.diagnosis.samples import SAMPLE_VALUES, StoredValue, stored_a
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.sizing import MAX_BYTES
-from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages.pages import chunk_runs
 

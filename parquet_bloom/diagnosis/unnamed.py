@@ -19,8 +19,8 @@ from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.parquet import bloom
 from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages.pages import chunk_runs, located
 

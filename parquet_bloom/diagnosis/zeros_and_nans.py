@@ -9,7 +9,7 @@ from math import isnan
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.samples import StoredValue
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.parquet.membership import ChunkMembership
+from parquet_bloom.parquet.filters.membership import ChunkMembership
 from parquet_bloom.values.types import FLOAT_FORMAT, LeafType, canonical_nan, zeros
 
 CLAUSES = {

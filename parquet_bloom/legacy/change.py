@@ -58,6 +58,6 @@ def strip_change(file: Container, selection: Selection) -> StripChange:
         return file.strip(selection)
     # It imports numpy, too.
     from parquet_bloom.legacy.removal import removal_of
-    from parquet_bloom.parquet.strip_change import ParquetStrip
+    from parquet_bloom.parquet.edit.strip import ParquetStrip
 
     return ParquetStrip(file, selection, removal_of(file, chunks))

@@ -16,12 +16,12 @@ from parquet_bloom.legacy.murmur3.block_filter import FIELD_POINTER, NOTE_POINTE
 from parquet_bloom.legacy.murmur3.headers import LegacyHeader
 from parquet_bloom.legacy.murmur3.pointers import Note, note_of
 from parquet_bloom.legacy.statistics import stored as statistics
-from parquet_bloom.parquet.legacy_kind import UnusableLegacy
+from parquet_bloom.parquet.filters.legacy_kind import UnusableLegacy
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.file import ParquetFile
+    from parquet_bloom.parquet.filters.legacy_kind import LegacyFilter
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-    from parquet_bloom.parquet.legacy_kind import LegacyFilter
     from parquet_bloom.vocabulary import LegacyDialect
 
 

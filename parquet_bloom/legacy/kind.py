@@ -14,9 +14,9 @@ from parquet_bloom.legacy import presence
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.file import ParquetFile
+    from parquet_bloom.parquet.filters.legacy_kind import LegacyFilter, UnusableLegacy
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.schema import LeafColumn
-    from parquet_bloom.parquet.legacy_kind import LegacyFilter, UnusableLegacy
     from parquet_bloom.storage.source import Source
     from parquet_bloom.vocabulary import LegacyDialect
 

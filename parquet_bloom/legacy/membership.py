@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.errors import FilterError
-from parquet_bloom.parquet.legacy_kind import LegacyFilter
-from parquet_bloom.parquet.membership import MAX_EXAMPLES, rows_of_missing
+from parquet_bloom.parquet.filters.legacy_kind import LegacyFilter
+from parquet_bloom.parquet.filters.membership import MAX_EXAMPLES, rows_of_missing
 from parquet_bloom.parquet.pages.pages import chunk_runs, located, used_entries
 from parquet_bloom.parquet.pages.runs import run_of
 from parquet_bloom.values.literals import as_examples, literal_of

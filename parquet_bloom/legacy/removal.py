@@ -12,13 +12,13 @@ from parquet_bloom.legacy.chunk_filters import noted
 from parquet_bloom.legacy.murmur3.pointers import Note, every_note, note_fields, note_of
 from parquet_bloom.legacy.statistics.edits import removed
 from parquet_bloom.legacy.statistics.stored import has_filter
+from parquet_bloom.parquet.edit.strip import LegacyRemoval
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.layout import Range
 from parquet_bloom.parquet.footer.moved import Moves
 from parquet_bloom.parquet.sealed.opened_chunks import Fields
-from parquet_bloom.parquet.strip_change import LegacyRemoval
 
 
 def removal_of(file: ParquetFile, chunks: Collection[ColumnChunk]) -> LegacyRemoval:

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from parquet_bloom.container.footer_fields import FooterDescription
     from parquet_bloom.options import BuildOptions, RepairOptions, Selection
     from parquet_bloom.parallel import Progress
-    from parquet_bloom.parquet.asked import Asked
-    from parquet_bloom.parquet.build_change import ParquetBuild
+    from parquet_bloom.parquet.edit.build import ParquetBuild
+    from parquet_bloom.parquet.edit.repair import ParquetRepair
+    from parquet_bloom.parquet.edit.strip import ParquetStrip
+    from parquet_bloom.parquet.filters.asked import Asked
+    from parquet_bloom.parquet.filters.probe import ChunkProber
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-    from parquet_bloom.parquet.probe import ChunkProber
-    from parquet_bloom.parquet.repair_change import ParquetRepair
-    from parquet_bloom.parquet.strip_change import ParquetStrip
     from parquet_bloom.storage.source import Source
     from parquet_bloom.vocabulary import Dialect
 
@@ -66,19 +66,19 @@ class ParquetFile(OpenFile):
 
     @property
     def earlier_ends(self) -> tuple[int, ...]:
-        from parquet_bloom.parquet.ends import earlier_ends
+        from parquet_bloom.parquet.edit.ends import earlier_ends
 
         return tuple(reversed([older.source.size for older in earlier_ends(self)]))
 
     @property
     def ends_within(self) -> tuple[int, ...]:
-        from parquet_bloom.parquet.ends import ends_within
+        from parquet_bloom.parquet.edit.ends import ends_within
 
         return tuple(reversed([older.source.size for older in ends_within(self)]))
 
     @property
     def obstacles(self) -> tuple[str, ...]:
-        from parquet_bloom.parquet.obstacles import obstacles
+        from parquet_bloom.parquet.edit.obstacles import obstacles
 
         return tuple(obstacles(self))
 
@@ -104,7 +104,7 @@ class ParquetFile(OpenFile):
         """
         if index_group is not None:
             self.check_has_groups()
-        from parquet_bloom.parquet.probe import ChunkProber
+        from parquet_bloom.parquet.filters.probe import ChunkProber
 
         check_dialect(dialect, number_if_given("seed", seed))
         chunk = self.chunk(number_given("row_group", row_group), name_given("column", column))
@@ -113,7 +113,7 @@ class ParquetFile(OpenFile):
 
     def encode(self, column: LeafColumn, values: Sequence[Any]) -> Asked:
         """Values, to ask probers about. Raises ValueTypeError."""
-        from parquet_bloom.parquet.asked import asked_of
+        from parquet_bloom.parquet.filters.asked import asked_of
 
         try:
             return asked_of(column.type, values)
@@ -122,7 +122,7 @@ class ParquetFile(OpenFile):
 
     def caveat(self, column: LeafColumn) -> str | None:
         """That a part of a VARIANT is not all of it."""
-        from parquet_bloom.parquet import shredded
+        from parquet_bloom.parquet.footer import shredded
 
         return shredded.caveat(column) if shredded.is_in_variant(column) else None
 
@@ -142,7 +142,7 @@ class ParquetFile(OpenFile):
     ) -> ChunkProber:
         """For the filter of one row group: the one of this dialect, or for None the one at
         bloom_filter_offset. Answers `unknown` if row groups may be missing from the footer."""
-        from parquet_bloom.parquet.probe import ChunkProber
+        from parquet_bloom.parquet.filters.probe import ChunkProber
 
         return ChunkProber(self, self.footer.chunk(part, column), dialect, seed)
 
@@ -168,7 +168,7 @@ class ParquetFile(OpenFile):
     ) -> Iterator[descriptions.ChunkDescription]:
         """The chunks of `columns` in one row group and their filters, or why one has none. `look` is
         called with what returns the bits of a filter before its chunk comes. Raises TamperedError."""
-        from parquet_bloom.parquet.describe import describe_chunks
+        from parquet_bloom.parquet.filters.describe import describe_chunks
 
         return describe_chunks(self, self.window, part, columns, look)
 
@@ -218,10 +218,10 @@ class ParquetFile(OpenFile):
         chunk = self.chunk(part, column)
         self.will_read_filters([part], [chunk.leaf])
         if unparsed:
-            from parquet_bloom.parquet.unparsed import unparsed_filter
+            from parquet_bloom.parquet.filters.unparsed import unparsed_filter
 
             return unparsed_filter(self, chunk)
-        from parquet_bloom.parquet.describe import stored_filter
+        from parquet_bloom.parquet.filters.describe import stored_filter
 
         return stored_filter(self, chunk, dialect, seed, decrypt)
 
@@ -235,7 +235,7 @@ class ParquetFile(OpenFile):
         one column."""
         if not self.source.is_remote:
             return
-        from parquet_bloom.parquet.ahead import block_ranges, filter_ranges
+        from parquet_bloom.parquet.filters.ahead import block_ranges, filter_ranges
 
         wanted = self.select_parts(parts)
         if num_values is None:
@@ -246,7 +246,7 @@ class ParquetFile(OpenFile):
 
     def will_read_values(self, chunks: Sequence[ColumnChunk]) -> None:
         """Fetch their pages ahead, if the file is remote."""
-        from parquet_bloom.parquet.ahead import pages_ranges
+        from parquet_bloom.parquet.filters.ahead import pages_ranges
 
         self.source.will_read(pages_ranges(self, chunks))
 
@@ -266,7 +266,7 @@ class ParquetFile(OpenFile):
 
     def read_filters(self, part: int, column: LeafColumn) -> Sequence[ReadFilter] | NoFilters:
         """The filter at a chunk's bloom_filter_offset, or why its bits cannot be read."""
-        from parquet_bloom.parquet.whole_filter import read_whole
+        from parquet_bloom.parquet.filters.whole_filter import read_whole
 
         return read_whole(self, part, column)
 
@@ -275,18 +275,18 @@ class ParquetFile(OpenFile):
         return {} if self.legacy is None else self.legacy.num_private(self, columns)
 
     def build(self, options: BuildOptions, progress: Progress | None = None) -> ParquetBuild:
-        from parquet_bloom.parquet.build_change import ParquetBuild
+        from parquet_bloom.parquet.edit.build import ParquetBuild
 
         return ParquetBuild(self, options, progress)
 
     def repair(
         self, repairs: Repairs, options: RepairOptions, progress: Progress | None = None
     ) -> ParquetRepair:
-        from parquet_bloom.parquet.repair_change import ParquetRepair
+        from parquet_bloom.parquet.edit.repair import ParquetRepair
 
         return ParquetRepair(self, repairs, options, progress)
 
     def strip(self, selection: Selection) -> ParquetStrip:
-        from parquet_bloom.parquet.strip_change import ParquetStrip
+        from parquet_bloom.parquet.edit.strip import ParquetStrip
 
         return ParquetStrip(self, selection)

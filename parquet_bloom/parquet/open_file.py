@@ -22,7 +22,7 @@ from parquet_bloom.storage.source import Source
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import Selection
-    from parquet_bloom.parquet.legacy_kind import LegacyKind
+    from parquet_bloom.parquet.filters.legacy_kind import LegacyKind
 
 
 class OpenFile(DataFile):

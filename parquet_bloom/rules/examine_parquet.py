@@ -17,28 +17,28 @@ from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.filters.split_block import SettledFilter, SplitBlockBloomFilter
 from parquet_bloom.legacy.presence import candidates
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.ahead import pages_range
-from parquet_bloom.parquet.build import is_stored_unusually
-from parquet_bloom.parquet.chunk_values import (
-    dictionary_bytes,
-    is_all_dictionary,
-    known_non_null,
-    may_have_values,
-)
 from parquet_bloom.parquet.file import ParquetFile
-from parquet_bloom.parquet.footer.chunk_table import ChunkKey
-from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.footer.layout import Range
-from parquet_bloom.parquet.footer.schema import LeafColumn, leaves_called
-from parquet_bloom.parquet.membership import (
+from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.ahead import pages_range
+from parquet_bloom.parquet.filters.insertion import is_stored_unusually
+from parquet_bloom.parquet.filters.membership import (
     ChunkMembership,
     check_membership,
     membership_room,
     rows_of_missing,
     stores_values,
 )
-from parquet_bloom.parquet.ordinary_filters import read_ordinary
+from parquet_bloom.parquet.filters.ordinary import read_ordinary
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.layout import Range
+from parquet_bloom.parquet.footer.schema import LeafColumn, leaves_called
+from parquet_bloom.parquet.pages.chunk_values import (
+    dictionary_bytes,
+    is_all_dictionary,
+    known_non_null,
+    may_have_values,
+)
 from parquet_bloom.parquet.pages.pages import pages_room
 from parquet_bloom.parquet.sealed import exposure
 from parquet_bloom.rules import portability, security, structure_parquet

@@ -11,13 +11,13 @@ from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.engines.reading import ColumnKind, engine_note, engines_in, lost_rows
 from parquet_bloom.engines.writers import troubles
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES
-from parquet_bloom.parquet.column_kind import column_kind
+from parquet_bloom.parquet.footer.column_kind import column_kind
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding
 from parquet_bloom.rules.view import FilterView
 
 if TYPE_CHECKING:
     from parquet_bloom.engines.engine import Concerned, Situation, WriterTrouble
-    from parquet_bloom.parquet.bloom import StoredFilter
+    from parquet_bloom.parquet.filters.bloom import StoredFilter
     from parquet_bloom.parquet.footer.chunk_table import ChunkKey
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.footer import Footer

@@ -28,14 +28,14 @@ from parquet_bloom.legacy.chunk_filters import headers_at
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import RepairOptions, ValidateOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
-from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.chunk_values import may_have_values
+from parquet_bloom.parquet.edit.change import check_rewritable
+from parquet_bloom.parquet.edit.obstacles import check_pages
 from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import FilterPlace, Footer
-from parquet_bloom.parquet.obstacles import check_pages
-from parquet_bloom.parquet.writer import check_rewritable
+from parquet_bloom.parquet.pages.chunk_values import may_have_values
 from parquet_bloom.rules import legacy, portability, security, structure_parquet
 from parquet_bloom.rules.examine import check_view
 from parquet_bloom.rules.examine_parquet import ParquetExamination, StoredChunk

@@ -9,9 +9,10 @@ from parquet_bloom.engines.reading import engine_note
 from parquet_bloom.errors import FilterError, FooterError, MissingKeyError, TamperedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.ends import false_ends
+from parquet_bloom.parquet.edit.ends import false_ends
 from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.unparsed import bare_bitset
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import BLOOM_FILTER_OFFSET, Footer
 from parquet_bloom.parquet.footer.foreign_fields import (
@@ -21,7 +22,6 @@ from parquet_bloom.parquet.footer.foreign_fields import (
 )
 from parquet_bloom.parquet.footer.layout import MAGIC_BYTES
 from parquet_bloom.parquet.footer.schema import LeafColumn
-from parquet_bloom.parquet.unparsed import bare_bitset
 from parquet_bloom.rules import security
 from parquet_bloom.rules.finding import (
     Finding,

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from xxhash import xxh3_128_digest
 
 from parquet_bloom.container import Place
+from parquet_bloom.parquet.filters.ordinary import OrdinaryFilter, OrdinaryFilters
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.schema import LeafColumn
-from parquet_bloom.parquet.ordinary_filters import OrdinaryFilter, OrdinaryFilters
 from parquet_bloom.rules import portability, quality
 from parquet_bloom.rules.policy import ColumnPolicy, Policy
 from parquet_bloom.rules.view import Twin

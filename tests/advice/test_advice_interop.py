@@ -18,7 +18,7 @@ from oracle.stored import Leaf
 
 import parquet_bloom as pb
 from parquet_bloom.engines.reading import engine_uses
-from parquet_bloom.parquet.column_kind import column_kind
+from parquet_bloom.parquet.footer.column_kind import column_kind
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.verbs.advise import advise
 from parquet_bloom.verbs.diff import diff

@@ -32,8 +32,8 @@ from parquet_bloom.diagnosis.insertions import spelled
 from parquet_bloom.diagnosis.key_forms import key_forms
 from parquet_bloom.diagnosis.layouts import layouts
 from parquet_bloom.errors import ParquetBloomError
-from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.membership import check_membership
+from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.membership import check_membership
 from parquet_bloom.parquet.thrift.ttypes import Encoding
 from parquet_bloom.values.types import LeafType, LogicalType
 

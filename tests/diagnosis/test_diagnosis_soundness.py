@@ -12,8 +12,8 @@ from make.wrong_writers import make_column
 import parquet_bloom as pb
 from parquet_bloom.diagnosis.diagnose import diagnose
 from parquet_bloom.diagnosis.evidence import Trial
-from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.membership import check_membership
+from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.membership import check_membership
 
 # --- nothing is claimed without need or evidence --------------------------------------------------
 

@@ -11,7 +11,7 @@ from make.footers import with_meta
 from make.parquet_files import written
 
 import parquet_bloom as pb
-from parquet_bloom.parquet.bloom import UNNAMED
+from parquet_bloom.parquet.filters.bloom import UNNAMED
 from parquet_bloom.verbs.validate import validate
 
 # numBytes of 1,024 in 32 blocks; then algorithm, hash and compression: unions without a member.

@@ -38,7 +38,7 @@ from parquet_bloom.orc.keys.key_hashes import insertion_hashes, lookup_hashes, n
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8
 from parquet_bloom.orc.values import groups
-from parquet_bloom.parquet.bloom import encode_header
+from parquet_bloom.parquet.filters.bloom import encode_header
 from parquet_bloom.parquet.pages.runs import Run, SlicedRun, run_of
 
 PAGE = ROOT / "docs/dialects.md"

@@ -16,7 +16,7 @@ from make.parquet_files import built
 
 from parquet_bloom.engines.catalogue import engines
 from parquet_bloom.engines.reading import ELEMENTS, FIELDS, KEYS, MEMBERS, kind_of, lost_rows
-from parquet_bloom.parquet.column_kind import column_kind
+from parquet_bloom.parquet.footer.column_kind import column_kind
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.values.types import LeafType
 

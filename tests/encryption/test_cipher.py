@@ -20,7 +20,7 @@ from parquet_bloom.encryption.cipher import (
     file_cipher,
 )
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError, UnsupportedError
-from parquet_bloom.parquet.bloom import encode_header
+from parquet_bloom.parquet.filters.bloom import encode_header
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes
 

@@ -11,7 +11,7 @@ from make.parquet_files import written
 
 import parquet_bloom as pb
 from parquet_bloom.engines.reading import engine_uses, lost_rows
-from parquet_bloom.parquet.column_kind import column_kind
+from parquet_bloom.parquet.footer.column_kind import column_kind
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.verbs.validate import validate
 

@@ -7,7 +7,7 @@ from conftest import ROOT
 
 from parquet_bloom.engines.catalogue import engines
 from parquet_bloom.engines.reading import engine_uses, kind_of
-from parquet_bloom.parquet.column_kind import column_kind
+from parquet_bloom.parquet.footer.column_kind import column_kind
 from parquet_bloom.parquet.footer.schema import BARE_VARIANT, LeafColumn
 from parquet_bloom.values.types import LeafType, LogicalType
 

@@ -21,7 +21,7 @@ import parquet_bloom as pb
 from parquet_bloom.errors import FilterError
 from parquet_bloom.legacy.chunk_filters import headers_at, published
 from parquet_bloom.legacy.murmur3 import headers
-from parquet_bloom.parquet.bloom import encode_header
+from parquet_bloom.parquet.filters.bloom import encode_header
 from parquet_bloom.vocabulary import HeaderLayout, words
 
 ABSENT = texts(1000, "other")

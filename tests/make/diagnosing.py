@@ -10,8 +10,8 @@ from make.wrong_writers import Column, Writer
 
 from parquet_bloom.diagnosis.diagnose import diagnose
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.membership import check_membership
+from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.membership import check_membership
 
 
 def diagnosed(path: Path, row_group: int = 0, column: str = "values") -> Diagnosis | None:

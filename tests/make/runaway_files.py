@@ -15,7 +15,7 @@ from make.parquet_files import Column, built, forge
 
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, ROW_INDEX
-from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.parquet.thrift.ttypes import (

@@ -11,13 +11,13 @@ from parquet_bloom.legacy.statistics.edits import added
 from parquet_bloom.legacy.statistics.filter_struct import StatisticsStruct
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import BuildOptions
-from parquet_bloom.parquet.cuts import Cuts
+from parquet_bloom.parquet.edit.change import FieldsChange
+from parquet_bloom.parquet.edit.cuts import Cuts
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.sealed.opened_chunks import Fields
-from parquet_bloom.parquet.writer import FieldsChange
 from parquet_bloom.storage.new_version import Target, write_version
 
 Edits = Mapping[ChunkKey, Fields]

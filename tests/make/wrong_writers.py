@@ -21,7 +21,7 @@ from oracle import specification as spec
 from oracle.hashing import x64_128
 
 import parquet_bloom as pb
-from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.footer.footer import FilterPlace
 from parquet_bloom.parquet.thrift import ttypes
 

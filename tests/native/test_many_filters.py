@@ -7,7 +7,7 @@ import pytest
 
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.filters import bloom
 
 ALONE = _kernel.Ranges(array("q"), 1 << 40)
 

@@ -21,7 +21,7 @@ from parquet_bloom.container import Place
 from parquet_bloom.container.column_filter import ColumnFilter
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.parquet.asked import stored_of
+from parquet_bloom.parquet.filters.asked import stored_of
 
 NUM_BLOCKS = 3
 """So few that some of the answers are false positives."""

@@ -11,7 +11,7 @@ from make.wrong_bytes import read_back_wrongly
 
 import parquet_bloom as pb
 from parquet_bloom.errors import RewriteError, UnsupportedError
-from parquet_bloom.parquet import ends as module
+from parquet_bloom.parquet.edit import ends as module
 
 ROWS = 300
 TABLE = pa.table(

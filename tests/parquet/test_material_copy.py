@@ -111,7 +111,7 @@ def test_without_the_file_it_goes_again(one, someone_else):
 
 
 def test_that_of_someone_who_was_faster_stays(one, two, someone_else, monkeypatch):
-    verify = "parquet_bloom.parquet.writer.FilterChange.check"
+    verify = "parquet_bloom.parquet.edit.change.FilterChange.check"
 
     def late(self, new):
         shutil.copy(material(two), material(someone_else))

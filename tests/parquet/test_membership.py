@@ -18,7 +18,7 @@ import parquet_bloom as pb
 from parquet_bloom.filters.occupancy import FPP_PROBES, measured_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.membership import (
+from parquet_bloom.parquet.filters.membership import (
     MAX_EXAMPLES,
     ChunkMembership,
     PageMembership,

@@ -4,8 +4,8 @@ import pytest
 from conftest import FIXTURES
 
 import parquet_bloom as pb
-from parquet_bloom.parquet import describe
-from parquet_bloom.parquet.ordinary_filters import NONE, read_ordinary
+from parquet_bloom.parquet.filters import describe
+from parquet_bloom.parquet.filters.ordinary import NONE, read_ordinary
 from parquet_bloom.rules import examine_parquet
 
 WITHOUT_KEYS = [

@@ -29,7 +29,7 @@ from parquet_bloom import parallel
 from parquet_bloom.filters.sizing import Size
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import start_helper, work_in_order
-from parquet_bloom.parquet.build import build_filter
+from parquet_bloom.parquet.filters.insertion import build_filter
 from parquet_bloom.parquet.pages import page as page_module
 from parquet_bloom.parquet.pages import whole_pages
 from parquet_bloom.parquet.pages.codecs import ChunkBuffers

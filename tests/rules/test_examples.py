@@ -21,7 +21,7 @@ import parquet_bloom as pb
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.container.missing_rows import missing_rows as missing_rows_of
 from parquet_bloom.orc.values import groups
-from parquet_bloom.parquet.membership import rows_of_missing
+from parquet_bloom.parquet.filters.membership import rows_of_missing
 from parquet_bloom.parquet.pages.pages import chunk_runs
 from parquet_bloom.parquet.thrift.ttypes import Encoding
 from parquet_bloom.render.findings import missing_rows

@@ -13,9 +13,9 @@ from make.defects_files import sound
 import parquet_bloom as pb
 from parquet_bloom.filters.split_block import SettledFilter
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.chunk_values import known_non_null
-from parquet_bloom.parquet.ordinary_filters import OrdinaryFilter
+from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.ordinary import OrdinaryFilter
+from parquet_bloom.parquet.pages.chunk_values import known_non_null
 from parquet_bloom.rules import portability, unremarkable
 from parquet_bloom.rules.examine import check_view
 from parquet_bloom.rules.policy import ColumnPolicy, Policy

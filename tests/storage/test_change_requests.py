@@ -10,10 +10,10 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.files import open as open_file
-from parquet_bloom.parquet import ahead
-from parquet_bloom.parquet.cuts import Cuts
+from parquet_bloom.parquet.edit.change import FieldsChange
+from parquet_bloom.parquet.edit.cuts import Cuts
+from parquet_bloom.parquet.filters import ahead
 from parquet_bloom.parquet.footer.footer import BLOOM_FILTER_LENGTH
-from parquet_bloom.parquet.writer import FieldsChange
 from parquet_bloom.storage.new_version import Target, write_version
 from parquet_bloom.storage.objects import s3_parts
 from parquet_bloom.storage.paths import expand

@@ -14,7 +14,7 @@ import parquet_bloom as pb
 from parquet_bloom import parallel as chunk_pool
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet import filter_builder
+from parquet_bloom.parquet.filters import builder as filter_builder
 
 ROWS = 3000
 GROUP = 1000

@@ -34,7 +34,7 @@ from make.runaway_files import (
 import parquet_bloom as pb
 from parquet_bloom import parallel
 from parquet_bloom.parallel import DEFAULT_MEMORY, LEAST_MEMORY, memory, work_in_order
-from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.footer import footer
 from parquet_bloom.parquet.thrift.ttypes import CompressionCodec
 from parquet_bloom.rules import examine_parquet

@@ -23,7 +23,7 @@ from make.orc_files import LEAVES, all_types
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.parquet.asked import MANY
+from parquet_bloom.parquet.filters.asked import MANY
 
 ROWS = 600
 EPOCH = datetime(1970, 1, 1)

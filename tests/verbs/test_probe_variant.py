@@ -7,7 +7,7 @@ from make.commands import outcome
 from make.variant import RESIDUAL, TYPED, shredded
 
 import parquet_bloom as pb
-from parquet_bloom.parquet import shredded as leaves
+from parquet_bloom.parquet.footer import shredded as leaves
 
 NOTE = "about the typed part of v.a only: other values of it can be in v.value and v.typed_value.a.value"
 

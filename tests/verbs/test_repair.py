@@ -238,7 +238,7 @@ def test_what_was_written_is_verified(
 ) -> None:
     """The bits of a filter whose length is set must be those of the source."""
     path = write(without_lengths(sound))
-    monkeypatch.setattr("parquet_bloom.parquet.repair_change.bitset_digest", lambda file, stored: 0)
+    monkeypatch.setattr("parquet_bloom.parquet.edit.repair.bitset_digest", lambda file, stored: 0)
     assert "verification failed" in outcome("repair", path, "--in-place").complaint
     assert path.read_bytes() == without_lengths(sound)
     assert outcome("repair", path, "--in-place", "--no-verify").code == 0

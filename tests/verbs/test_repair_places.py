@@ -29,9 +29,9 @@ from make.repairs import (
 )
 from oracle.specification import STRUCT, list_of, struct_of
 
+from parquet_bloom.parquet.edit.kept import check_end
 from parquet_bloom.parquet.footer.chunk_table import ChunkTable
 from parquet_bloom.parquet.footer.layout import Layout
-from parquet_bloom.parquet.kept import check_end
 from parquet_bloom.verbs.repair import repair
 
 # ------------------------------------------------------------------------------------------------

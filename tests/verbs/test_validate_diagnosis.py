@@ -18,9 +18,9 @@ from oracle import specification as spec
 import parquet_bloom as pb
 from parquet_bloom.diagnosis.diagnose import diagnose
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.membership import check_membership
 from parquet_bloom.parquet.footer.footer import FilterPlace
-from parquet_bloom.parquet.membership import check_membership
 from parquet_bloom.parquet.thrift.ttypes import Encoding
 from parquet_bloom.verbs.validate import validate
 

@@ -10,7 +10,7 @@ from make.footers import edited, footer_start, meta_of, pointer, with_meta
 
 import parquet_bloom as pb
 from parquet_bloom.errors import ConfigError
-from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.rules.policy import read_policy
 from parquet_bloom.verbs.validate import ValidationReport, validate
 

@@ -24,17 +24,17 @@ from parquet_bloom.legacy.murmur3.places import in_order_of_pages, write_filters
 from parquet_bloom.legacy.murmur3.pointers import every_note
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, refuse
 from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
-from parquet_bloom.parquet.build import with_specials
-from parquet_bloom.parquet.build_change import plan_of
-from parquet_bloom.parquet.cuts import Cuts
-from parquet_bloom.parquet.filter_builder import made_or_reason
+from parquet_bloom.parquet.edit.build import plan_of
+from parquet_bloom.parquet.edit.change import ParquetChange, check_unencrypted
+from parquet_bloom.parquet.edit.cuts import Cuts
+from parquet_bloom.parquet.edit.kept import check_end
+from parquet_bloom.parquet.edit.stripped import Gone, cuts_without
+from parquet_bloom.parquet.filters.builder import made_or_reason
+from parquet_bloom.parquet.filters.insertion import with_specials
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.kept import check_end
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import chunk_runs, pages_room
 from parquet_bloom.parquet.pages.runs import PART_VALUES
-from parquet_bloom.parquet.stripped import Gone, cuts_without
-from parquet_bloom.parquet.writer import ParquetChange, check_unencrypted
 from parquet_bloom.storage.change import Version
 from parquet_bloom.vocabulary import NO_VALUES
 

@@ -21,15 +21,15 @@ from parquet_bloom.legacy.statistics.stored import has_filter, read_stored
 from parquet_bloom.legacy.statistics.strategies import STRATEGIES
 from parquet_bloom.options import BuildOptions, refuse
 from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
-from parquet_bloom.parquet.build import with_specials
-from parquet_bloom.parquet.build_change import plan_of
-from parquet_bloom.parquet.cuts import Cuts
-from parquet_bloom.parquet.filter_builder import made_or_reason
+from parquet_bloom.parquet.edit.build import plan_of
+from parquet_bloom.parquet.edit.change import FieldsChange, built_filter, check_unencrypted
+from parquet_bloom.parquet.edit.cuts import Cuts
+from parquet_bloom.parquet.edit.kept import without_unused
+from parquet_bloom.parquet.filters.builder import made_or_reason
+from parquet_bloom.parquet.filters.insertion import with_specials
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.kept import without_unused
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import chunk_runs, pages_room
-from parquet_bloom.parquet.writer import FieldsChange, built_filter, check_unencrypted
 from parquet_bloom.storage.change import Version
 from parquet_bloom.vocabulary import NO_VALUES
 

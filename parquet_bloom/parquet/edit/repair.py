@@ -13,13 +13,13 @@ from parquet_bloom.container import RepairChange, Repairs
 from parquet_bloom.filters.sizing import MAX_BYTES, Size
 from parquet_bloom.options import DEFAULT_FPP, RepairOptions
 from parquet_bloom.parallel import Progress
-from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.filter_builder import TolerantFilterBuilder
+from parquet_bloom.parquet.edit.change import FilterChange, NewFilters, bitset_digest
+from parquet_bloom.parquet.edit.kept import Kept, check_end, check_last
+from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.builder import TolerantFilterBuilder
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.footer import FilterPlace
-from parquet_bloom.parquet.kept import Kept, check_end, check_last
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.writer import FilterChange, NewFilters, bitset_digest
 from parquet_bloom.storage.change import Version
 
 

@@ -17,9 +17,9 @@ from parquet_bloom.errors import (
 )
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.parquet.filters.membership import check_membership
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.layout import MAGIC_BYTES
-from parquet_bloom.parquet.membership import check_membership
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.vocabulary import NO_FILTER, UNKNOWN
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from parquet_bloom.errors import EncryptionError, FilterError
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import FilterPlace

@@ -19,8 +19,8 @@ from parquet_bloom.filters.look_up import LookUp, in_block, unasked
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import read_once
-from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.legacy_kind import NOT_OF_DIALECT, private_or_reason
+from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.legacy_kind import NOT_OF_DIALECT, private_or_reason
 from parquet_bloom.vocabulary import NO_KEY
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_bloom.container.column_filter import ColumnFilter
-    from parquet_bloom.parquet.asked import Asked
+    from parquet_bloom.parquet.filters.asked import Asked
+    from parquet_bloom.parquet.filters.legacy_kind import LegacyFilter
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-    from parquet_bloom.parquet.legacy_kind import LegacyFilter
     from parquet_bloom.parquet.open_file import OpenFile
     from parquet_bloom.parquet.pages.runs import Run
     from parquet_bloom.storage.source import Source
@@ -144,7 +144,7 @@ class ChunkProber:
     def column_filter(self) -> ColumnFilter:
         """The filter, read whole. Raises FilterError if there is none, and as the look-ups."""
         from parquet_bloom.container.column_filter import ColumnFilter
-        from parquet_bloom.parquet.asked import stored_of
+        from parquet_bloom.parquet.filters.asked import stored_of
 
         chunk = self._chunk
         filter, reason = self._find()

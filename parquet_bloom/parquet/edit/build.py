@@ -26,23 +26,23 @@ from parquet_bloom.filters.sizing import (
 )
 from parquet_bloom.options import DEFAULT_FPP, BuildOptions, Selection, refuse
 from parquet_bloom.parallel import Progress
-from parquet_bloom.parquet.build import reason_for_none
-from parquet_bloom.parquet.column_kind import column_kind
-from parquet_bloom.parquet.ends import first_end
-from parquet_bloom.parquet.filter_builder import FilterBuilder, made_or_reason
-from parquet_bloom.parquet.footer import foreign_fields
-from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.footer.footer import Footer
-from parquet_bloom.parquet.kept import Kept, check_end, check_last, kept_bytes
-from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.pages.encodings import check_encoding
-from parquet_bloom.parquet.pages.pages import check_readable, located
-from parquet_bloom.parquet.writer import (
+from parquet_bloom.parquet.edit.change import (
     Built,
     FilterChange,
     NewFilters,
     check_rewritable,
 )
+from parquet_bloom.parquet.edit.ends import first_end
+from parquet_bloom.parquet.edit.kept import Kept, check_end, check_last, kept_bytes
+from parquet_bloom.parquet.filters.builder import FilterBuilder, made_or_reason
+from parquet_bloom.parquet.filters.insertion import reason_for_none
+from parquet_bloom.parquet.footer import foreign_fields
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.column_kind import column_kind
+from parquet_bloom.parquet.footer.footer import Footer
+from parquet_bloom.parquet.open_file import OpenFile
+from parquet_bloom.parquet.pages.encodings import check_encoding
+from parquet_bloom.parquet.pages.pages import check_readable, located
 from parquet_bloom.storage.change import Version
 from parquet_bloom.vocabulary import HAS_ONE, NO_KEY
 

@@ -15,19 +15,23 @@ from parquet_bloom.container.descriptions import (
 )
 from parquet_bloom.errors import FilterError, MissingKeyError, ParquetBloomError, TamperedError
 from parquet_bloom.filters.sizing import BLOCK_BITS, BLOCK_BYTES, estimate_ndv
-from parquet_bloom.parquet import bloom
+from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.legacy_kind import (
+    NOT_OF_DIALECT,
+    UnusableLegacy,
+    private_or_reason,
+)
+from parquet_bloom.parquet.filters.ordinary import NONE, OrdinaryFilter, read_ordinary
 from parquet_bloom.parquet.footer.chunk_table import known
-from parquet_bloom.parquet.legacy_kind import NOT_OF_DIALECT, UnusableLegacy, private_or_reason
-from parquet_bloom.parquet.ordinary_filters import NONE, OrdinaryFilter, read_ordinary
 from parquet_bloom.vocabulary import NO_FILTER, NO_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+    from parquet_bloom.parquet.filters.legacy_kind import LegacyFilter
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.schema import LeafColumn
-    from parquet_bloom.parquet.legacy_kind import LegacyFilter
     from parquet_bloom.parquet.open_file import OpenFile
     from parquet_bloom.storage.source import Source
     from parquet_bloom.vocabulary import Dialect

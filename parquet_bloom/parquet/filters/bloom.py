@@ -35,9 +35,9 @@ from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.vocabulary import NO_FILTER, UNKNOWN
 
 if TYPE_CHECKING:
+    from parquet_bloom.parquet.filters.ordinary import OrdinaryFilter
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.footer import Footer
-    from parquet_bloom.parquet.ordinary_filters import OrdinaryFilter
     from parquet_bloom.storage.source import Source
 
 SPLIT_BLOCK, XXHASH, UNCOMPRESSED = "BLOCK", "XXHASH", "UNCOMPRESSED"

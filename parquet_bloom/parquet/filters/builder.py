@@ -16,12 +16,13 @@ from parquet_bloom.errors import (
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MeasuredFilter, Size
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parallel import work_in_order
-from parquet_bloom.parquet.ahead import pages_ranges
-from parquet_bloom.parquet.build import build_filter, has_other_forms, reason_for_none
-from parquet_bloom.parquet.chunk_values import known_non_null
+from parquet_bloom.parquet.edit.change import Built
+from parquet_bloom.parquet.filters.ahead import pages_ranges
+from parquet_bloom.parquet.filters.insertion import build_filter, has_other_forms, reason_for_none
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.open_file import OpenFile
+from parquet_bloom.parquet.pages.chunk_values import known_non_null
 from parquet_bloom.parquet.pages.codecs import KEPT_BYTES, ChunkBuffers
 from parquet_bloom.parquet.pages.pages import (
     check_readable,
@@ -30,7 +31,6 @@ from parquet_bloom.parquet.pages.pages import (
     pages_room,
     runs_to_insert,
 )
-from parquet_bloom.parquet.writer import Built
 from parquet_bloom.vocabulary import NO_VALUES
 
 Made = TypeVar("Made")

@@ -14,7 +14,7 @@ from parquet_bloom.engines.reading import (
     ColumnKind,
     kind_of,
 )
-from parquet_bloom.parquet import shredded
+from parquet_bloom.parquet.footer import shredded
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.schema import LeafColumn

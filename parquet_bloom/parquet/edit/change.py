@@ -29,9 +29,16 @@ from parquet_bloom.errors import (
 from parquet_bloom.filters.sizing import MeasuredFilter
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parallel import Progress, of_all
-from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.cuts import Cuts
-from parquet_bloom.parquet.ends import earlier_ends
+from parquet_bloom.parquet.edit.cuts import Cuts
+from parquet_bloom.parquet.edit.ends import earlier_ends
+from parquet_bloom.parquet.edit.kept import Kept
+from parquet_bloom.parquet.edit.unused import pointers
+from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.plaintext import (
+    Leak,
+    Places,
+    leaks,
+)
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -43,18 +50,11 @@ from parquet_bloom.parquet.footer.footer import (
 )
 from parquet_bloom.parquet.footer.foreign_fields import extension_obstacle
 from parquet_bloom.parquet.footer.layout import Range
-from parquet_bloom.parquet.kept import Kept
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import located
-from parquet_bloom.parquet.plaintext_filters import (
-    Leak,
-    Places,
-    leaks,
-)
 from parquet_bloom.parquet.sealed.material_copy import material_copy
 from parquet_bloom.parquet.sealed.modules import named
 from parquet_bloom.parquet.sealed.opened_chunks import Fields
-from parquet_bloom.parquet.unused import pointers
 from parquet_bloom.storage.change import Change, Version
 from parquet_bloom.storage.source import Source
 

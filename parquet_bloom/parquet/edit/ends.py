@@ -18,7 +18,7 @@ from typing import Final
 
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.filter_chain import SEARCHED_BYTES, filters_up_to
+from parquet_bloom.parquet.filters.chain import SEARCHED_BYTES, filters_up_to
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.layout import Range, without
 from parquet_bloom.parquet.footer.tail import TAIL_BYTES

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.ends import earlier_ends, hides_filters
-from parquet_bloom.parquet.filter_chain import filters_up_to
+from parquet_bloom.parquet.edit.ends import earlier_ends, hides_filters
+from parquet_bloom.parquet.filters.chain import filters_up_to
+from parquet_bloom.parquet.filters.plaintext import readable_header
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.layout import MAGIC_BYTES, Range, without
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.plaintext_filters import readable_header
 
 # The filters that a footer points to.
 Used = dict[ChunkKey, Range]

@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 
 from parquet_bloom.errors import EncryptionError, FilterError
 from parquet_bloom.options import Selection
-from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.ahead import header_ranges
-from parquet_bloom.parquet.cuts import Cuts
+from parquet_bloom.parquet.edit.cuts import Cuts
+from parquet_bloom.parquet.edit.unused import Known, known_behind_data, pointers, unused_in_data
+from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.ahead import header_ranges
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.layout import Range
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.unused import Known, known_behind_data, pointers, unused_in_data
 
 
 @dataclass(frozen=True, slots=True)

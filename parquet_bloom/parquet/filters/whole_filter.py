@@ -8,8 +8,8 @@ from parquet_bloom.container import NoFilters, ReadFilter
 from parquet_bloom.errors import FilterError, MissingKeyError, TamperedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.describe import filter_description
+from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.describe import filter_description
 from parquet_bloom.vocabulary import NO_FILTER, NO_KEY
 
 if TYPE_CHECKING:

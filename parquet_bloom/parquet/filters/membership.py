@@ -16,7 +16,12 @@ from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.build import has_other_forms, other_forms, special_forms, special_values
+from parquet_bloom.parquet.filters.insertion import (
+    has_other_forms,
+    other_forms,
+    special_forms,
+    special_values,
+)
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.codecs import ChunkBuffers

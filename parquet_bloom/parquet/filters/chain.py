@@ -19,7 +19,7 @@ from functools import partial
 from typing import Final
 
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES
-from parquet_bloom.parquet.bloom import encode_header, plain_filter_end
+from parquet_bloom.parquet.filters.bloom import encode_header, plain_filter_end
 from parquet_bloom.parquet.footer.layout import Range
 from parquet_bloom.storage.source import Source
 

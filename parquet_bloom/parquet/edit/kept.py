@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import EncryptionError, FilterError, FooterError
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet import bloom
-from parquet_bloom.parquet.ahead import header_ranges
-from parquet_bloom.parquet.cuts import Cuts
-from parquet_bloom.parquet.ends import first_end, hides_filters
+from parquet_bloom.parquet.edit.cuts import Cuts
+from parquet_bloom.parquet.edit.ends import first_end, hides_filters
+from parquet_bloom.parquet.edit.obstacles import check_indexes, check_pages
+from parquet_bloom.parquet.edit.unused import known_behind_data
+from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.ahead import header_ranges
+from parquet_bloom.parquet.filters.plaintext import other_filters, readable_header
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.layout import Range
-from parquet_bloom.parquet.obstacles import check_indexes, check_pages
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.plaintext_filters import other_filters, readable_header
-from parquet_bloom.parquet.unused import known_behind_data
 
 if TYPE_CHECKING:
     from parquet_bloom.vocabulary import FileLayout

@@ -12,6 +12,9 @@ from parquet_bloom.container.room import TO_CHANGE
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import Selection
 from parquet_bloom.parallel import check_fits
+from parquet_bloom.parquet.edit.change import FieldsChange, check_rewritable
+from parquet_bloom.parquet.edit.stripped import Gone, rest_without
+from parquet_bloom.parquet.filters.plaintext import leaks
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import NO_POINTER
@@ -19,10 +22,7 @@ from parquet_bloom.parquet.footer.layout import Range
 from parquet_bloom.parquet.footer.moved import Moves
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import located
-from parquet_bloom.parquet.plaintext_filters import leaks
 from parquet_bloom.parquet.sealed.opened_chunks import Fields
-from parquet_bloom.parquet.stripped import Gone, rest_without
-from parquet_bloom.parquet.writer import FieldsChange, check_rewritable
 from parquet_bloom.storage.change import Version
 from parquet_bloom.vocabulary import NO_KEY
 
