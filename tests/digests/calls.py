@@ -2,6 +2,7 @@
 
 Each verb takes the words of this module and answers with facts: numbers, columns, ids of rules, never
 texts for people. When the API changes, this module follows it, and `digests.json` stays as it is.
+A fact is what is said of one thing, each value under its name.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 
 import parquet_bloom as pb
 
-Facts = list[tuple[Any, ...]]
+Facts = list[dict[str, Any]]
 
 THREADS = 2
 
@@ -31,7 +32,7 @@ def _refusals() -> Iterator[None]:
 def _facts(items: Iterable[Any], parquet: str, orc: str) -> Facts:
     """The attributes of these names, which are others for what is in a stripe."""
     return [
-        tuple(getattr(item, name) for name in (parquet if _stripe(item) is None else orc).split())
+        {name: getattr(item, name) for name in (parquet if _stripe(item) is None else orc).split()}
         for item in items
     ]
 
@@ -122,7 +123,7 @@ def strip(
     removed = _facts(
         report.removed, "row_group column offset", "stripe column num_filters offset length"
     )
-    return removed + [(left.row_group, left.column) for left in report.left]
+    return removed + _facts(report.left, "row_group column", "row_group column")
 
 
 def repair(
@@ -152,16 +153,11 @@ def validate(path: Path, *, deep: bool = True, keys: Any = None, **policy: Any) 
     """The rules that are broken, their severity, and where. `policy`: require, max_fpp, max_bytes."""
     with _refusals():
         report = pb.validate(path, deep=deep, keys=keys, threads=THREADS, **policy)
-    return [
-        (
-            found.rule,
-            found.severity,
-            found.row_group if found.stripe is None else found.stripe,
-            found.index_group,
-            found.column,
-        )
-        for found in report.findings
-    ]
+    return _facts(
+        report.findings,
+        "rule severity row_group index_group column",
+        "rule severity stripe index_group column",
+    )
 
 
 def probe(
@@ -196,38 +192,36 @@ def inspect(path: Path, keys: Any = None) -> Facts:
     """Group, column and dialect of each filter, how many there are, and what is known of them."""
     with _refusals():
         report = pb.inspect(path, keys=keys)
-    return _of_stripes(report) if report.format == "orc" else _of_row_groups(report)
-
-
-def _of_row_groups(report: Any) -> Facts:
-    facts = []
-    for group in report.row_groups:
-        for column in group.columns:
-            for each in (column.filter, *column.legacy_filters):
-                if each is not None:
-                    facts.append(
-                        (
-                            group.row_group, column.column, each.dialect, 1, each.offset,
-                            each.stored_bytes, each.header_bytes, each.num_bytes, each.fill,
-                            each.fpp, each.ndv_estimate, getattr(each, "length", None),
-                            getattr(each, "encrypted", None),
-                        )
-                    )  # fmt: skip
-    return facts
-
-
-def _of_stripes(report: Any) -> Facts:
+    if report.format == "orc":
+        return [
+            {"stripe": stripe.stripe, "column": column.column, **_known(column.filter, OF_ORC)}
+            for stripe in report.stripes
+            for column in stripe.columns
+            if column.filter is not None
+        ]
     return [
-        (
-            stripe.stripe, column.column, each.dialect, each.num_filters, each.offset, each.length,
-            each.num_hashes, each.num_bits, each.num_bytes, each.fill, each.fpp, each.worst_fpp,
-            each.ndv_estimate,
-        )
-        for stripe in report.stripes
-        for column in stripe.columns
-        for each in (column.filter,)
+        {"row_group": group.row_group, "column": column.column, **_known(each, OF_PARQUET)}
+        for group in report.row_groups
+        for column in group.columns
+        for each in (column.filter, *column.legacy_filters)
         if each is not None
-    ]  # fmt: skip
+    ]
+
+
+OF_PARQUET = (
+    "dialect num_filters offset stored_bytes header_bytes num_bytes fill fpp ndv_estimate length "
+    "encrypted"
+)
+OF_ORC = (
+    "dialect num_filters offset length num_hashes num_bits num_bytes fill fpp worst_fpp "
+    "ndv_estimate"
+)
+
+
+def _known(filter: Any, names: str) -> dict[str, Any]:
+    """What is said of a filter; in Parquet it is always one."""
+    absent = {"num_filters": 1, "length": None, "encrypted": None}
+    return {name: getattr(filter, name, absent.get(name)) for name in names.split()}
 
 
 def diff(one: Path, other: Path) -> Facts:

@@ -7,20 +7,21 @@ A case is one line of text:
     findings                  the rules that are broken, and how often; as facts
     verdicts                  of each literal, the first letters of the verdicts on all groups
 
-Files that are not fixtures are made when they are needed; their case `input` tells a maker that
-makes other files from a package that writes other bytes.
+What is behind the line, the facts and where in the file which bytes are, is in `facts.json.xz`, so
+that a failure can say what has changed. Files that are not fixtures are made when they are needed;
+their case `input` tells a maker that makes other files from a package that writes other bytes.
 """
 
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import calls
 import pyarrow as pa
@@ -38,6 +39,41 @@ MOST_BYTES = 1 << 24
 REFUSED = "refused"
 
 
+# The bytes of a file are told in so many parts of equal length, and of each filter that is told of.
+PARTS = 16
+
+# By these names facts of one case are told apart; the other values are said of what they name.
+KEYS = ("row_group", "stripe", "groups", "index_group", "column", "dialect", "rule", "literal")
+
+
+class Case(NamedTuple):
+    """`line`: what it is compared by. What is behind that: `facts`, and the first digits of the
+    digests of the parts of a file, by what they are."""
+
+    line: str
+    facts: Sequence[dict[str, Any]] = ()
+    parts: Mapping[str, str] = {}
+
+
+def about(fact: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {fact[name]}" for name in KEYS if name in fact)
+
+
+def parts_of(data: bytes, facts: Sequence[dict[str, Any]]) -> dict[str, str]:
+    length = -(-len(data) // PARTS)
+    ranges = {
+        f"of {len(data)} bytes, {start} to {min(start + length, len(data))}": (start, length)
+        for start in range(0, len(data), length)
+    }
+    for fact in facts:
+        if fact.get("offset") is not None and fact.get("length") is not None:
+            ranges[f"filter, {about(fact)}"] = fact["offset"], fact["length"]
+    return {
+        name: xxh3_64_hexdigest(data[start : start + size])[:3]
+        for name, (start, size) in ranges.items()
+    }
+
+
 class Cases:
     """What became of one input, by the names of the cases; files are written to `folder`.
 
@@ -45,7 +81,7 @@ class Cases:
     """
 
     def __init__(self, folder: Path, is_sealed: bool = False) -> None:
-        self.found: dict[str, str] = {}
+        self.found: dict[str, Case] = {}
         self._folder = folder
         self._is_sealed = is_sealed
 
@@ -55,19 +91,22 @@ class Cases:
             if path.stem.isdigit():
                 path.unlink()
 
-    def note(self, name: str, value: str) -> None:
+    def _note(self, name: str, find: Callable[[], Case]) -> None:
         assert name not in self.found, name
-        self.found[name] = value
+        try:
+            self.found[name] = find()
+        except Refused:
+            self.found[name] = Case(REFUSED)
 
     def input(self, name: str, path: Path) -> None:
-        self.note(name, self._file(path))
+        self._note(name, lambda: self._file(path))
 
     def written(
         self, name: str, verb: Callable[..., Facts], source: Path, *arguments: Any, **options: Any
     ) -> Path:
         """What a verb writes; returns where it is, unless it was refused."""
         output = self._folder / f"{len(self.found)}{source.suffix}"
-        self._write(name, verb, source, output, output, *arguments, **options)
+        self._note(name, lambda: self._file(output, verb(source, output, *arguments, **options)))
         return output
 
     def in_place(
@@ -76,65 +115,61 @@ class Cases:
         """What a verb makes of a file itself."""
         copy = self._folder / f"{len(self.found)}{source.suffix}"
         shutil.copyfile(source, copy)
-        self._write(name, verb, copy, None, copy, *arguments, **options)
+        self._note(name, lambda: self._file(copy, verb(copy, None, *arguments, **options)))
 
-    def _write(
-        self, name: str, verb: Callable[..., Facts], source: Path, output: Path | None,
-        written: Path, *arguments: Any, **options: Any,
-    ) -> None:  # fmt: skip
-        try:
-            facts = verb(source, output, *arguments, **options)
-        except Refused:
-            self.note(name, REFUSED)
-        else:
-            self.note(name, f"{self._file(written)}; {told(facts)}")
-
-    def _file(self, path: Path) -> str:
+    def _file(self, path: Path, facts: Facts | None = None) -> Case:
+        """`facts`: what the verb that wrote it told."""
         data = path.read_bytes()
-        return f"{len(data)}" if self._is_sealed else f"{len(data)} {xxh3_128_hexdigest(data)}"
+        line = f"{len(data)}" if self._is_sealed else f"{len(data)} {xxh3_128_hexdigest(data)}"
+        parts = {} if self._is_sealed else parts_of(data, facts or ())
+        return Case(line if facts is None else f"{line}; {told(facts)}", facts or (), parts)
 
     def answered(self, name: str, verb: Callable[..., Facts], *arguments: Any, **how: Any) -> None:
         """The facts that a verb tells."""
-        try:
-            self.note(name, told(verb(*arguments, **how)))
-        except Refused:
-            self.note(name, REFUSED)
+
+        def find() -> Case:
+            facts = verb(*arguments, **how)
+            return Case(told(facts), facts)
+
+        self._note(name, find)
 
     def validated(self, name: str, path: Path, **options: Any) -> None:
-        try:
+        def find() -> Case:
             findings = calls.validate(path, **options)
-        except Refused:
-            self.note(name, REFUSED)
-            return
-        rules = Counter(f"{rule} {severity}" for rule, severity, *_ in findings)
-        shown = ", ".join(f"{rule} {count}" for rule, count in sorted(rules.items()))
-        self.note(name, f"{shown}; {told(findings)}" if findings else "nothing")
+            rules = Counter(f"{found['rule']} {found['severity']}" for found in findings)
+            shown = ", ".join(f"{rule} {count}" for rule, count in sorted(rules.items()))
+            return Case(f"{shown}; {told(findings)}" if findings else "nothing", findings)
+
+        self._note(name, find)
 
     def verdicts(
         self, name: str, path: Path, literals: dict[str, list[str]], **options: Any
     ) -> None:
         """A case for each column."""
-        for column, of_column in literals.items():
-            try:
-                found = calls.probe(path, column, of_column, **options)
-            except Refused:
-                self.note(f"{name} {column}", REFUSED)
-                continue
-            letters = ("".join(verdict[0] for verdict in verdicts) for verdicts in found)
-            self.note(f"{name} {column}", " ".join(letters))
+
+        def find(column: str) -> Case:
+            found = calls.probe(path, column, literals[column], **options)
+            letters = ["".join(verdict[0] for verdict in verdicts) for verdicts in found]
+            facts = zip(literals[column], letters, strict=True)
+            return Case(
+                " ".join(letters), [{"literal": each, "verdicts": of} for each, of in facts]
+            )
+
+        for column in literals:
+            self._note(f"{name} {column}", partial(find, column))
 
     def dumped(self, name: str, path: Path, **options: Any) -> None:
         """The headers and bits of all filters that inspect finds."""
         self.answered(name, dumped, path, **options)
 
 
-def told(facts: Facts) -> str:
+def told(facts: Sequence[dict[str, Any]]) -> str:
     """In any order."""
-    lines = sorted("\t".join(map(_text, fact)) for fact in facts)
+    lines = sorted("\t".join(map(text, fact.values())) for fact in facts)
     return f"{len(facts)} {xxh3_64_hexdigest(chr(10).join(lines).encode(errors='surrogateescape'))}"
 
 
-def _text(value: Any) -> str:
+def text(value: Any) -> str:
     if isinstance(value, bytes):
         return xxh3_128_hexdigest(value)
     # The last digits are those of a libm.
@@ -144,18 +179,18 @@ def _text(value: Any) -> str:
 def dumped(path: Path, keys: Any = None) -> Facts:
     facts: Facts = []
     is_orc = path.suffix == ".orc"
-    for group, column, dialect, num_filters, *_ in calls.inspect(path, keys):
-        for index in range(num_filters):
-            more = {"index_group": index} if is_orc else {"dialect": dialect}
-            facts.append((group, column, index, *_dump(path, column, group, keys, more)))
+    for known in calls.inspect(path, keys):
+        group, column = known["stripe" if is_orc else "row_group"], known["column"]
+        for index in range(known["num_filters"]):
+            more = {"index_group": index} if is_orc else {"dialect": known["dialect"]}
+            fact = {"row_group": group, "column": column, "index_group": index}
+            try:
+                header, bits = calls.dump(path, column, group, keys=keys, **more)
+            except Refused:
+                facts.append({**fact, "bits": REFUSED})
+            else:
+                facts.append({**fact, "header": header, "bits": bits})
     return facts
-
-
-def _dump(path: Path, column: str, group: int, keys: Any, more: dict[str, Any]) -> Sequence[Any]:
-    try:
-        return calls.dump(path, column, group, keys=keys, **more)
-    except Refused:
-        return (REFUSED,)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -205,7 +240,7 @@ def described_literals(path: Path) -> dict[str, list[str]]:
     return found
 
 
-def of_parquet(path: Path, folder: Path) -> dict[str, str]:
+def of_parquet(path: Path, folder: Path) -> dict[str, Case]:
     """A fixture."""
     cases, columns = Cases(folder), calls.columns(path)
     literals = described_literals(path)
@@ -322,7 +357,7 @@ def _beside(
         cases.verdicts(f"built, {name}, probe", older, literals, dialect=name)
 
 
-def of_repairs(folder: Path) -> dict[str, str]:
+def of_repairs(folder: Path) -> dict[str, Case]:
     """Pointers that dangle, lengths that are missing, and the like."""
     from make.parquet_files import built, written
     from make.repairs import LIKE_A_FILTER, REPAIRS
@@ -347,7 +382,7 @@ def of_repairs(folder: Path) -> dict[str, str]:
     return cases.found
 
 
-def of_defects(module: str, folder: Path) -> dict[str, str]:
+def of_defects(module: str, folder: Path) -> dict[str, Case]:
     """Files that break a rule."""
     is_sealed = module == "defects_security"
     defects = getattr(import_module(f"make.{module}"), module.removeprefix("defects_").upper())
@@ -384,7 +419,7 @@ def _all_mends(
     cases.clear()
 
 
-def of_encrypted(folder: Path) -> dict[str, str]:
+def of_encrypted(folder: Path) -> dict[str, Case]:
     """Encrypted copies of fixtures: no bytes, but for the filters as they are when decrypted.
 
     Pages of these have no checksums, which of encrypted ones are random, and take more or less room.
@@ -450,14 +485,14 @@ ORIGINAL = {
 }
 
 
-def of_orc(path: Path, folder: Path) -> dict[str, str]:
+def of_orc(path: Path, folder: Path) -> dict[str, Case]:
     """A fixture."""
     cases = Cases(folder)
     _of_orc(cases, path, ORIGINAL)
     return cases.found
 
 
-def of_made_orc(codec: str, folder: Path) -> dict[str, str]:
+def of_made_orc(codec: str, folder: Path) -> dict[str, Case]:
     """Every type in some stripes. Some columns have filters by ORC C++, but not that of BYTE, whose
     filters are others each time."""
     from make.orc_files import all_types
@@ -549,7 +584,7 @@ def _of_orc(cases: Cases, path: Path, literals: dict[str, list[str]]) -> None:
         cases.verdicts(f"{name}, probe", made, literals)
 
 
-def of_orc_defects(folder: Path) -> dict[str, str]:
+def of_orc_defects(folder: Path) -> dict[str, Case]:
     """ORC files that break a rule."""
     from make.orc_defects import ORC
 
@@ -569,7 +604,7 @@ def of_orc_defects(folder: Path) -> dict[str, str]:
 KINDS = ("structure", "portability", "quality", "truth", "security", "older")
 
 # What there is to ask of every input, by its name; each is given a folder of its own.
-GROUPS: dict[str, Callable[[Path], dict[str, str]]] = {
+GROUPS: dict[str, Callable[[Path], dict[str, Case]]] = {
     **{path.name: partial(of_parquet, path) for path in sorted(FIXTURES.glob("**/*.parquet"))},
     **{path.name: partial(of_orc, path) for path in sorted(FIXTURES.glob("**/*.orc"))},
     **{f"made {codec} orc": partial(of_made_orc, codec) for codec in CODECS},
@@ -585,16 +620,8 @@ def group_of(case: str) -> str:
     return case.partition(" | ")[0]
 
 
-def cases_of(group: str) -> dict[str, str]:
+def cases_of(group: str) -> dict[str, Case]:
     """All cases of a group, by their full names."""
     with TemporaryDirectory() as folder:
         found = GROUPS[group](Path(folder))
-    return {f"{group} | {name}": value for name, value in found.items()}
-
-
-def differences(expected: dict[str, str], found: dict[str, str]) -> Iterable[str]:
-    """One line for each case that is not as it was."""
-    for case in sorted(expected.keys() | found.keys()):
-        was, now = expected.get(case, "no such case"), found.get(case, "no such case")
-        if was != now:
-            yield f"{case}: expected {was}, found {now}"
+    return {f"{group} | {name}": case for name, case in found.items()}
