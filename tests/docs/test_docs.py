@@ -121,13 +121,6 @@ def test_every_module_and_folder_is_in_the_layout_tables():
             assert f"{path.name}/" in layout_places()
 
 
-@pytest.mark.parametrize("folder", ["container", "encryption", "legacy", "orc", "parquet", "spark"])
-def test_every_module_is_in_the_row_of_its_folder(folder):
-    row = re.search(rf"^\| `{folder}/` \|(.*)", README, re.MULTILINE)[1]
-    modules = {path.stem for path in (ROOT / "parquet_bloom" / folder).glob("*.py")}
-    assert modules - set(re.findall(r"`(\w+)`", row)) == {"__init__"}
-
-
 def test_every_command_is_in_the_readme():
     for command in cli.commands:
         assert f"pbloom {command}" in README
