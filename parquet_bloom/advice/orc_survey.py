@@ -1,33 +1,50 @@
-"""Surveys the index groups of an ORC file.
+"""Surveys the index groups of an ORC file, and the ranges that their statistics give.
 
 Filters are built as `build` does it, and thrown away. All have the same size, with room for as many
 distinct values as an index group has rows.
+
+The order of values, and with it the values that statistics rule out:
+
+| type                | order                                            |
+|---------------------|--------------------------------------------------|
+| BYTE SHORT INT LONG | as integers                                      |
+| DATE                | as days since 1970                               |
+| FLOAT DOUBLE        | as numbers; a NaN bound is none                  |
+| DECIMAL             | as numbers                                       |
+| STRING CHAR VARCHAR | the bytes of UTF-8; of a CHAR without its blanks |
+| TIMESTAMP*          | as milliseconds since 1970 by the stored clock   |
+| BINARY, others      | no minimum and maximum                           |
+
+Index groups with text of more than 1,024 bytes have none either.
+
+Spec: apache/orc-format, specification/ORCv1.md "Column Statistics".
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import date
+from decimal import Decimal
 from functools import partial
-from typing import Any, Final
+from math import isnan
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.advice.lookups import OrderKey
+from parquet_bloom.advice.lookups import KEY_BYTES, Bounds, OrderKey, bounds_of
 from parquet_bloom.advice.ndv import DistinctHashes
-from parquet_bloom.advice.orc_statistics import group_bounds, is_ordered, order_keys
 from parquet_bloom.advice.samples import GivenValue, Sample
-from parquet_bloom.advice.settings import all_settings
 from parquet_bloom.advice.survey import ColumnCounts, GroupSurvey, Subject
 from parquet_bloom.advice.verdict import seldom_asked
 from parquet_bloom.engines.reading import ELEMENTS, EngineUse, orc_engine_uses
-from parquet_bloom.engines.settings import WantedFilter
+from parquet_bloom.engines.settings import WantedFilter, all_settings
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.options import AdviseOptions, refuse
 from parquet_bloom.orc import writers
-from parquet_bloom.orc.arrays import Values
+from parquet_bloom.orc.arrays import Texts, Times, Values
 from parquet_bloom.orc.bloom import KeyForm
 from parquet_bloom.orc.build import OrcSize, room_of_values
 from parquet_bloom.orc.columns import OrcColumn, above, names_to
@@ -40,6 +57,7 @@ from parquet_bloom.orc.keys.key_hashes import (
     keys_of_each,
     never_absent,
 )
+from parquet_bloom.orc.row_index import GroupStatistics, Shown
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, OrcChunk
 from parquet_bloom.orc.values import groups, reason_unreadable
 from parquet_bloom.values.given import encode_given
@@ -169,7 +187,7 @@ def _keys_at(column: OrcColumn, values: Values, positions: Iterable[int]) -> lis
     return order_keys(column, values.take(np.array(list(positions), np.int64)))
 
 
-def _given_value(column: OrcColumn, value: Any) -> GivenValue:
+def _given_value(column: OrcColumn, value: object) -> GivenValue:
     """A value or literal that is looked up. Raises ValueTypeError."""
     found = key_hashes(column, [value], KeyForm())
     if found.unknown:
@@ -189,3 +207,61 @@ def uses_of(
     if any(each.kind in ("LIST", "MAP") for each in above(columns, column)):
         java = cpp = f"not for {ELEMENTS}"
     return orc_engine_uses(column.kind, {"Java": java, "C++": cpp})
+
+
+# ------------------------------------------------------------------------------------------------
+# Min/max statistics
+
+
+_INTEGERS: Final = ("BYTE", "SHORT", "INT", "LONG")
+_FLOATS: Final = ("FLOAT", "DOUBLE")
+_TEXTS: Final = ("STRING", "CHAR", "VARCHAR")
+_TIMESTAMPS: Final = ("TIMESTAMP", "TIMESTAMP_INSTANT")
+_ORDERED: Final = {*_INTEGERS, *_FLOATS, *_TEXTS, *_TIMESTAMPS, "DATE", "DECIMAL"}
+
+_UNIX_EPOCH: Final = date(1970, 1, 1).toordinal()
+
+
+def is_ordered(column: OrcColumn) -> bool:
+    """Whether statistics can rule out values of this column."""
+    return column.kind in _ORDERED
+
+
+def order_keys(column: OrcColumn, values: Values) -> list[OrderKey | None]:
+    """The places of values in the column's order, if it has one; None for NaN."""
+    if isinstance(values, Times):
+        return list(values.millis.tolist())
+    if isinstance(values, Texts):
+        return [_text_key(column.kind, text) for text in values.tolist()]
+    if column.kind in _FLOATS:
+        return [None if isnan(number) else number for number in values.tolist()]
+    return list(values.tolist())
+
+
+def _text_key(kind: str, text: bytes) -> bytes:
+    return (text.rstrip(b" ") if kind == "CHAR" else text)[:KEY_BYTES]
+
+
+def group_bounds(column: OrcColumn, statistics: GroupStatistics | None) -> Bounds | None:
+    """The bounds in the statistics of an index group; None if there are none to rely on."""
+    if statistics is None or not is_ordered(column):
+        return None
+    return bounds_of(_bound(column.kind, statistics.min), _bound(column.kind, statistics.max))
+
+
+def _bound(kind: str, shown: Shown) -> OrderKey | None:
+    """A minimum or maximum as a key; None if it is missing or not a value of the type."""
+    if shown is None:
+        return None
+    try:
+        if kind == "DATE":
+            if isinstance(shown, int):
+                return shown
+            return date.fromisoformat(str(shown)).toordinal() - _UNIX_EPOCH
+        if kind in _FLOATS:
+            return None if isnan(float(shown)) else float(shown)
+        if kind in _TEXTS:
+            return _text_key(kind, str(shown).encode(errors="surrogateescape"))
+        return Decimal(str(shown)) if kind == "DECIMAL" else int(shown)
+    except (ValueError, ArithmeticError):
+        return None

@@ -9,6 +9,8 @@ part into the whole and is called by one thread.
 
 from __future__ import annotations
 
+import csv
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 from parquet_bloom.advice import ndv
 from parquet_bloom.advice.lookups import LookUps, OrderKey
 from parquet_bloom.advice.ndv import ALL_HASHES
+from parquet_bloom.errors import ColumnError, ValueTypeError
 
 # The default number of distinct stored values to draw from each column.
 LIMIT = 4096
@@ -226,3 +229,51 @@ class GivenPart:
 
 Sample = StoredSample | GivenSample
 SamplePart = StoredPart | GivenPart
+
+
+# ------------------------------------------------------------------------------------------------
+# The file of given values
+
+
+def read_value_sample(path: str | os.PathLike[str], columns: Sequence[str]) -> dict[str, list[str]]:
+    """The literals for each column, as often as they occur in the file (UTF-8 text).
+
+    If `columns` names one column, each line is one of its values. Otherwise the file is CSV and its
+    first line names columns. Empty lines and cells are left out. Raises ColumnError if that line is
+    missing or names a column twice, or if a line has too many cells; ValueTypeError if the file is
+    not text, or a column has no values; OSError.
+    """
+    where = os.fspath(path)
+    try:
+        # Spreadsheets put a byte order mark in front.
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            if len(columns) == 1:
+                # Unicode has more ends of lines than files do; a value may have one of those.
+                lines = file.read().replace("\r\n", "\n").split("\n")
+                values = {columns[0]: [line for line in lines if line]}
+            else:
+                values = _read_csv(where, csv.DictReader(file, strict=True))
+    except UnicodeDecodeError as error:
+        raise ValueTypeError(f"{where}: byte {error.start}: expected UTF-8") from None
+    except csv.Error as error:
+        raise ValueTypeError(f"{where}: expected CSV: {error}") from None
+    for column, literals in values.items():
+        if not literals:
+            raise ValueTypeError(f"{where}: no values for column {column}, expected at least one")
+    return values
+
+
+def _read_csv(path: str, rows: csv.DictReader[str]) -> dict[str, list[str]]:
+    names = [name for name in rows.fieldnames or () if name]
+    if not names:
+        raise ColumnError(f"{path}: line 1: expected the names of columns")
+    if len(set(names)) < len(names):
+        raise ColumnError(f"{path}: line 1: a column is named twice")
+    values: dict[str, list[str]] = {name: [] for name in names}
+    for row in rows:
+        if None in row:
+            raise ColumnError(f"{path}: line {rows.line_num}: more cells than columns in line 1")
+        for name in names:
+            if row[name]:
+                values[name].append(row[name])
+    return values

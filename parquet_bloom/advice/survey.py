@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import count, islice
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from parquet_bloom.advice import ndv
 from parquet_bloom.advice.lookups import Bounds, ExpectedReads, expected_reads
 from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.samples import GivenValue, Sample, SamplePart
-from parquet_bloom.container.protocols import Column, Container
+from parquet_bloom.container.protocols import Chunk, Column, Container
 from parquet_bloom.container.threads import threads_for_values
 from parquet_bloom.engines.reading import EngineUse
 from parquet_bloom.engines.settings import WriterSettings
@@ -154,6 +154,9 @@ class ColumnSurvey:
 # ------------------------------------------------------------------------------------------------
 # What depends on the format
 
+ColumnT_contra = TypeVar("ColumnT_contra", contravariant=True)
+ChunkT_contra = TypeVar("ChunkT_contra", contravariant=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -166,13 +169,13 @@ class Subject:
 
     column: Column
     is_ordered: bool
-    value_of: Callable[[Any], GivenValue]
+    value_of: Callable[[object], GivenValue]
     engines: tuple[EngineUse, ...]
     seldom_asked: str
     settings: Callable[[str, ColumnCounts], tuple[WriterSettings, ...]]
 
 
-class Surveyor(Protocol):
+class Surveyor(Protocol[ColumnT_contra, ChunkT_contra]):
     """Reads one open file; the columns and chunks below are those of the file."""
 
     @property
@@ -195,28 +198,31 @@ class Surveyor(Protocol):
     def largest_filter(self) -> tuple[int, str]:
         """What limits the size of a filter: a number, the same in words."""
 
-    def subject(self, column: Any) -> Subject: ...
-    def reason_for_none(self, column: Any) -> str:
+    def subject(self, column: ColumnT_contra) -> Subject: ...
+    def reason_for_none(self, column: ColumnT_contra) -> str:
         """Why a column cannot have filters, as far as the footer tells; else empty."""
 
-    def num_values(self, column: Any) -> int:
+    def num_values(self, column: ColumnT_contra) -> int:
         """Of these parts according to the footer; 0 if it does not say."""
 
-    def count(self, counts: ColumnCounts, chunk: Any) -> None:
+    def count(self, counts: ColumnCounts, chunk: ChunkT_contra) -> None:
         """Count what the footer says of a chunk, except for its values."""
 
-    def room(self, chunk: Any) -> int:
+    def room(self, chunk: ChunkT_contra) -> int:
         """The most memory that reading a chunk takes, in bytes."""
 
-    def read(self, chunk: Any, sample: Sample) -> Sequence[GroupSurvey]:
+    def read(self, chunk: ChunkT_contra, sample: Sample) -> Sequence[GroupSurvey]:
         """Survey each group of a chunk; called from any thread.
 
         Raises UnsupportedError if it cannot have filters, FormatError for damage.
         """
 
 
+AnySurveyor: TypeAlias = Surveyor[Any, Any]
+
+
 def survey_columns(
-    surveyor: Surveyor,
+    surveyor: AnySurveyor,
     columns: Sequence[Column],
     samples: Sequence[Sample],
     threads: int | None,
@@ -239,7 +245,7 @@ def survey_columns(
         for chunk in of_column
     ]
 
-    def read(item: tuple[Any, Sample]) -> Sequence[GroupSurvey] | str:
+    def read(item: tuple[Chunk, Sample]) -> Sequence[GroupSurvey] | str:
         try:
             return surveyor.read(*item)
         except UnsupportedError as error:

@@ -7,17 +7,24 @@ numbers by which the table is judged (see `survey`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from parquet_bloom.advice import ndv
 from parquet_bloom.advice.lookups import ExpectedReads
-from parquet_bloom.advice.samples import StoredSample
-from parquet_bloom.advice.survey import ColumnCounts, ColumnSurvey, Surveyor, survey_columns
-from parquet_bloom.advice.value_sample import given_samples
+from parquet_bloom.advice.samples import GivenSample, StoredSample
+from parquet_bloom.advice.survey import (
+    AnySurveyor,
+    ColumnCounts,
+    ColumnSurvey,
+    Subject,
+    survey_columns,
+)
 from parquet_bloom.advice.verdict import Evidence, judge
-from parquet_bloom.container.protocols import Column
+from parquet_bloom.container.protocols import Column, Container
+from parquet_bloom.errors import ColumnError, ValueTypeError
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all
@@ -33,7 +40,7 @@ def limit_for(limit: int, num_columns: int) -> int:
     return max(LEAST_KEPT, limit * MANY_COLUMNS // max(MANY_COLUMNS, num_columns))
 
 
-def surveyor_of(file: Any, options: AdviseOptions) -> Surveyor:
+def surveyor_of(file: Any, options: AdviseOptions) -> AnySurveyor:
     """The reader for files of this format. Raises UnsupportedError for an option that the format
     does not support, FooterError."""
     if file.format == "orc":
@@ -81,19 +88,19 @@ class JudgedColumn:
     reason: str
 
 
-class Table:
+class SurveyedTable:
     """Files that are judged together; `subjects`: their columns."""
 
     def __init__(
         self,
-        surveyor: Surveyor,
+        surveyor: AnySurveyor,
         columns: Sequence[Column],
-        value_sample: Mapping[str, Sequence[Any]],
+        value_sample: Mapping[str, Sequence[object]],
     ) -> None:
         """For files like this one, which is yet to be added. Raises ColumnError, ValueTypeError."""
         self.files: list[SurveyedFile] = []
         self.subjects = [surveyor.subject(column) for column in columns]
-        given = given_samples(surveyor.file, self.subjects, value_sample)
+        given = _given_samples(surveyor.file, self.subjects, value_sample)
         drawn = limit_for(surveyor.num_drawn, len(columns))
         self._samples = [
             given.get(place) or StoredSample(subject.is_ordered, drawn)
@@ -108,7 +115,7 @@ class Table:
 
     def add(
         self,
-        surveyor: Surveyor,
+        surveyor: AnySurveyor,
         columns: Sequence[Column],
         threads: int | None,
         progress: Progress | None,
@@ -192,3 +199,30 @@ class Table:
         )
         basis: AdviceBasis = "value sample" if is_measured else "stored values"
         return JudgedColumn(column.counts.groups, basis, reads, verdict, reason)
+
+
+def _given_samples(
+    file: Container, subjects: Sequence[Subject], value_sample: Mapping[str, Sequence[object]]
+) -> dict[int, GivenSample]:
+    """The values to look up, by the position of their column in `subjects`.
+
+    Raises ColumnError, ValueTypeError.
+    """
+    columns = [subject.column for subject in subjects]
+    given: dict[int, GivenSample] = {}
+    for name, asked in value_sample.items():
+        where = f"{file.path}: value sample: column {name}"
+        (column,) = file.select([name])
+        if column not in columns:
+            raise ColumnError(f"{where} is not one of the columns to judge")
+        if not len(asked):
+            raise ColumnError(f"{where}: no values, expected at least one")
+        # By their types, too: 1, 1.0 and True are equal.
+        times = Counter((type(value), value) for value in asked)
+        place = columns.index(column)
+        try:
+            values = [subjects[place].value_of(value) for _, value in times]
+        except ValueTypeError as error:
+            raise ValueTypeError(f"{where}: {error}") from None
+        given[place] = GivenSample(values, list(times.values()))
+    return given

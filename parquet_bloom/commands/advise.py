@@ -56,7 +56,7 @@ def advise(
     Example:
       pbloom advise events.parquet
     """
-    from parquet_bloom.advice.value_sample import read_value_sample
+    from parquet_bloom.advice.samples import read_value_sample
     from parquet_bloom.options import AdviseOptions
     from parquet_bloom.render.advise import (
         summarize_advice,

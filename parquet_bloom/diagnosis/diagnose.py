@@ -7,26 +7,58 @@ inserted; two deviations. Nothing is claimed that luck could explain (see eviden
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import struct
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from math import comb, isnan, log
+
+import numpy as np
 
 from parquet_bloom.container import number_of
 from parquet_bloom.diagnosis.bitsets import as_bitset, views
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.diagnosis.evidence import UNREADABLE, too_few, too_full
-from parquet_bloom.diagnosis.hashes import OTHER_HASHES
-from parquet_bloom.diagnosis.hypotheses import Hypothesis, Search, double, single
-from parquet_bloom.diagnosis.insertions import partial_insertion
+from parquet_bloom.diagnosis.evidence import (
+    MAX_CHANCE,
+    MAX_LOG_LUCK,
+    UNREADABLE,
+    Trial,
+    too_few,
+    too_full,
+)
+from parquet_bloom.diagnosis.hashes import OTHER_HASHES, XXH64
+from parquet_bloom.diagnosis.hypotheses import (
+    FIRST_SHARE,
+    FIRST_VALUES,
+    Hypothesis,
+    Search,
+    double,
+    hashed,
+    single,
+)
 from parquet_bloom.diagnosis.key_forms import key_forms
-from parquet_bloom.diagnosis.layouts import layouts
-from parquet_bloom.diagnosis.other_chunks import filter_of_another
-from parquet_bloom.diagnosis.samples import missing_values, stored_among
-from parquet_bloom.diagnosis.zeros_and_nans import made_equal
-from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
+from parquet_bloom.diagnosis.layouts import STANDARD, Bitset, layouts
+from parquet_bloom.diagnosis.samples import (
+    SAMPLE_PAGES,
+    SAMPLE_VALUES,
+    PageNumber,
+    StoredValue,
+    missing_values,
+    page_hashes,
+    spread,
+    stored_among,
+)
+from parquet_bloom.errors import EncryptionError, FormatError, ParquetBloomError, UnsupportedError
+from parquet_bloom.filters.hashers import Hashes
+from parquet_bloom.filters.rates import percent
+from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.filters import bloom
-from parquet_bloom.parquet.filters.membership import ChunkMembership
+from parquet_bloom.parquet.filters.membership import ChunkMembership, PageMembership
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.pages.pages import located
+from parquet_bloom.parquet.pages.pages import chunk_runs, located
+from parquet_bloom.values.types import FLOAT_FORMAT, LeafType, canonical_nan, zeros
 
 
 def diagnosis_or_reason(
@@ -35,9 +67,9 @@ def diagnosis_or_reason(
     """What the writer of this filter did instead, or why nobody can tell; None if nothing is missing."""
     if not membership.missing:
         return None
-    of_filter = file, chunk, stored, membership
     try:
-        return diagnose(*of_filter) or unexplained(*of_filter)
+        found = diagnose(file, chunk, stored, membership)
+        return found or unexplained(file, chunk, stored, membership)
     except (EncryptionError, FormatError, UnsupportedError):
         # Indexes that only this needs.
         return UNREADABLE
@@ -54,26 +86,20 @@ def diagnose(
     if not membership.missing:
         return None
     with located(file.footer, chunk):
-        return _diagnose(file, chunk, stored, membership)
-
-
-def _diagnose(
-    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter, membership: ChunkMembership
-) -> Diagnosis | None:
-    leaf = chunk.leaf.type
-    filter = bloom.read_bitset(file.source, stored)
-    bitset = as_bitset(filter)
-    lacking = [page.page for page in membership.pages if page.missing]
-    missing = missing_values(file, chunk, filter, lacking)
-    search = Search(missing, bitset)
-    its_key_forms, its_layouts = list(key_forms(leaf)), list(layouts(bitset.num_blocks))
-    return (
-        made_equal(leaf, filter, membership, missing)
-        or _best(file, chunk, search, single(its_key_forms, its_layouts, views(file, stored)))
-        or filter_of_another(file, chunk, bitset, missing)
-        or partial_insertion(file, chunk, filter, membership)
-        or _best(file, chunk, search, double(its_key_forms, its_layouts))
-    )
+        leaf = chunk.leaf.type
+        filter = bloom.read_bitset(file.source, stored)
+        bitset = as_bitset(filter)
+        lacking = [page.page for page in membership.pages if page.missing]
+        missing = missing_values(file, chunk, filter, lacking)
+        search = Search(missing, bitset)
+        its_key_forms, its_layouts = list(key_forms(leaf)), list(layouts(bitset.num_blocks))
+        return (
+            made_equal(leaf, filter, membership, missing)
+            or _best(file, chunk, search, single(its_key_forms, its_layouts, views(file, stored)))
+            or filter_of_another(file, chunk, bitset, missing)
+            or partial_insertion(file, chunk, filter, membership)
+            or _best(file, chunk, search, double(its_key_forms, its_layouts))
+        )
 
 
 def unexplained(
@@ -111,3 +137,289 @@ def _best(
         if trial.is_convincing:
             return hypothesis.diagnosis(trial)
     return None
+
+
+# ------------------------------------------------------------------------------------------------
+# Zeros of both signs, and NaNs, that were made equal before they were hashed
+
+
+CLAUSES = {
+    "zero-sign": "each zero is hashed with the other sign",
+    "nan-payload": "each NaN is hashed as the canonical NaN",
+}
+
+# Even one value found by luck would be taken for evidence.
+MAX_FPP = 0.1
+
+
+def made_equal(
+    leaf: LeafType,
+    filter: SplitBlockBloomFilter,
+    membership: ChunkMembership,
+    missing: Sequence[StoredValue],
+) -> Diagnosis | None:
+    """Whether nothing is missing but zeros and NaNs whose equals are found."""
+    if not leaf.is_float or not missing or membership.missing == membership.num_values:
+        return None
+    if filter.fpp > MAX_FPP:
+        return None
+    names = set()
+    for value in missing:
+        name, equal = _equal(value.plain)
+        if equal is None or not filter.check_value(equal):
+            return None
+        names.add(name)
+    clauses = " and ".join(CLAUSES[name] for name in sorted(names))
+    explanation = f"the missing values are found if {clauses}"
+    return Diagnosis("+".join(sorted(names)), explanation, len(missing), len(missing))
+
+
+def _equal(plain: bytes) -> tuple[str, bytes | None]:
+    """What can have been hashed for this value, and the name for that."""
+    width = len(plain)
+    plus, minus = zeros(width)
+    if plain in (plus, minus):
+        return "zero-sign", minus if plain == plus else plus
+    (number,) = struct.unpack(FLOAT_FORMAT[width], plain)
+    return "nan-payload", canonical_nan(width) if isnan(number) else None
+
+
+# ------------------------------------------------------------------------------------------------
+# Filters that belong to another column chunk, in another row group or of another column
+
+
+MAX_ROW_GROUPS = 16
+MAX_COLUMNS = 32
+MAX_PAGES = 8
+MAX_CHUNK_BYTES = 256 << 20
+
+
+def filter_of_another(
+    file: ParquetFile, chunk: ColumnChunk, bitset: Bitset, missing: Sequence[StoredValue]
+) -> Diagnosis | None:
+    """Whether the filter belongs to another chunk, or another chunk has this one's filter.
+
+    Values that both chunks store prove nothing and are left out, as are chunks that cannot be read.
+    """
+    hashes = hashed([value.plain for value in missing], XXH64)
+    for other in _others(file, chunk):
+        with suppress(ParquetBloomError):
+            if trial := _trial_of_values(file, chunk, bitset, other):
+                return Diagnosis(
+                    "filter-of-another-chunk",
+                    f"the filter belongs to {other.where}: the values stored there are found",
+                    trial.hits,
+                    trial.tried,
+                )
+        with suppress(ParquetBloomError):
+            if trial := _trial_of_filter(file, other, hashes):
+                return Diagnosis(
+                    "filter-at-another-chunk",
+                    f"the missing values are found in the filter of {other.where}",
+                    trial.hits,
+                    trial.tried,
+                )
+    return None
+
+
+def _others(file: ParquetFile, chunk: ColumnChunk) -> Iterator[ColumnChunk]:
+    """The same column in the nearest row groups, then the nearest columns of the row group."""
+    # The nearest is the chunk's own.
+    groups = sorted(range(file.num_row_groups), key=lambda group: abs(group - chunk.row_group))[1:]
+    leaves = sorted(file.footer.leaves, key=lambda leaf: abs(leaf.index - chunk.leaf.index))[1:]
+    # Bits have no stored bytes to hash.
+    leaves = [leaf for leaf in leaves if leaf.type.physical != "BOOLEAN"]
+    for group in groups[:MAX_ROW_GROUPS]:
+        yield file.footer.chunk(group, chunk.leaf)
+    for leaf in leaves[:MAX_COLUMNS]:
+        yield file.footer.chunk(chunk.row_group, leaf)
+
+
+def _trial_of_values(
+    file: ParquetFile, chunk: ColumnChunk, bitset: Bitset, other: ColumnChunk
+) -> Trial | None:
+    """Values of the other chunk in this filter, where the chunk's own are found only by luck."""
+    trial = _confirmed(file, chunk, bitset, _some_hashes(file, other))
+    if trial is None:
+        return None
+    own = _some_hashes(file, chunk)
+    own = own[~stored_among(file, other, own)]
+    return trial if STANDARD.look_up(bitset, own).is_luck else None
+
+
+def _trial_of_filter(file: ParquetFile, other: ColumnChunk, missing: Hashes) -> Trial | None:
+    """Missing values in the filter of the other chunk, even if the two filters share bytes."""
+    stored = bloom.read_header(file.source, file.footer, other)
+    if stored is None or not 0 < stored.num_bytes <= MAX_BYTES:
+        return None
+    if _is_refuted(file, stored, missing[:FIRST_VALUES]):
+        return None
+    return _confirmed(file, other, as_bitset(bloom.read_bitset(file.source, stored)), missing)
+
+
+def _is_refuted(file: ParquetFile, stored: bloom.StoredFilter, hashes: Hashes) -> bool:
+    """Whether the first few hashes are not found; reads no more of the filter than their blocks."""
+    found = 0
+    read = bloom.bits(file.source, stored)
+    for hash in hashes:
+        _, block = bloom.read_block(read, stored, int(hash))
+        found += int(block.check_hashes(hash.reshape(1)).sum())
+    return found < FIRST_SHARE * hashes.size
+
+
+def _some_hashes(file: ParquetFile, chunk: ColumnChunk) -> Hashes:
+    """Hashes of values of the first page that has any, if it is one of the first few."""
+    for part in islice(chunk_runs(file.source, file.footer, chunk), MAX_PAGES):
+        hashes = np.unique(part.run.hashes())
+        if hashes.size:
+            return np.random.default_rng(0).permutation(hashes)[:SAMPLE_VALUES]
+    return np.empty(0, np.uint64)
+
+
+def _confirmed(
+    file: ParquetFile, owner: ColumnChunk, bitset: Bitset, hashes: Hashes
+) -> Trial | None:
+    """The trial of the hashes that `owner` does not store, if it is convincing."""
+    is_too_large = (owner.total_uncompressed_size or 0) > MAX_CHUNK_BYTES
+    if is_too_large or not STANDARD.look_up(bitset, hashes).is_convincing:
+        return None
+    trial = STANDARD.look_up(bitset, hashes[~stored_among(file, owner, hashes)])
+    return trial if trial.is_convincing else None
+
+
+# ------------------------------------------------------------------------------------------------
+# Pages whose values were inserted, and pages whose values were not
+
+
+# Fewer values can be missing for any reason.
+MIN_MISSING = 8
+
+# As many as one sentence can bear.
+MAX_RANGES = 8
+
+
+def partial_insertion(
+    file: ParquetFile,
+    chunk: ColumnChunk,
+    filter: SplitBlockBloomFilter,
+    membership: ChunkMembership,
+) -> Diagnosis | None:
+    """Whether all values of some pages are found, and those of the others only by luck. Raises as
+    chunk_runs."""
+    found = [page for page in membership.pages if not page.missing and page.num_values]
+    lacking = [page for page in membership.pages if page.missing]
+    if not found or not lacking or not filter.bits_set:
+        return None
+    sampled = spread([page.page for page in found], SAMPLE_PAGES)
+    others = spread([page.page for page in lacking], SAMPLE_PAGES)
+    hashes = page_hashes(file, chunk, [*sampled, *others])
+    # How likely a filter that has nothing to do with the values finds all of so many pages.
+    chance = filter.fpp
+    num_hashes = sum(hashes[page].size for page in sampled)
+    by_luck = log(comb(len(membership.pages), len(sampled))) + num_hashes * log(chance)
+    if chance > MAX_CHANCE or by_luck > MAX_LOG_LUCK:
+        return None
+    own = np.unique(np.concatenate([hashes[page] for page in others]))
+    own = own[~stored_among(file, chunk, own, {page.page for page in found})]
+    trial = STANDARD.look_up(as_bitset(filter), own)
+    if trial.tried - trial.hits < MIN_MISSING or not trial.is_luck:
+        return None
+    return _insertion_diagnosis(membership, found)
+
+
+def _insertion_diagnosis(membership: ChunkMembership, found: Sequence[PageMembership]) -> Diagnosis:
+    pages = [page.page for page in found]
+    everything = {page.page for page in membership.pages}
+    num_values = sum(page.num_values for page in found)
+    if pages == [None]:
+        name = "only-dictionary-inserted"
+        clause = "only the dictionary was inserted, not the values of pages without it"
+    elif everything - set(pages) == {None}:
+        name = "dictionary-not-inserted"
+        clause = "the values of the dictionary were not inserted, only those of pages without it"
+    else:
+        name = "pages-not-inserted"
+        last = max(page for page in everything if page is not None)
+        clause = f"only the values of {spelled(pages)} of {last + 1} were inserted"
+    return Diagnosis(name, clause, num_values, num_values)
+
+
+def spelled(pages: Collection[PageNumber]) -> str:
+    """Such as `the dictionary and data pages 0 to 3, 7`."""
+    numbers = {page for page in pages if page is not None}
+    starts = sorted(n for n in numbers if n - 1 not in numbers)
+    ends = sorted(n for n in numbers if n + 1 not in numbers)
+    ranges = [
+        str(start) if start == end else f"{start} to {end}"
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    words = f"data page{'s' if len(numbers) > 1 else ''} {', '.join(ranges[:MAX_RANGES])}"
+    if len(ranges) > MAX_RANGES:
+        words += f" and {number_of(len(ranges) - MAX_RANGES, 'more range')}"
+    return f"the dictionary and {words}" if None in pages else words
+
+
+# ------------------------------------------------------------------------------------------------
+# What is in a filter whose header does not say how values were hashed
+#
+# @dsnp/parquetjs, as read in 1.8.9 (sbbf.js, xxhasher.js): all blocks are one array, into which each
+# value is inserted; numbers are hashed as text, bytes as what they are in UTF-8.
+
+
+def diagnose_unnamed(
+    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter
+) -> Diagnosis | str:
+    """How values seem to have been inserted, or why nobody can tell."""
+    try:
+        return _diagnose_unnamed(file, chunk, stored)
+    except (EncryptionError, FormatError, UnsupportedError):
+        return UNREADABLE
+
+
+def _diagnose_unnamed(
+    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter
+) -> Diagnosis | str:
+    is_whole = stored.num_bytes % BLOCK_BYTES == 0 and stored.end <= file.footer.start
+    if not is_whole or not 0 < stored.num_bytes <= MAX_BYTES:
+        return "no diagnosis: there is no whole number of blocks"
+    filter = bloom.read_bitset(file.source, stored)
+    with located(file.footer, chunk):
+        values = _sample(file, chunk)
+    search, forms = Search(values, as_bitset(filter)), list(key_forms(chunk.leaf.type))
+    found = search.convincing([Hypothesis(), *map(Hypothesis, forms)])
+    alike = _identical_blocks(filter)
+    if not found and not alike:
+        return (
+            too_full(filter.fpp)
+            or too_few(len(values), "value")
+            or f"no hypothesis explains it; tried on {number_of(len(values), 'value')}: as they are"
+            f" stored, and {number_of(len(forms), 'other form')}"
+        )
+    if not found:
+        return Diagnosis("blocks-alike", alike, 0, 0)
+    hypothesis, trial = found[0]
+    name = hypothesis.key_form.name or "as-stored"
+    clause = hypothesis.key_form.clause or "hashed as it is stored"
+    return Diagnosis(
+        f"blocks-alike+{name}" if alike else name,
+        f"{f'{alike}, and ' if alike else ''}the stored values are found if each is {clause}",
+        trial.hits,
+        trial.tried,
+    )
+
+
+def _identical_blocks(filter: SplitBlockBloomFilter) -> str:
+    """Whether all blocks are the same, in words; else empty."""
+    words = filter.words.reshape(filter.num_blocks, -1)
+    if filter.num_blocks < 2 or (words != words[0]).any():
+        return ""
+    return (
+        f"all {filter.num_blocks:,} blocks are the same, with the bits of all values, and find"
+        f" {percent(filter.fpp)} of others, too"
+    )
+
+
+def _sample(file: ParquetFile, chunk: ColumnChunk) -> Sequence[StoredValue]:
+    """A sample of those that are stored: of those that a filter without any value lacks."""
+    pages = list(dict.fromkeys(part.page for part in chunk_runs(file.source, file.footer, chunk)))
+    return missing_values(file, chunk, SplitBlockBloomFilter.empty(1), pages)

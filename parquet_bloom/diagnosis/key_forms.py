@@ -1,37 +1,61 @@
-"""What can have been hashed instead of a value's stored bytes.
+"""What can have been hashed instead of a value's stored bytes: the same in another order, width, type or
+unit, or as text.
 
-What real writers and readers did: docs/diagnosis.md.
+What real writers and readers did: docs/diagnosis.md. Spec: parquet-format, LogicalTypes.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from typing import Any, Literal
 from uuid import UUID
 
-from parquet_bloom.diagnosis.key_form import KeyForm, key_form
-from parquet_bloom.diagnosis.number_key_forms import (
-    INT96_KEY_FORMS,
-    decimal_key_forms,
-    float_key_forms,
-    integer_key_forms,
-)
+import numpy as np
+
+from parquet_bloom.container import number_of
+from parquet_bloom.diagnosis.diagnosis import Deviation
 from parquet_bloom.diagnosis.samples import StoredValue
-from parquet_bloom.values.types import LeafType
-
-INTEGERS = ("INT32", "INT64")
+from parquet_bloom.values.types import FLOAT_FORMAT, LeafType
 
 
-def key_forms(leaf: LeafType) -> Iterator[KeyForm]:
+@dataclass(frozen=True, slots=True)
+class TriedKeyForm(Deviation):
+    """`convert` returns None for values that have no such key form."""
+
+    convert: Callable[[StoredValue], bytes | None] = lambda value: value.plain
+
+
+AS_STORED = TriedKeyForm()
+
+
+def key_form(name: str, clause: str, convert: Callable[[bytes], bytes]) -> TriedKeyForm:
+    """A key form that depends on the stored bytes alone. `convert` raises OverflowError or ValueError
+    where the key form does not apply."""
+
+    def converted(value: StoredValue) -> bytes | None:
+        try:
+            return convert(value.plain)
+        except (OverflowError, ValueError):
+            return None
+
+    return TriedKeyForm(name, clause, converted)
+
+
+def key_forms(leaf: LeafType) -> Iterator[TriedKeyForm]:
     """The key forms of this type's values, the simplest first."""
-    is_number = leaf.logical_name == "DECIMAL" or leaf.physical in INTEGERS or leaf.is_float
+    is_number = leaf.logical_name == "DECIMAL" or leaf.physical in _INTEGERS or leaf.is_float
     if leaf.logical_name == "DECIMAL":
-        yield from decimal_key_forms(leaf)
-    elif leaf.physical in INTEGERS:
-        yield from integer_key_forms(leaf)
+        yield from _decimal_key_forms(leaf)
+    elif leaf.physical in _INTEGERS:
+        yield from _integer_key_forms(leaf)
     elif leaf.is_float:
-        yield from float_key_forms(leaf.width or 0)
+        yield from _float_key_forms(leaf.width or 0)
     elif leaf.physical == "INT96":
-        yield from INT96_KEY_FORMS
+        yield from _INT96_KEY_FORMS
     elif leaf.physical == "BYTE_ARRAY":
         yield from _OF_BYTE_ARRAYS
     elif leaf.width == 16:
@@ -44,14 +68,216 @@ def key_forms(leaf: LeafType) -> Iterator[KeyForm]:
     yield from map(_dictionary_index, (4, 8))
 
 
-def _dictionary_index(width: int) -> KeyForm:
+def _dictionary_index(width: int) -> TriedKeyForm:
     def convert(value: StoredValue) -> bytes | None:
         if value.index is None or value.index >> (8 * width - 1):
             return None
         return value.index.to_bytes(width, "little")
 
     clause = f"replaced by its index in the dictionary, an integer of {width} bytes"
-    return KeyForm("dictionary-index", clause, convert)
+    return TriedKeyForm("dictionary-index", clause, convert)
+
+
+# ------------------------------------------------------------------------------------------------
+# Numbers
+
+
+_INTEGERS = ("INT32", "INT64")
+
+ByteOrder = Literal["little", "big"]
+
+FLOAT_NAMES = {4: "float", 8: "double"}
+
+UNITS = (10**3, 10**6, 10**9)
+SECONDS_PER_DAY = 86_400
+NANOS_PER_DAY = SECONDS_PER_DAY * 10**9
+JULIAN_EPOCH = 2_440_588
+
+# A schema may claim more than anybody could compute with.
+MAX_DECIMAL_BYTES = 64
+MAX_SCALE = 1000
+
+_BIG_ENDIAN = key_form("big-endian", "hashed as big-endian bytes", lambda plain: plain[::-1])
+
+
+def _integer_key_forms(leaf: LeafType) -> Iterator[TriedKeyForm]:
+    """INT32 and INT64."""
+    stored_width = leaf.width or 0
+    yield _BIG_ENDIAN
+    for width in (8, 4, 2, 1, 16):
+        if width == stored_width:
+            continue
+        name, clause = f"int{8 * width}", f"hashed as an integer of {number_of(width, 'byte')}"
+        yield key_form(name, clause, partial(_resized, width, "little", True))
+        if width > stored_width:
+            taken = f"{clause}, taken as unsigned"
+            yield key_form(f"u{name}", taken, partial(_resized, width, "little", False))
+        if width > 1:
+            ordered = f"{clause}, big-endian"
+            yield key_form(f"{name}-big-endian", ordered, partial(_resized, width, "big", True))
+    signed = leaf.logical is None or leaf.logical.signed
+    if leaf.logical and leaf.logical.name == "INTEGER" and leaf.logical.bit_width in (8, 16):
+        bits = leaf.logical.bit_width
+        clause = f"hashed as the integer of {bits} bits that readers make of the stored one"
+        yield key_form("integer-narrowed", clause, partial(_narrowed, bits, signed))
+    yield from _as_floats_and_text(lambda plain: int.from_bytes(plain, "little", signed=signed))
+    yield from _in_other_units(leaf)
+
+
+def _resized(width: int, order: ByteOrder, signed: bool, plain: bytes) -> bytes:
+    """The number in `width` bytes, cut if it is wider than that."""
+    number = int.from_bytes(plain, "little", signed=signed)
+    return (number % (1 << 8 * width)).to_bytes(width, order)
+
+
+def _narrowed(bits: int, signed: bool, plain: bytes) -> bytes:
+    """An INT32 of what its low bits are."""
+    return _resized(4, "little", signed, plain[: bits // 8])
+
+
+def _as_floats_and_text(number: Callable[[bytes], int]) -> Iterator[TriedKeyForm]:
+    """`number` reads the stored bytes."""
+    for width, name in FLOAT_NAMES.items():
+        yield _as_float(width, name, number)
+    yield key_form("text", "hashed as text", lambda plain: str(number(plain)).encode())
+
+
+def _as_float(width: int, name: str, number: Callable[[bytes], float]) -> TriedKeyForm:
+    return key_form(
+        name, f"hashed as a {name}", lambda plain: struct.pack(FLOAT_FORMAT[width], number(plain))
+    )
+
+
+def _in_other_units(leaf: LeafType) -> Iterator[TriedKeyForm]:
+    """Moments, hashed before the writer converted them, or the other way round."""
+    if leaf.logical_name == "DATE":
+        for per_second in UNITS:
+            yield _in_other_unit(SECONDS_PER_DAY * per_second)
+    elif leaf.logical_name in ("TIME", "TIMESTAMP"):
+        for factor in UNITS:
+            yield _in_other_unit(factor)
+            yield _in_other_unit(1, divisor=factor)
+
+
+def _in_other_unit(factor: int, divisor: int = 1) -> TriedKeyForm:
+    scale = f"divided by {divisor:,}" if divisor > 1 else f"{factor:,} times as large"
+
+    def convert(plain: bytes) -> bytes:
+        return _int64(int.from_bytes(plain, "little", signed=True) * factor // divisor)
+
+    return key_form("other-unit", f"hashed {scale}, in 8 bytes: in another unit", convert)
+
+
+def _int64(number: int) -> bytes:
+    return number.to_bytes(8, "little", signed=True)
+
+
+def _int96_as_int64(divisor: int, plain: bytes) -> bytes:
+    """INT96 is | nanoseconds of the day (8) | Julian day (4) |."""
+    nanos, day = struct.unpack("<qi", plain)
+    return _int64(((day - JULIAN_EPOCH) * NANOS_PER_DAY + nanos) // divisor)
+
+
+def _carried_int96(plain: bytes) -> bytes:
+    nanos, day = struct.unpack("<qi", plain)
+    days, nanos = divmod(nanos, NANOS_PER_DAY)
+    return struct.pack("<qi", nanos, day + days)
+
+
+_INT96_KEY_FORMS = (
+    key_form(
+        "int96-carried",
+        "hashed with the nanoseconds within the day, unlike the stored ones",
+        _carried_int96,
+    ),
+    *(
+        key_form(
+            "int96-as-int64",
+            f"hashed as a timestamp of 8 bytes in {unit}",
+            partial(_int96_as_int64, divisor),
+        )
+        for unit, divisor in (("nanoseconds", 1), ("microseconds", 10**3), ("milliseconds", 10**6))
+    ),
+)
+
+
+def _float_key_forms(stored_width: int) -> Iterator[TriedKeyForm]:
+    """FLOAT16, FLOAT and DOUBLE."""
+
+    def number(plain: bytes) -> np.floating[Any]:
+        found: np.floating[Any] = np.frombuffer(plain, FLOAT_FORMAT[stored_width])[0]
+        return found
+
+    yield _BIG_ENDIAN
+    for width, name in FLOAT_NAMES.items():
+        if width != stored_width:
+            yield _as_float(width, name, lambda plain: float(number(plain)))
+    yield key_form("text", "hashed as text", lambda plain: str(number(plain)).encode())
+    yield key_form(
+        "text",
+        "hashed as text, without a point if it is whole",
+        lambda plain: str(number(plain)).removesuffix(".0").encode(),
+    )
+
+
+def _decimal_key_forms(leaf: LeafType) -> Iterator[TriedKeyForm]:
+    """DECIMAL, of whatever physical type."""
+    order: ByteOrder = "little" if leaf.physical in _INTEGERS else "big"
+    scale = leaf.logical.scale if leaf.logical else 0
+    precision = leaf.logical.precision if leaf.logical else 0
+
+    def unscaled(plain: bytes) -> int:
+        if len(plain) > MAX_DECIMAL_BYTES:
+            raise ValueError(f"a decimal of {len(plain)} bytes")
+        return int.from_bytes(plain, order, signed=True)
+
+    def in_width(width: int, order: ByteOrder, plain: bytes) -> bytes:
+        return unscaled(plain).to_bytes(width, order, signed=True)
+
+    yield key_form(
+        "decimal-byte-order",
+        f"hashed with its bytes in {'little' if order == 'big' else 'big'}-endian order",
+        lambda plain: plain[::-1],
+    )
+    yield key_form(
+        "decimal-minimal",
+        "hashed as the fewest big-endian bytes that hold it",
+        lambda plain: _minimal(unscaled(plain)),
+    )
+    for width in sorted({bytes_for(precision), 4, 8, 12, 16, 32} - {leaf.width}):
+        yield key_form(
+            "decimal-width",
+            f"hashed as {width} big-endian bytes",
+            partial(in_width, width, "big"),
+        )
+    for width in sorted({4, 8, 16, 32} - {leaf.width}):
+        yield key_form(
+            "decimal-integer",
+            f"hashed as a little-endian integer of {width} bytes",
+            partial(in_width, width, "little"),
+        )
+    if 0 <= scale <= MAX_SCALE:
+        yield key_form(
+            "decimal-text",
+            "hashed as text with a decimal point",
+            lambda plain: f"{Decimal(f'{unscaled(plain)}E-{scale}'):f}".encode(),
+        )
+    yield from _as_floats_and_text(unscaled)
+
+
+def bytes_for(precision: int) -> int:
+    """The fewest bytes that hold every decimal of `precision` digits."""
+    largest: int = 10 ** max(1, min(precision, MAX_SCALE)) - 1
+    return (largest.bit_length() + 8) // 8
+
+
+def _minimal(number: int) -> bytes:
+    magnitude = number if number >= 0 else ~number
+    return number.to_bytes(magnitude.bit_length() // 8 + 1, "big", signed=True)
+
+
+# ------------------------------------------------------------------------------------------------
+# Texts, bytes and UUIDs
 
 
 _LENGTH_PREFIX = key_form(
@@ -98,13 +324,13 @@ _OF_UUIDS = (
 )
 
 
-def _truncated(size: int) -> KeyForm:
+def _truncated(size: int) -> TriedKeyForm:
     return key_form(
         "truncated", f"hashed by its first {size} bytes only", lambda plain: plain[:size]
     )
 
 
-def _recoded(encoding: str) -> KeyForm:
+def _recoded(encoding: str) -> TriedKeyForm:
     return key_form(
         "utf-16", f"hashed as {encoding}", lambda plain: plain.decode().encode(encoding)
     )

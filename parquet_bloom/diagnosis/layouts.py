@@ -71,7 +71,7 @@ def _standard_positions(keys: Words) -> Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout(Deviation):
+class BitLayout(Deviation):
     """One way from a hash to eight bits.
 
     `block`: of hashes, in so many blocks; `key`: the half of the hashes that chooses the bits;
@@ -129,10 +129,10 @@ def _distinct(blocks: Hashes, positions: Words, first: int) -> tuple[Hashes, Wor
     return blocks[chosen], positions[chosen]
 
 
-STANDARD = Layout()
+STANDARD = BitLayout()
 
 
-def layouts(num_blocks: int) -> Iterator[Layout]:
+def layouts(num_blocks: int) -> Iterator[BitLayout]:
     """The other layouts of a filter of this size."""
     yield from _SWAPS
     yield from _remainders(num_blocks)
@@ -141,53 +141,53 @@ def layouts(num_blocks: int) -> Iterator[Layout]:
 
 
 _SWAPS = (
-    Layout(
+    BitLayout(
         "halves-swapped",
         "looked up in the block that the low half of its hash chooses, by the bits that the high"
         " half chooses",
         block=lambda hashes, num_blocks: _scaled(low_half(hashes), num_blocks),
         key=high_half,
     ),
-    Layout(
+    BitLayout(
         "hash-byte-order",
         "looked up by its hash with the 8 bytes in reverse order",
         block=lambda hashes, num_blocks: _standard_block(hashes.byteswap(), num_blocks),
         key=lambda hashes: low_half(hashes.byteswap()),
     ),
-    Layout(
+    BitLayout(
         "low-half-twice",
         "looked up by the low half of its hash, which chooses both the block and the bits",
         block=lambda hashes, num_blocks: _scaled(low_half(hashes), num_blocks),
     ),
-    Layout(
+    BitLayout(
         "high-half-twice",
         "looked up by the high half of its hash, which chooses both the block and the bits",
         key=high_half,
     ),
 )
 
-Part = Callable[[Hashes], Hashes]
+HashPart = Callable[[Hashes], Hashes]
 
 # What the block is computed from, and which half of the hash chooses the bits.
-_PARTS: tuple[tuple[str, Part, Part], ...] = (
+_PARTS: tuple[tuple[str, HashPart, HashPart], ...] = (
     ("the high half of its hash", high_half, low_half),
     ("its whole hash", lambda hashes: hashes, low_half),
     ("its whole hash", lambda hashes: hashes, high_half),
 )
 
 
-def _remainders(num_blocks: int) -> Iterator[Layout]:
+def _remainders(num_blocks: int) -> Iterator[BitLayout]:
     """For a power of two, a remainder and a mask are the same."""
     power = largest_power_of_two(num_blocks)
     for words, part, key in _PARTS:
-        yield Layout(
+        yield BitLayout(
             "block-by-modulo",
             f"looked up in the block that the remainder of {words} by the number of blocks gives",
             block=partial(_remainder, part),
             key=key,
         )
         for mask in (num_blocks - 1, power - 1) if power != num_blocks else ():
-            yield Layout(
+            yield BitLayout(
                 "block-by-mask",
                 f"looked up in the block that {words} and the mask {mask:#x} give",
                 block=partial(_masked, part, mask),
@@ -195,19 +195,19 @@ def _remainders(num_blocks: int) -> Iterator[Layout]:
             )
 
 
-def _remainder(part: Part, hashes: Hashes, num_blocks: int) -> Hashes:
+def _remainder(part: HashPart, hashes: Hashes, num_blocks: int) -> Hashes:
     return part(hashes) % np.uint64(num_blocks)
 
 
-def _masked(part: Part, mask: int, hashes: Hashes, num_blocks: int) -> Hashes:
+def _masked(part: HashPart, mask: int, hashes: Hashes, num_blocks: int) -> Hashes:
     return part(hashes) & np.uint64(mask)
 
 
-def _wrong_folds(num_blocks: int) -> Iterator[Layout]:
+def _wrong_folds(num_blocks: int) -> Iterator[BitLayout]:
     """A larger filter whose halves were put on one another, instead of neighbouring blocks."""
     larger = 2 * num_blocks
     while larger <= MAX_BLOCKS:
-        yield Layout(
+        yield BitLayout(
             "folded-by-halves",
             f"looked up in its block of {larger:,}, modulo {num_blocks:,}: a larger filter was"
             " folded by its halves, not by neighbours",
@@ -223,27 +223,27 @@ def _folded(larger: int, hashes: Hashes, num_blocks: int) -> Hashes:
 _PAIRS = [1, 0, 3, 2, 5, 4, 7, 6]
 
 _ARRANGEMENTS = (
-    Layout(
+    BitLayout(
         "words-big-endian",
         "looked up in words of 32 bits that are stored big-endian",
         arrange=lambda rows: rows.byteswap(),
     ),
-    Layout(
+    BitLayout(
         "words-swapped-in-pairs",
         "looked up in blocks whose words are swapped in pairs",
         arrange=lambda rows: rows[:, _PAIRS],
     ),
-    Layout(
+    BitLayout(
         "longs-big-endian",
         "looked up in blocks that are stored as four big-endian words of 64 bits",
         arrange=lambda rows: rows[:, _PAIRS].byteswap(),
     ),
-    Layout(
+    BitLayout(
         "salts-reversed",
         "looked up with the eight salts, or the eight words of a block, in reverse order",
         positions=lambda keys: (keys[:, np.newaxis] * SALTS[::-1]) >> np.uint32(27),
     ),
-    Layout(
+    BitLayout(
         "bits-from-the-top",
         "looked up with the bits of each word counted from its highest",
         positions=lambda keys: np.uint32(31) - _standard_positions(keys),

@@ -23,7 +23,7 @@ MAX_VALUE_BYTES = 64 << 10
 # How far into a page a sample reaches: far enough for pages that repeat their values a lot.
 PAGE_REACH = 1 << 14
 
-Page = int | None
+PageNumber = int | None
 """A data page of the chunk, counted from 0; None is the dictionary page."""
 
 
@@ -35,14 +35,17 @@ class StoredValue:
     index: int | None
 
 
-def spread(pages: Sequence[Page], count: int) -> list[Page]:
+def spread(pages: Sequence[PageNumber], count: int) -> list[PageNumber]:
     """At most `count` of the pages, evenly spaced."""
     step = max(1.0, len(pages) / count)
     return [pages[int(i * step)] for i in range(min(count, len(pages)))]
 
 
 def missing_values(
-    file: ParquetFile, chunk: ColumnChunk, filter: SplitBlockBloomFilter, pages: Sequence[Page]
+    file: ParquetFile,
+    chunk: ColumnChunk,
+    filter: SplitBlockBloomFilter,
+    pages: Sequence[PageNumber],
 ) -> list[StoredValue]:
     """About SAMPLE_VALUES distinct values of these pages that are not found, in random order; fewer
     where they are long, and none of more than MAX_VALUE_BYTES. Raises as chunk_runs."""
@@ -86,10 +89,10 @@ def _chosen(
 
 
 def page_hashes(
-    file: ParquetFile, chunk: ColumnChunk, pages: Sequence[Page]
-) -> dict[Page, NDArray[np.uint64]]:
+    file: ParquetFile, chunk: ColumnChunk, pages: Sequence[PageNumber]
+) -> dict[PageNumber, NDArray[np.uint64]]:
     """The hashes of some distinct values of each of these pages. Raises as chunk_runs."""
-    hashes: dict[Page, NDArray[np.uint64]] = {page: np.empty(0, np.uint64) for page in pages}
+    hashes: dict[PageNumber, NDArray[np.uint64]] = {page: np.empty(0, np.uint64) for page in pages}
     for part in chunk_runs(file.source, file.footer, chunk):
         if part.page in hashes:
             own = part.run.hashes()
@@ -103,7 +106,7 @@ def stored_among(
     file: ParquetFile,
     chunk: ColumnChunk,
     hashes: NDArray[np.uint64],
-    pages: Collection[Page] | None = None,
+    pages: Collection[PageNumber] | None = None,
 ) -> NDArray[np.bool_]:
     """For each hash: whether a value of these pages (None: of the chunk) has it. All entries of a
     dictionary count, used or not. Raises as chunk_runs."""

@@ -55,6 +55,6 @@ def _text(name: str) -> str:
 @cache
 def find_engine(name: str) -> Engine:
     """The one whose file has this name."""
-    from parquet_bloom.engines.engine import engine_of
+    from parquet_bloom.engines.engine import parse_engine
 
-    return engine_of(_text(name))
+    return parse_engine(_text(name))

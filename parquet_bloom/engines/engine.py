@@ -76,8 +76,11 @@ Situation = Literal[
 # Which column chunks of a file a writer's trouble can affect, as far as the footer tells.
 Concerned = Literal["any", "without length", "BOOLEAN", "encrypted"]
 
+# A table of TOML.
+Facts = dict[str, Any]
+
 # Which names of columns a writer's settings can tell it.
-Names = Literal["any", "no dots", "no dots, no capitals", "word characters"]
+NamesTaken = Literal["any", "no dots", "no dots, no capitals", "word characters"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +164,14 @@ class SettingsText:
     the writer's default limit."""
 
     text: str
-    names: Names = "any"
+    names: NamesTaken = "any"
     for_all_columns: str = ""
     if_only_dictionary: str = ""
     types: tuple[str, ...] = ()
     max_bytes: int = 0
 
     def __post_init__(self) -> None:
-        check_word("names", self.names, Names)
+        check_word("names", self.names, NamesTaken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +191,7 @@ class Engine:
     settings: Mapping[Format, SettingsText] = field(default_factory=dict)
 
 
-def engine_of(text: str) -> Engine:
+def parse_engine(text: str) -> Engine:
     """What a file of the catalogue says. Raises ValueError, TypeError for what it must not say."""
     facts = tomllib.loads(text)
     return Engine(
@@ -207,17 +210,17 @@ def engine_of(text: str) -> Engine:
     )
 
 
-def _parquet(facts: dict[str, Any] | None) -> ParquetUse | None:
+def _parquet(facts: Facts | None) -> ParquetUse | None:
     return None if facts is None else ParquetUse(**facts | {"uses": tuple(facts.get("uses", ()))})
 
 
-def _orc(facts: dict[str, Any] | None) -> OrcUse | None:
+def _orc(facts: Facts | None) -> OrcUse | None:
     return None if facts is None else OrcUse(exceptions=facts.pop("except", {}), **facts)
 
 
-def _lost_rows(engine: str, facts: dict[str, Any]) -> LostRows:
+def _lost_rows(engine: str, facts: Facts) -> LostRows:
     return LostRows(engine=engine, kinds=tuple(facts.pop("kinds")), **facts)
 
 
-def _settings(facts: dict[str, Any]) -> SettingsText:
+def _settings(facts: Facts) -> SettingsText:
     return SettingsText(types=tuple(facts.pop("types", ())), **facts)

@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.engines.catalogue import engines, engines_where
+from parquet_bloom.engines.writers import known_troubles
 from parquet_bloom.values.types import LeafType
+from parquet_bloom.vocabulary import check_word
 
 if TYPE_CHECKING:
     from parquet_bloom.engines.engine import EngineNote, LostRows, ParquetUse, Situation
@@ -137,7 +139,7 @@ def _is_lost(lost: LostRows, kind: ColumnKind) -> bool:
 def engine_notes(situation: Situation, among: Container[str] | None = None) -> tuple[str, ...]:
     """What engines do in a situation, in sentences: `Arrow C++ and Trino refuse the filter`. `among`: the
     names of those to speak of, None for all."""
-    return tuple(map(told, alike(situation, among)))
+    return tuple(map(_sentence, _grouped(situation, among)))
 
 
 def engine_note(situation: Situation, among: Container[str] | None = None) -> str:
@@ -150,7 +152,7 @@ def engines_in(situation: Situation) -> str:
     return _listed(list(_notes(situation)))
 
 
-def alike(
+def _grouped(
     situation: Situation, among: Container[str] | None = None
 ) -> Collection[Sequence[EngineNote]]:
     """The notes on a situation, those of engines that do the same together."""
@@ -160,7 +162,7 @@ def alike(
     return found.values()
 
 
-def told(notes: Sequence[EngineNote]) -> str:
+def _sentence(notes: Sequence[EngineNote]) -> str:
     """Notes that are alike, in a sentence."""
     verb, space, rest = notes[0].does.partition(" ")
     verb = verb if len(notes) == 1 else verb.removesuffix("s")
@@ -177,3 +179,48 @@ def _listed(notes: Sequence[EngineNote]) -> str:
     """`Arrow C++, DuckDB up to 2.0 and Trino`"""
     names = [note.subject for note in notes]
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+# ------------------------------------------------------------------------------------------------
+# The same as a part of a paragraph of Markdown, with the reports: for docs/rules.md
+
+
+def paragraph(about: str) -> str:
+    """`about`: a Situation, `lost rows`, or `troubles`, those of writers. Raises ValueError for another."""
+    if about == "troubles":
+        return "; ".join(_troubles())
+    if about == "lost rows":
+        of_parquet = (engine for engine in engines() if engine.parquet or not engine.orc)
+        lost = (each for engine in of_parquet for each in engine.loses)
+        return " ".join(_with_reports(str(each), [each]) for each in lost)
+    # It parses TOML, for which no quick command has time.
+    from parquet_bloom.engines import engine as facts
+
+    check_word("about", about, facts.Situation)
+    situation: Situation = about  # type: ignore[assignment]
+    sentences = (each for notes in _grouped(situation) for each in _apart(notes))
+    return " ".join(_with_reports(_sentence(notes), notes) for notes in sentences)
+
+
+def _apart(notes: Sequence[EngineNote]) -> Sequence[Sequence[EngineNote]]:
+    """Notes that are alike, one by one if there is more to say of any."""
+    return [[note] for note in notes] if any(note.detail for note in notes) else [notes]
+
+
+def _with_reports(text: str, facts: Sequence[EngineNote | LostRows]) -> str:
+    """With what else the facts say."""
+    more = [each.detail for each in facts] + [_report(each.link) for each in facts if each.link]
+    shown = "; ".join(filter(None, more))
+    return f"{text} ({shown})." if shown else f"{text}."
+
+
+def _troubles() -> Iterator[str]:
+    for each in known_troubles():
+        yield f"`{each.created_by}`: {each.condition} ({_report(each.link)})"
+
+
+def _report(link: str) -> str:
+    """`[duckdb #23829](https://github.com/duckdb/duckdb/pull/23829)`"""
+    *_, repository, kind, last = link.split("/")
+    name = f"{repository} #{last}" if kind in ("issues", "pull") else last
+    return f"[{name}]({link})"

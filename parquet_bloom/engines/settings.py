@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from parquet_bloom.engines.catalogue import engines
-from parquet_bloom.engines.engine import Names, SettingsText
-from parquet_bloom.filters.sizing import MIN_BYTES
+from parquet_bloom.engines.engine import NamesTaken, SettingsText
+from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.vocabulary import Format
 
 
@@ -53,11 +54,27 @@ class WriterSettings:
     text: str
 
 
-def settings_for(format: Format, wanted: WantedFilter) -> tuple[WriterSettings, ...]:
-    """The settings for each engine that can be told to write such a filter."""
-    told = ((each.name, each.settings[format]) for each in engines() if format in each.settings)
-    texts = ((name, _text(settings, wanted)) for name, settings in told)
-    return tuple(WriterSettings(name, text) for name, text in texts if text)
+def all_settings(
+    format: Format, wanted: WantedFilter, max_bytes: int = MAX_BYTES
+) -> tuple[WriterSettings, ...]:
+    """Those of `pbloom`, then of each engine that can be told to write such a filter. `max_bytes`: the
+    limit that the filter was made for."""
+    limit = "" if max_bytes == MAX_BYTES else f" --max-bytes {max_bytes}"
+    command = f"{_command(wanted)}{limit} -o out.{format}"
+    having = ((each.name, each.settings[format]) for each in engines() if format in each.settings)
+    texts = ((name, _text(settings, wanted)) for name, settings in having)
+    found = (WriterSettings(name, text) for name, text in texts if text)
+    return WriterSettings("pbloom", command), *found
+
+
+def _command(wanted: WantedFilter) -> str:
+    # A leading dash would make it an option.
+    path = f"./{wanted.path}" if wanted.path.startswith("-") else wanted.path
+    column = ".".join(wanted.column_path)
+    if any(special in column for special in ',"\r\n'):
+        # As in CSV, or `-c` would take it for several names or none.
+        column = '"' + column.replace('"', '""') + '"'
+    return f"pbloom build {shlex.quote(path)} -c {shlex.quote(column)} --fpp {wanted.fpp!r}"
 
 
 def _text(settings: SettingsText, wanted: WantedFilter) -> str:
@@ -79,7 +96,7 @@ def _text(settings: SettingsText, wanted: WantedFilter) -> str:
     )
 
 
-_IS_NAMED: Final[Mapping[Names, Callable[[str], bool]]] = {
+_IS_NAMED: Final[Mapping[NamesTaken, Callable[[str], bool]]] = {
     "any": lambda name: True,
     "no dots": lambda name: "." not in name,
     "no dots, no capitals": lambda name: "." not in name and name == name.lower(),

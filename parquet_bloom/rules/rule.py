@@ -17,7 +17,7 @@
     next = "strip FILE -c COLUMN"   the command that helps, if that is not `repair`; other words
                                     that it fills in: COLUMNS, ROW_GROUP, LIMIT
     prose = '''…'''               one paragraph of Markdown; {not a power of two} stands for what engines
-                                    do then, see engines.paragraphs
+                                    do then, see engines.reading.paragraph
 
 The files are read on the first finding, or when somebody asks for a rule; sound files need none. Ids
 are never reused. The first digit of an id is the number of its kind.
@@ -121,7 +121,7 @@ class Rule:
         it."""
         if "{" not in self.prose:
             return self.prose.strip()
-        from parquet_bloom.engines.paragraphs import paragraph
+        from parquet_bloom.engines.reading import paragraph
 
         filled = _ABOUT.sub(lambda about: paragraph(about[1]), self.prose)
         whole = _WHOLE.sub(lambda part: _SPACE.sub(_KEPT, part[0]), filled)

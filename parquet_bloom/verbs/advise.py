@@ -17,7 +17,7 @@ from parquet_bloom.advice.table import (
     JudgedColumn,
     SurveyedColumn,
     SurveyedFile,
-    Table,
+    SurveyedTable,
     surveyor_of,
 )
 from parquet_bloom.arguments import (
@@ -154,8 +154,8 @@ class Advisor:
         self._options = options or AdviseOptions()
         self._keys = keys
         # By the format and the columns, with their types.
-        self._tables: dict[tuple[Format, tuple[Any, ...]], Table] = {}
-        self._files: dict[str, tuple[Table, int]] = {}
+        self._tables: dict[tuple[Format, tuple[Any, ...]], SurveyedTable] = {}
+        self._files: dict[str, tuple[SurveyedTable, int]] = {}
 
     def add(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
         """Read a file, unless it was added before. Raises as `advise`."""
@@ -169,7 +169,7 @@ class Advisor:
         if file.path not in self._files:
             self._files[file.path] = self._read(file, progress)
 
-    def _read(self, file: Any, progress: Progress | None) -> tuple[Table, int]:
+    def _read(self, file: Any, progress: Progress | None) -> tuple[SurveyedTable, int]:
         """The table that a file belongs to, and its index there."""
         options = self._options
         if options.ignore_checksums:
@@ -180,7 +180,9 @@ class Advisor:
         check_room(file, columns, options.parts, TO_ADVISE)
         check_groups_room(file, len(columns) * surveyor.num_groups, TO_ADVISE)
         key = file.format, tuple((column.name, column.type) for column in columns)
-        table = self._tables.get(key) or Table(surveyor, columns, options.value_sample or {})
+        table = self._tables.get(key) or SurveyedTable(
+            surveyor, columns, options.value_sample or {}
+        )
         table.add(surveyor, columns, options.threads, progress)
         self._tables[key] = table
         return table, len(table.files) - 1
@@ -198,7 +200,7 @@ class Advisor:
             yield self._report(table, table.whole(), table.judge(), table.files[0].path)
 
     def _report(
-        self, table: Table, file: SurveyedFile, judged: Sequence[JudgedColumn], path: str
+        self, table: SurveyedTable, file: SurveyedFile, judged: Sequence[JudgedColumn], path: str
     ) -> AdviceReport:
         """About one file, or all as one; `path`: the input that the settings name."""
         columns = tuple(

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from parquet_bloom.advice.lookups import Bounds, ExpectedReads, LookUps, expected_reads
-from parquet_bloom.advice.parquet_statistics import key_of
-from parquet_bloom.advice.parquet_survey import given_value
+from parquet_bloom.advice.parquet_survey import given_value, key_of
 from parquet_bloom.advice.samples import GivenSample, StoredSample
 from parquet_bloom.parquet.pages.runs import FixedRun
 from parquet_bloom.values.encode import Encodings, encode

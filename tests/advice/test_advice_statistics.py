@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from parquet_bloom.advice.lookups import Bounds, candidates
-from parquet_bloom.advice.parquet_statistics import bounds, key_of
+from parquet_bloom.advice.parquet_survey import bounds, key_of
 from parquet_bloom.parquet.thrift.ttypes import Statistics
 from parquet_bloom.values.encode import encode
 from parquet_bloom.values.types import LeafType, LogicalType

@@ -8,7 +8,7 @@ import pytest
 from make.commands import outcome
 
 import parquet_bloom as pb
-from parquet_bloom.advice.value_sample import read_value_sample
+from parquet_bloom.advice.samples import read_value_sample
 
 
 def sample(tmp_path, text, *columns):

@@ -25,10 +25,9 @@ from make.wrong_writers import Column, Writer, make_column
 from oracle import specification as spec
 
 import parquet_bloom as pb
-from parquet_bloom.diagnosis.diagnose import diagnose
+from parquet_bloom.diagnosis.diagnose import diagnose, spelled
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.hashes import OTHER_HASHES
-from parquet_bloom.diagnosis.insertions import spelled
 from parquet_bloom.diagnosis.key_forms import key_forms
 from parquet_bloom.diagnosis.layouts import layouts
 from parquet_bloom.errors import ParquetBloomError

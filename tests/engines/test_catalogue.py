@@ -8,9 +8,8 @@ import pytest
 from conftest import ROOT
 
 from parquet_bloom.engines.catalogue import NAMES, engines, engines_where, find_engine
-from parquet_bloom.engines.engine import Engine, engine_of
-from parquet_bloom.engines.paragraphs import paragraph
-from parquet_bloom.engines.reading import engine_notes
+from parquet_bloom.engines.engine import Engine, parse_engine
+from parquet_bloom.engines.reading import engine_notes, paragraph
 
 FOLDER = ROOT / "parquet_bloom" / "engines" / "catalogue"
 
@@ -102,4 +101,4 @@ def test_a_paragraph_has_the_reports():
 )  # fmt: skip
 def test_what_a_file_must_not_say(text, error):
     with pytest.raises(error):
-        engine_of(text)
+        parse_engine(text)

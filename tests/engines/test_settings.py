@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from parquet_bloom.advice.settings import all_settings
 from parquet_bloom.commands.options import names
-from parquet_bloom.engines.settings import WantedFilter
+from parquet_bloom.engines.settings import WantedFilter, all_settings
 from parquet_bloom.filters.sizing import MAX_BYTES
 
 WANTED = WantedFilter(
