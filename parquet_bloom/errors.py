@@ -74,6 +74,14 @@ def at(where: str, error: Exception, kind: type[Exception] | None = None) -> Exc
     return (kind or type(error))(f"{where}: {error}")
 
 
+def without_place(error: Exception, *places: str) -> str:
+    """An error's message without the places that it starts with: a finding has fields for them."""
+    message = str(error)
+    for place in places:
+        message = message.removeprefix(f"{place}: ")
+    return message
+
+
 class placing:
     """Errors inside go on with their place, `where`. `kinds`: which of them, and as which class, None
     for their own."""

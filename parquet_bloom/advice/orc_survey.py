@@ -45,21 +45,21 @@ from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.options import AdviseOptions, refuse
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.arrays import Texts, Times, Values
-from parquet_bloom.orc.bloom import KeyForm
-from parquet_bloom.orc.build import OrcSize, room_of_values
+from parquet_bloom.orc.bloom import OrcKeyForm
+from parquet_bloom.orc.build import OrcSize
 from parquet_bloom.orc.columns import OrcColumn, above, names_to
 from parquet_bloom.orc.file import OrcFile
-from parquet_bloom.orc.footers import check_indexed, check_writable
-from parquet_bloom.orc.given_values import leaf_type, stored_values
-from parquet_bloom.orc.keys.key_hashes import (
+from parquet_bloom.orc.keys import (
+    AskedValues,
     insertion_hashes,
-    key_hashes,
     keys_of_each,
+    leaf_type,
     never_absent,
+    stored_values,
 )
 from parquet_bloom.orc.row_index import GroupStatistics, Shown
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, OrcChunk
-from parquet_bloom.orc.values import groups, reason_unreadable
+from parquet_bloom.orc.values import groups, reason_unreadable, room_of_values
 from parquet_bloom.values.given import encode_given
 
 # The steps of MurmurHash3's finalizer.
@@ -124,7 +124,7 @@ class OrcSurveyor:
 
     def reason_for_none(self, column: OrcColumn) -> str:
         try:
-            check_writable(self.file.tail)
+            self.file.tail.check_writable()
         except UnsupportedError as error:
             return str(error).removeprefix(f"{self.file.path}: ")
         return never_absent(column) or reason_unreadable(self.file.tail.columns, column) or ""
@@ -145,10 +145,10 @@ class OrcSurveyor:
         return room_of_values(self.file, chunk)
 
     def read(self, chunk: OrcChunk, sample: Sample) -> list[GroupSurvey]:
-        check_indexed(chunk.stripe, chunk.column)
+        chunk.stripe.check_indexed(chunk.column)
         column = chunk.column
         # One key form for all: the same value has the same hash in every file.
-        form = KeyForm(writer_timezone=chunk.stripe.writer_timezone)
+        form = OrcKeyForm(writer_timezone=chunk.stripe.writer_timezone)
         entries = self.file.row_index(chunk.stripe.index, column) or ()
         smallest = DistinctHashes(self.num_drawn)
         surveys = []
@@ -189,7 +189,7 @@ def _keys_at(column: OrcColumn, values: Values, positions: Iterable[int]) -> lis
 
 def _given_value(column: OrcColumn, value: object) -> GivenValue:
     """A value or literal that is looked up. Raises ValueTypeError."""
-    found = key_hashes(column, [value], KeyForm())
+    found = AskedValues(column, [value]).hashes(OrcKeyForm())
     if found.unknown:
         return GivenValue((), None, True)
     key = None

@@ -1,8 +1,19 @@
 """Why stored values are missing from the filter of an ORC index group.
 
-What writers are known to have hashed instead (see orc.keys.wrong) is looked up if it follows from the
-stored values, and claimed only if luck cannot explain what is found (see evidence). Otherwise only
-the writer and the type can tell.
+What writers are known to have hashed instead is looked up if it follows from the stored values, and
+claimed only if luck cannot explain what is found (see evidence). Otherwise only the writer and the
+type can tell.
+
+    ORC C++   BYTE        the batch after it was narrowed in place
+              FLOAT       the doubles before they were narrowed (pyorc)
+              TIMESTAMP   before 1970: rounded towards 1970 (pyarrow)
+    any       FLOAT       its 32 bits, as the first specification said
+              CHAR        the text without its padding
+              DECIMAL     the unscaled value (ORC Java, file version 1.9999)
+
+Hashes are uint64, of any shape (m,).
+
+Sources: ORC C++, ColumnWriter.cc; Arrow C++, adapters/orc/util.cc; orc-core, Decimal64TreeWriter.
 """
 
 from __future__ import annotations
@@ -10,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -19,16 +31,21 @@ from parquet_bloom.container import number_of
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import Trial, too_few
 from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.k_hash import KHashFilter
+from parquet_bloom.native import _kernel
 from parquet_bloom.orc.arrays import Decimals, Numbers, Texts, Times, Values, selected
-from parquet_bloom.orc.bloom import KeyForm
+from parquet_bloom.orc.bloom import OrcKeyForm
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.keys import wrong as wrong_keys
-from parquet_bloom.orc.keys.key_hashes import Hashes, lookup_hashes
+from parquet_bloom.orc.keys import lookup_hashes, text_hashes
 from parquet_bloom.orc.writers import CPP, Generation
 
 # More distinct values prove no more.
 MAX_SAMPLE: Final = 1_000
+
+# Rows per batch: the default of pyarrow and pyorc, and that of writers whose batches are at least as
+# large as an index group.
+BATCH_ROWS: Final = (1024, 1 << 40)
 
 _TIMESTAMPS = ("TIMESTAMP", "TIMESTAMP_INSTANT")
 _NUMBERS = ("BYTE", "SHORT", "INT", "LONG", "DATE", "FLOAT", "DOUBLE", *_TIMESTAMPS)
@@ -53,7 +70,7 @@ class Lacking:
     """
 
     column: OrcColumn
-    key_form: KeyForm
+    key_form: OrcKeyForm
     generation: Generation
     filter: KHashFilter
     values: Values = field(repr=False)
@@ -93,7 +110,7 @@ def _hypotheses(lacking: Lacking) -> Iterator[_Hypothesis]:
     column, key_form = lacking.column, lacking.key_form
     missing = selected(lacking.values, lacking.is_missing, MAX_SAMPLE)
 
-    def hashed(other: KeyForm) -> Hashes:
+    def hashed(other: OrcKeyForm) -> Hashes:
         return lookup_hashes(column, missing, other)[:, 0].copy()
 
     if column.kind in _NUMBERS:
@@ -107,7 +124,7 @@ def _hypotheses(lacking: Lacking) -> Iterator[_Hypothesis]:
             yield (
                 "rounded-towards-1970",
                 "milliseconds before 1970 are rounded up, as pyarrow has them",
-                lambda: wrong_keys.rounded_towards_1970(missing),
+                lambda: rounded_towards_1970(missing),
             )
             yield (
                 "other-clock",
@@ -120,24 +137,24 @@ def _hypotheses(lacking: Lacking) -> Iterator[_Hypothesis]:
             yield (
                 "shortest-double",
                 "a FLOAT is hashed as the double with the same digits, which the writer was given",
-                lambda: wrong_keys.shortest_doubles(missing),
+                lambda: shortest_doubles(missing),
             )
             yield (
                 "float-bits",
                 "a FLOAT is hashed as its 32 bits, as the first specification has it",
-                lambda: wrong_keys.float_bits(missing),
+                lambda: float_bits(missing),
             )
         case Texts() if column.kind == "CHAR":
             yield (
                 "without-blanks",
                 "a CHAR is hashed without its padding",
-                lambda: wrong_keys.without_blanks(missing),
+                lambda: without_blanks(missing),
             )
         case Decimals():
             yield (
                 "unscaled",
                 "a DECIMAL is hashed as its unscaled number, as in file version 1.9999",
-                lambda: wrong_keys.unscaled(missing),
+                lambda: unscaled(missing),
             )
 
 
@@ -146,9 +163,61 @@ def _of_bytes(lacking: Lacking) -> Iterator[_Hypothesis]:
     # What shares a number with its neighbours is known only where there are no nulls.
     if not isinstance(values, Numbers) or len(values) < lacking.num_rows:
         return
-    for rows in wrong_keys.BATCH_ROWS:
+    for rows in BATCH_ROWS:
         yield (
             "cpp-byte",
             "ORC C++ hashes the first eighth of each batch as eight values packed into one",
-            partial(wrong_keys.packed_bytes, values, lacking.first_row, rows),
+            partial(packed_bytes, values, lacking.first_row, rows),
         )
+
+
+# ------------------------------------------------------------------------------------------------
+# What was hashed instead: uint64, of any shape (m,)
+
+
+def packed_bytes(values: Numbers, first_row: int, batch_rows: int) -> Hashes:
+    """The hashes of the first eighth of each batch, whose values were narrowed to bytes in place: each
+    number holds eight values, or fewer at the end of a batch.
+
+    `values`: all rows of an index group that starts at row `first_row` of the file. The last batch
+    ends with the group.
+    """
+    numbers = values.numbers.astype(np.int64)
+    last_row = first_row + len(numbers)
+    second_batch = first_row - first_row % batch_rows + batch_rows
+    cuts = [first_row, *range(second_batch, last_row, batch_rows), last_row]
+    packed = []
+    for start, end in pairwise(cuts):
+        batch = numbers[start - first_row : end - first_row].copy()
+        narrow = batch.astype(np.int8)
+        batch.view(np.int8)[: len(batch)] = narrow
+        packed.append(batch[: -(-len(batch) // 8)])
+    return _kernel.wang(np.concatenate(packed).astype(np.int64))
+
+
+def rounded_towards_1970(values: Times) -> Hashes:
+    """The hashes of timestamps in milliseconds, truncated instead of rounded down."""
+    is_cut = (values.seconds < 0) & (values.nanos % 1_000_000 != 0)
+    return _kernel.wang(values.millis + is_cut)
+
+
+def shortest_doubles(values: Numbers) -> Hashes:
+    """The hash of each FLOAT as the DOUBLE with the same shortest decimal digits."""
+    doubles = values.numbers.astype(str).astype(np.float64)
+    return _kernel.wang(doubles.view(np.int64))
+
+
+def float_bits(values: Numbers) -> Hashes:
+    """The hash of each FLOAT's bits as an integer."""
+    return _kernel.wang(values.numbers.view(np.int32).astype(np.int64))
+
+
+def without_blanks(values: Texts) -> Hashes:
+    """The hashes of text without trailing spaces."""
+    return text_hashes(Texts.of([text.rstrip(b" ") for text in values.tolist()]))
+
+
+def unscaled(values: Decimals) -> Hashes:
+    """The hash of the unscaled value of each DECIMAL of at most 18 digits."""
+    # These fit the low half of the 128 bits.
+    return _kernel.wang(values.words[:, 0].view(np.int64).copy())

@@ -47,7 +47,7 @@ PRE_RELEASE = "filters in the layout of Hive before release 1.2, whose hash is u
 
 
 @dataclass(frozen=True, slots=True)
-class KeyForm:
+class OrcKeyForm:
     """What of a value is hashed, which differs between writers; the defaults are today's.
 
     `utf8`: the stream is BLOOM_FILTER_UTF8, whose timestamps are wall-clock times taken as UTC;
@@ -71,7 +71,7 @@ class StoredIndex:
 
     stream: OrcStream
     bloom_encoding: int
-    key_form: KeyForm
+    key_form: OrcKeyForm
     filters: tuple[KHashFilter, ...]
     is_marked: bool
 

@@ -1,42 +1,61 @@
-"""Build filters of many columns of many stripes, by several threads and in file order.
+"""Build filters into an ORC file: new ones, or others in place of those to repair.
 
-As with ORC's own writers, all filters of a column have one size, whatever its index groups hold: with
+They are built of many columns of many stripes, by several threads and in file order, while the file is
+written. As with ORC's own writers, all filters of a column have one size, whatever its index groups hold: with
 room for as many values as an index group has rows. Where the times of a stripe have several keys each, its
 filters have room for those, if they need it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import islice
 from math import ceil
 from typing import Final
 
+from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk, RepairChange, Repairs
 from parquet_bloom.container.threads import threads_for_values
-from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.engines.reading import ColumnKind, lost_rows
+from parquet_bloom.errors import FormatError, RewriteError, UnsupportedError, without_place
 from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters, hive_size
 from parquet_bloom.filters.rates import percent
-from parquet_bloom.orc.ahead import value_ranges
-from parquet_bloom.orc.bloom import FILTER_BYTES, KeyForm, encode_filters
-from parquet_bloom.orc.columns import above
+from parquet_bloom.options import DEFAULT_FPP, BuildOptions, RepairOptions, refuse
+from parquet_bloom.orc import writers
+from parquet_bloom.orc.bloom import FILTER_BYTES, OrcKeyForm, encode_filters
 from parquet_bloom.orc.compression import Compression
-from parquet_bloom.orc.footers import FilterStreams, check_indexed
-from parquet_bloom.orc.keys.key_hashes import insert_values, never_absent
-from parquet_bloom.orc.reader import OrcReader
-from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, OrcChunk
+from parquet_bloom.orc.keys import insert_values, never_absent
+from parquet_bloom.orc.reader import OrcReader, value_ranges
+from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS, OrcChunk
 from parquet_bloom.orc.tail import Tail
-from parquet_bloom.orc.values import batches
-from parquet_bloom.parallel import check_fits, work_in_order
-from parquet_bloom.vocabulary import NO_VALUES
+from parquet_bloom.orc.values import batches, room_of_values
+from parquet_bloom.orc.writer import FilterStreams, Streams, StripesChange
+from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
+from parquet_bloom.storage.change import Version
+from parquet_bloom.vocabulary import HAS_ONE, NO_VALUES, OrcStreams
+
+# The kinds of streams for each choice, in the order in which readers expect them.
+_KINDS: Final = {"utf8": (BLOOM_FILTER_UTF8,), "both": FILTER_KINDS}
+USUAL_STREAMS: Final[OrcStreams] = "utf8"
+
+_PARQUET_ONLY = (
+    *(
+        "append_in_place",
+        "drop_foreign_fields",
+        "fpp_of",
+        "keeps_ends",
+        "max_bytes",
+        "exact_blocks",
+    ),
+    *("expose_filter_location", "layout", "dialect"),
+)
 
 # A filter at its size has half of its bits set, and no codec makes that smaller: zstd, LZ4 and
 # deflate gain less than a tenth between these.
 INCOMPRESSIBLE_FILL = (0.3, 0.7)
-
-# A decoded number, or the offset of a text.
-_BYTES_PER_VALUE: Final = 16
-# Decoded bytes per stored byte, unless values repeat a lot.
-_EXPANSION: Final = 3
 
 # Up to this many times the target FPP, bad luck with hashes explains the difference.
 _TOLERANCE: Final = 2.0
@@ -99,48 +118,91 @@ class BuiltStreams:
     fpp: float
 
 
-@dataclass(frozen=True, slots=True)
-class OrcFilterBuilder:
-    """Builds filters of one file, in streams of these kinds. `force`: even if they are too full."""
+class BuiltChange(StripesChange):
+    """Filters for the chunks `wanted`, in streams of these kinds. `dropped` chunks lose theirs even if no
+    others can be built."""
 
-    file: OrcReader
-    size: OrcSize
-    kinds: Sequence[int]
-    threads: int | None
-    force: bool = False
+    # Whether filters are written even if they are too full.
+    force = False
 
-    def built(self, wanted: Sequence[OrcChunk]) -> Generator[tuple[OrcChunk, BuiltStreams | str]]:
-        """Each chunk in turn with its filters, or with why it gets none.
+    def __init__(
+        self,
+        file: OrcReader,
+        size: OrcSize,
+        kinds: Sequence[int],
+        threads: int | None,
+        wanted: Sequence[OrcChunk],
+        dropped: Iterable[OrcChunk],
+        progress: Progress | None = None,
+    ) -> None:
+        super().__init__(file)
+        self._size, self._kinds, self._threads = size, kinds, threads
+        self._wanted = wanted
+        self._num_wanted = Counter(chunk.stripe.index for chunk in wanted)
+        self._dropped: dict[int, list[int]] = {}
+        for chunk in dropped:
+            self._dropped.setdefault(chunk.stripe.index, []).append(chunk.column.id)
+        self._progress = of_all(progress, wanted)
+        self._done = 0
+        self._written: list[tuple[OrcChunk, BuiltStreams]] = []
 
-        Raises FormatError for damaged values.
-        """
-        source = self.file.source
+    @abstractmethod
+    def add(self, chunk: OrcChunk, built: BuiltStreams, offset: int, length: int) -> None:
+        """Called with the new filters of a chunk, and where they are."""
+
+    @abstractmethod
+    def skip(self, chunk: OrcChunk, reason: str) -> None:
+        """Called with the reason why a chunk gets no filters."""
+
+    def compose(self, version: Version) -> None:
+        source, wanted = self.file.source, self._wanted
         source.will_read(value_ranges(wanted))
-        threads = threads_for_values(self.threads, source, len(wanted))
-        return work_in_order(wanted, self._build, self._room, threads)
+        threads = threads_for_values(self._threads, source, len(wanted))
+        work = work_in_order(wanted, self._build_or_reason, self._room, threads)
+        with closing(work) as self._built:
+            super().compose(version)
+
+    def streams_of(self, stripe: int) -> Streams:
+        streams: dict[int, FilterStreams] = {id: {} for id in self._dropped.get(stripe, ())}
+        self._written = []
+        for chunk, built in islice(self._built, self._num_wanted[stripe]):
+            if isinstance(built, str):
+                self.skip(chunk, built)
+            else:
+                self._written.append((chunk, built))
+                streams[chunk.column.id] = built.streams
+            self._done += 1
+            self._progress(self._done)
+        return streams
+
+    def placed(self, stripe: int, offsets: Mapping[int, int]) -> None:
+        for chunk, built in self._written:
+            length = sum(map(len, built.streams.values()))
+            self.add(chunk, built, offsets[chunk.column.id], length)
 
     def _room(self, chunk: OrcChunk) -> int:
-        num_filters = chunk.stripe.num_index_groups * len(self.kinds)
-        return room_of_values(self.file, chunk) + self.size.empty_filter().num_bytes * num_filters
+        num_filters = chunk.stripe.num_index_groups * len(self._kinds)
+        return room_of_values(self.file, chunk) + self._size.empty_filter().num_bytes * num_filters
 
-    def _build(self, chunk: OrcChunk) -> BuiltStreams | str:
+    def _build_or_reason(self, chunk: OrcChunk) -> BuiltStreams | str:
+        """The filters of a chunk, or why it gets none. Raises FormatError for damaged values."""
         try:
-            return self._built(chunk, self.size)
+            return self._build(chunk, self._size)
         except UnsupportedError as error:
-            return without_place(error, chunk)
+            return _reason(error, chunk)
 
-    def _built(self, chunk: OrcChunk, size: OrcSize) -> BuiltStreams | str:
+    def _build(self, chunk: OrcChunk, size: OrcSize) -> BuiltStreams | str:
         stripe = chunk.stripe
-        num_filters = stripe.num_index_groups * len(self.kinds)
+        num_filters = stripe.num_index_groups * len(self._kinds)
         check_fits(
             f"{chunk.where}: {num_filters} filters take",
             # In memory, as a message, and compressed.
             num_filters * (3 * size.empty_filter().num_bytes + FILTER_BYTES),
         )
-        empty = {kind: size.empty_filters(stripe.num_index_groups) for kind in self.kinds}
+        empty = {kind: size.empty_filters(stripe.num_index_groups) for kind in self._kinds}
         key_forms = {
-            kind: KeyForm(utf8=kind == BLOOM_FILTER_UTF8, writer_timezone=stripe.writer_timezone)
-            for kind in self.kinds
+            kind: OrcKeyForm(utf8=kind == BLOOM_FILTER_UTF8, writer_timezone=stripe.writer_timezone)
+            for kind in self._kinds
         }
         counts: list[int] = []
         most_keys = 1.0
@@ -154,11 +216,11 @@ class OrcFilterBuilder:
         if not any(counts):
             return NO_VALUES
         filters = {kind: of_kind.filters for kind, of_kind in empty.items()}
-        first = filters[self.kinds[0]]
+        first = filters[self._kinds[0]]
         fills = {kind: [filter.fill for filter in built] for kind, built in filters.items()}
-        fpp = max(fills[self.kinds[0]]) ** first[0].num_hashes
-        if most_keys > 1 and size is self.size and not size.allows(fpp):
-            return self._built(chunk, size.times(most_keys))
+        fpp = max(fills[self._kinds[0]]) ** first[0].num_hashes
+        if most_keys > 1 and size is self._size and not size.allows(fpp):
+            return self._build(chunk, size.times(most_keys))
         if not (self.force or size.allows(fpp)):
             return (
                 f"FPP {percent(fpp, 3)}: index groups have up to {max(counts)} values, and filters are sized"
@@ -168,7 +230,7 @@ class OrcFilterBuilder:
         return BuiltStreams(
             streams={
                 kind: _stream(encode_filters(filters[kind], kind), fills[kind], compression)
-                for kind in self.kinds
+                for kind in self._kinds
             },
             num_values=sum(counts),
             num_bits=first[0].num_bits,
@@ -178,36 +240,133 @@ class OrcFilterBuilder:
         )
 
 
-class TolerantOrcFilterBuilder(OrcFilterBuilder):
-    """The same, but a column that is damaged or can have no filters gets none for that reason."""
-
-    def _build(self, chunk: OrcChunk) -> BuiltStreams | str:
-        if reason := never_absent(chunk.column):
-            return reason
-        try:
-            check_indexed(chunk.stripe, chunk.column)
-            return super()._build(chunk)
-        except (FormatError, UnsupportedError) as error:
-            return str(error)
-
-
-def without_place(error: UnsupportedError, chunk: OrcChunk) -> str:
-    """What is not supported, without the names of file, stripe and column."""
-    where = (chunk.where, chunk.stripe.where.partition(": stripe")[0])
-    text = str(error)
-    return next((text.removeprefix(f"{each}: ") for each in where if text.startswith(each)), text)
-
-
-def room_of_values(file: OrcReader, chunk: OrcChunk) -> int:
-    """The most that reading and hashing the values takes, in bytes."""
-    stripe, column = chunk.stripe, chunk.column
-    read = (column, *above(file.tail.columns, column))
-    stored = sum(each.length for one in read for each in stripe.streams_of(one.id))
-    return _BYTES_PER_VALUE * stripe.num_rows + _EXPANSION * stored
-
-
 def _stream(data: bytes, fills: Sequence[float], compression: Compression) -> bytes:
     low, high = INCOMPRESSIBLE_FILL
     if low < sum(fills) / len(fills) < high:
         return compression.stored(data)
     return compression.compressed(data)
+
+
+class OrcBuild(BuiltChange, BuildChange):
+    """Filters for the columns that `options` name, one for each index group."""
+
+    def __init__(
+        self, file: OrcReader, options: BuildOptions, progress: Progress | None = None
+    ) -> None:
+        refuse(file.path, options, _PARQUET_ONLY, "an ORC file")
+        file.tail.check_writable()
+        self.filters = []
+        self.skipped = []
+        wanted = list(self._planned(file, options))
+        fpp = DEFAULT_FPP if options.fpp is None else options.fpp
+        size = OrcSize(fpp, options.ndv) if options.ndv else OrcSize.usual(fpp, file.tail)
+        kinds = _KINDS[options.orc_streams or USUAL_STREAMS]
+        self.force = options.force
+        replaced = (chunk for chunk in wanted if chunk.has_filters)
+        super().__init__(file, size, kinds, options.threads, wanted, replaced, progress)
+
+    @property
+    def is_idle(self) -> bool:
+        is_done = self._done == len(self._wanted)
+        return is_done and not self.filters and not self._dropped
+
+    def _planned(self, file: OrcReader, options: BuildOptions) -> Iterator[OrcChunk]:
+        """The chunks that should get filters; the others are skipped. Raises ColumnError, FilterError,
+        RewriteError."""
+        columns = file.select(options.columns)
+        if options.parts is None:
+            file.will_read_stripes(range(file.num_stripes))
+        for index in file.select_parts(options.parts):
+            for chunk in file.chunks(index, columns):
+                if reason := _reason_to_skip(chunk, options):
+                    self.skip(chunk, reason)
+                    continue
+                yield chunk
+
+    def compose(self, version: Version) -> None:
+        super().compose(version)
+        self.notes = tuple(_notes(self.file, self.filters))
+
+    def skip(self, chunk: OrcChunk, reason: str) -> None:
+        self.skipped.append(LeftChunk(chunk.place, chunk.column.name, reason))
+
+    def add(self, chunk: OrcChunk, built: BuiltStreams, offset: int, length: int) -> None:
+        filters = BuiltFilters(
+            place=chunk.place,
+            column=chunk.column.name,
+            num_values=built.num_values,
+            num_filters=built.index_groups,
+            num_bytes=built.num_bits // 8,
+            fpp=built.fpp,
+            offset=offset,
+            length=length,
+            num_bits=built.num_bits,
+            num_hashes=built.num_hashes,
+        )
+        self.filters.append(filters)
+
+
+def _reason_to_skip(chunk: OrcChunk, options: BuildOptions) -> str | None:
+    if reason := never_absent(chunk.column):
+        return reason
+    try:
+        chunk.stripe.check_indexed(chunk.column)
+    except UnsupportedError as error:
+        return _reason(error, chunk)
+    if options.existing == "replace" or not chunk.has_filters:
+        return None
+    if options.existing == "error":
+        raise RewriteError(f"{chunk.where}: {HAS_ONE}")
+    return HAS_ONE
+
+
+def _notes(file: OrcReader, filters: Iterable[BuiltFilters]) -> Iterator[str]:
+    """Whom the filters that were built will not help, and who loses rows by them."""
+    if doubt := file.tail.row_count_doubt:
+        yield f"{doubt}: `probe` will answer `unknown`"
+    for name in dict.fromkeys(built.column for built in filters):
+        column = file.column(name)
+        for line in writers.ignored(file.generation, column, BLOOM_FILTER_UTF8, writers.UTF8_UTC):
+            yield f"{name}: {line}"
+        for lost in lost_rows(ColumnKind(column.kind)):
+            yield f"{name}: {lost}"
+
+
+def _reason(error: UnsupportedError, chunk: OrcChunk) -> str:
+    """What is not supported, without the names of file, stripe and column."""
+    return without_place(error, chunk.where, chunk.stripe.where.partition(": stripe")[0])
+
+
+class OrcRepair(BuiltChange, RepairChange):
+    """Other filters, or none, for the chunks to repair; none for those that are damaged or cannot have any."""
+
+    def __init__(self, file: OrcReader, repairs: Repairs, options: RepairOptions) -> None:
+        refuse(file.path, options, ("layout",), "an ORC file")
+        size = OrcSize.usual(options.fpp or DEFAULT_FPP, file.tail)
+        streams = (stream for chunk in repairs.rebuilt for stream in chunk.filter_streams)
+        # Readers older than ORC 1.3 keep theirs.
+        had_old = any(stream.kind == BLOOM_FILTER for stream in streams)
+        kinds = _KINDS["both" if had_old else "utf8"]
+        super().__init__(file, size, kinds, options.threads, repairs.rebuilt, repairs.dropped)
+        self._repairs = repairs
+        self.built: dict[tuple[int, int], tuple[int, int]] = {}
+        self.not_built: dict[tuple[int, int], str] = {}
+
+    @property
+    def is_idle(self) -> bool:
+        return self._repairs.is_idle
+
+    def skip(self, chunk: OrcChunk, reason: str) -> None:
+        self.not_built[chunk.key] = reason
+
+    def add(self, chunk: OrcChunk, built: BuiltStreams, offset: int, length: int) -> None:
+        self.built[chunk.key] = offset, length
+
+    def _build_or_reason(self, chunk: OrcChunk) -> BuiltStreams | str:
+        if reason := never_absent(chunk.column):
+            return reason
+        try:
+            chunk.stripe.check_indexed(chunk.column)
+            return super()._build_or_reason(chunk)
+        except (FormatError, UnsupportedError) as error:
+            return str(error)

@@ -79,9 +79,9 @@ class Compression:
             out.write(part)
         return out.getvalue()
 
-    def parts(self, stored: Iterable[bytes]) -> Pieces | Chunks:
+    def parts(self, stored: Iterable[bytes]) -> PieceReader | Chunks:
         """What is `stored`, in pieces that may end anywhere, to be decompressed in parts."""
-        return Pieces(stored) if self.codec == NONE else Chunks(self, stored)
+        return PieceReader(stored) if self.codec == NONE else Chunks(self, stored)
 
     def decompress(self, chunk: memoryview, at: int, room: memoryview) -> int:
         """Decompress the chunk at byte `at` into `room`; its size. Raises FormatError."""
@@ -110,7 +110,7 @@ class Compression:
         )
 
 
-class Pieces:
+class PieceReader:
     """Bytes that come in pieces."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
@@ -143,7 +143,7 @@ class Chunks:
 
     def __init__(self, compression: Compression, stored: Iterable[bytes]) -> None:
         self._compression = compression
-        self._stored = Pieces(stored)
+        self._stored = PieceReader(stored)
         self._at = 0
         self._room = memoryview(b"")
         self._damage: FormatError | None = None

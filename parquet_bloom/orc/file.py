@@ -15,7 +15,12 @@ from parquet_bloom.container import STRIPES, NoFilters, Place, ReadFilter, Units
 from parquet_bloom.errors import ColumnError, ParquetBloomError, UnsupportedError, ValueTypeError
 from parquet_bloom.native import _kernel
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.reader import OrcReader
+from parquet_bloom.orc.reader import (
+    OrcReader,
+    filter_ranges,
+    footers_with_indexes,
+    value_ranges,
+)
 from parquet_bloom.orc.stripe import FILTER_KINDS, OrcChunk
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER
@@ -33,9 +38,10 @@ if TYPE_CHECKING:
         StoredFilter,
     )
     from parquet_bloom.options import BuildOptions, RepairOptions, Selection
-    from parquet_bloom.orc.build_change import OrcBuild, OrcRepair
-    from parquet_bloom.orc.probe import Asked, StripeProber
-    from parquet_bloom.orc.strip_change import OrcStrip
+    from parquet_bloom.orc.build import OrcBuild, OrcRepair
+    from parquet_bloom.orc.keys import AskedValues
+    from parquet_bloom.orc.probe import StripeProber
+    from parquet_bloom.orc.writer import OrcStrip
     from parquet_bloom.parallel import Progress
     from parquet_bloom.vocabulary import Dialect
 
@@ -84,10 +90,8 @@ class OrcFile(OrcReader):
 
     @property
     def obstacles(self) -> tuple[str, ...]:
-        from parquet_bloom.orc.footers import check_writable
-
         try:
-            check_writable(self.tail)
+            self.tail.check_writable()
         except UnsupportedError as error:
             return (str(error).removeprefix(f"{self.path}: "),)
         return ()
@@ -140,12 +144,12 @@ class OrcFile(OrcReader):
         found = self.column(column)
         return OrcChunk(self.stripe(stripe), found)
 
-    def encode(self, column: OrcColumn, values: Sequence[Any]) -> Asked:
+    def encode(self, column: OrcColumn, values: Sequence[Any]) -> AskedValues:
         """Values to pass to probers. Raises ValueTypeError."""
-        from parquet_bloom.orc.probe import Asked
+        from parquet_bloom.orc.keys import AskedValues
 
         try:
-            return Asked(column, values)
+            return AskedValues(column, values)
         except ValueTypeError as error:
             raise ValueTypeError(f"{self.path}: column {column.name}: {error}") from None
 
@@ -261,8 +265,6 @@ class OrcFile(OrcReader):
         values: each filter lies in the midst of a compressed stream."""
         if not self.source.is_remote:
             return
-        from parquet_bloom.orc.ahead import filter_ranges, footers_with_indexes
-
         wanted = range(self.num_stripes) if parts is None else parts
         if any(part not in self._stripes for part in wanted):
             places = [self.tail.stripes[part] for part in wanted]
@@ -274,8 +276,6 @@ class OrcFile(OrcReader):
 
     def will_read_values(self, chunks: Sequence[OrcChunk]) -> None:
         """Fetch their streams ahead, if the file is remote."""
-        from parquet_bloom.orc.ahead import value_ranges
-
         self.source.will_read(value_ranges(chunks))
 
     def room_for_filters(self, part: int, column: OrcColumn) -> int:
@@ -310,7 +310,7 @@ class OrcFile(OrcReader):
 
     def build(self, options: BuildOptions, progress: Progress | None = None) -> OrcBuild:
         """See container.Container.build."""
-        from parquet_bloom.orc.build_change import OrcBuild
+        from parquet_bloom.orc.build import OrcBuild
 
         return OrcBuild(self, options, progress)
 
@@ -318,12 +318,12 @@ class OrcFile(OrcReader):
         self, repairs: Repairs, options: RepairOptions, progress: Progress | None = None
     ) -> OrcRepair:
         """See container.Container.repair."""
-        from parquet_bloom.orc.build_change import OrcRepair
+        from parquet_bloom.orc.build import OrcRepair
 
         return OrcRepair(self, repairs, options)
 
     def strip(self, selection: Selection) -> OrcStrip:
         """See container.Container.strip."""
-        from parquet_bloom.orc.strip_change import OrcStrip
+        from parquet_bloom.orc.writer import OrcStrip
 
         return OrcStrip(self, selection)

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from parquet_bloom.container.missing_rows import MissingRows, missing_rows
+from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.orc.arrays import Numbers, Values, selected
-from parquet_bloom.orc.bloom import KeyForm
+from parquet_bloom.orc.bloom import OrcKeyForm
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.keys.key_hashes import Hashes, lookup_hashes
+from parquet_bloom.orc.keys import lookup_hashes
 from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.stripe import OrcChunk
 from parquet_bloom.orc.values import GroupValues, groups
@@ -62,7 +63,7 @@ def check_groups(
     file: OrcReader,
     chunk: OrcChunk,
     filters: Sequence[KHashFilter | None],
-    key_form: KeyForm,
+    key_form: OrcKeyForm,
     is_marked: bool,
 ) -> Iterator[GroupMembership | None]:
     """Look up every stored value of a chunk in the filter of its index group; None for a group
@@ -85,7 +86,7 @@ def check_groups(
 
 
 def _check_group(
-    column: OrcColumn, group: GroupValues, first_row: int, filter: KHashFilter, key_form: KeyForm
+    column: OrcColumn, group: GroupValues, first_row: int, filter: KHashFilter, key_form: OrcKeyForm
 ) -> GroupMembership:
     values = group.values
     forms = lookup_hashes(column, values, key_form)

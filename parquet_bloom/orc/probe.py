@@ -16,59 +16,17 @@ from parquet_bloom.container.column_filter import ColumnFilter
 from parquet_bloom.container.doubts import Doubts
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.filters.look_up import LookUp, in_k_hash
+from parquet_bloom.native.lazy import np
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.row_index import IndexEntry, fits
 from parquet_bloom.parallel import read_once
-from parquet_bloom.values.encode import plain_value
-from parquet_bloom.values.given import texts_of
-from parquet_bloom.values.types import literal
 
 if TYPE_CHECKING:
-    from parquet_bloom.orc.bloom import KeyForm, StoredIndex
-    from parquet_bloom.orc.columns import OrcColumn
-    from parquet_bloom.orc.keys.key_hashes import KeyHashes
+    from parquet_bloom.orc.bloom import StoredIndex
+    from parquet_bloom.orc.keys import AskedValues, KeyHashes
     from parquet_bloom.orc.reader import OrcReader
     from parquet_bloom.orc.stripe import OrcChunk
     from parquet_bloom.vocabulary import Verdict
-
-
-class Asked:
-    """Values to look up, and their hashes by key form. Raises ValueTypeError if the column cannot
-    hold one of them, even where there is no filter."""
-
-    def __init__(self, column: OrcColumn, values: Sequence[Any]) -> None:
-        from parquet_bloom.orc.keys.key_hashes import given_values
-
-        self._values = values
-        self._given = given_values(column, values)
-        self._hashes: dict[KeyForm, KeyHashes] = {}
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    @cached_property
-    def texts(self) -> Sequence[str]:
-        """The values as reports show them."""
-        return texts_of(self._values)
-
-    def hashes(self, key_form: KeyForm) -> KeyHashes:
-        if key_form not in self._hashes:
-            self._hashes[key_form] = self._given.hashes(key_form)
-        return self._hashes[key_form]
-
-    @cached_property
-    def not_ascii(self) -> Sequence[int]:
-        """The values that are not the same in every charset."""
-        return [index for index, value in enumerate(self._values) if not _is_ascii(value)]
-
-
-def _is_ascii(value: Any) -> bool:
-    if isinstance(value, literal):
-        # Hexadecimal bytes can be any text.
-        is_hex = value.text[:2].lower() in ("0x", "\\x") or value.read_as == "bytes"
-        return value.text.isascii() and not is_hex
-    value = plain_value(value)
-    return not isinstance(value, str | bytes | bytearray) or value.isascii()
 
 
 @dataclass(frozen=True)
@@ -92,14 +50,14 @@ class StripeProber:
         self._stripe, self._column = chunk.stripe, chunk.column
         self._given = stored
 
-    def answers(self, asked: Asked) -> Sequence[GroupAnswers]:
+    def answers(self, asked: AskedValues) -> Sequence[GroupAnswers]:
         """What each index group answers."""
         question = self._question(asked)
         groups = range(self._stripe.num_index_groups)
         return [self._answers(question, len(asked), group) for group in groups]
 
     def explained(
-        self, asked: Asked
+        self, asked: AskedValues
     ) -> tuple[Sequence[GroupAnswers], Sequence[tuple[Explanation, ...]]]:
         """The same, and how each hash of a value meets the filter of each index group."""
         question = self._question(asked)
@@ -120,9 +78,9 @@ class StripeProber:
         assert stored is not None
 
         def ask(values: Any) -> Any:
-            import numpy as np
+            from parquet_bloom.orc.keys import AskedValues
 
-            asked = Asked(self._column, values)
+            asked = AskedValues(self._column, values)
             answers = self._answers(self._question(asked), len(asked), group)
             may_be = np.array([each.verdict != "absent" for each in answers.distinct], np.bool_)
             return may_be[np.array(answers.picks, np.intp)]
@@ -148,7 +106,7 @@ class StripeProber:
         place = Place(stripe.index, group, STRIPES)
         return Answer(place, verdict, reason, stripe.group_num_rows(group), first_row)
 
-    def _question(self, asked: Asked) -> _Question | str:
+    def _question(self, asked: AskedValues) -> _Question | str:
         """What to ask the filters, or why they cannot be asked about any value."""
         if doubt := self._file.tail.row_count_doubt:
             return doubt

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.container.data_file import DataFile
 from parquet_bloom.errors import (
@@ -13,7 +13,7 @@ from parquet_bloom.errors import (
     UnsupportedError,
     no_column,
 )
-from parquet_bloom.orc.bloom import KeyForm, StoredIndex, is_marked, read_filters
+from parquet_bloom.orc.bloom import OrcKeyForm, StoredIndex, is_marked, read_filters
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import (
@@ -32,7 +32,11 @@ from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER
 
 if TYPE_CHECKING:
     from parquet_bloom.orc.row_index import IndexEntry
+    from parquet_bloom.orc.tail import StripePlace
     from parquet_bloom.storage.source import Source
+
+# All indexes of a stripe, of all columns, that cost less to read than another request takes.
+_INDEX_BYTES: Final = 128 << 10
 
 
 class OrcReader(DataFile):
@@ -156,9 +160,9 @@ class OrcReader(DataFile):
         key_form = self.key_form(stripe, stream, marked)
         return StoredIndex(stream, stripe.bloom_encoding(column.id), key_form, filters, marked)
 
-    def key_form(self, stripe: Stripe, stream: OrcStream, marked: bool) -> KeyForm:
+    def key_form(self, stripe: Stripe, stream: OrcStream, marked: bool) -> OrcKeyForm:
         """The key form of the filters in a stream; `marked`: pbloom built them."""
-        return KeyForm(
+        return OrcKeyForm(
             utf8=stream.kind == BLOOM_FILTER_UTF8,
             logical_shifts=self.generation.has_logical_shifts and not marked,
             writer_timezone=stripe.writer_timezone,
@@ -186,3 +190,40 @@ class OrcReader(DataFile):
         check_fits(f"{where}: takes", stream.length)
         stored = self.source.read_at(stream.offset, stream.length)
         return expand(self.tail.compression, stored, where)
+
+
+# ------------------------------------------------------------------------------------------------
+# Which ranges will be read, for a source that fetches them ahead
+
+
+def footers_with_indexes(places: Sequence[StripePlace]) -> list[tuple[int, int]] | None:
+    """The indexes and footers of stripes, in one request for the footer of each and the index of the next
+    one behind it; None if that would be more than footers are worth."""
+    if any(place.index_length > _INDEX_BYTES for place in places):
+        return None
+    return [
+        bounds
+        for place in places
+        for bounds in ((place.offset, place.data_start), (place.footer_start, place.end))
+    ]
+
+
+def filter_ranges(
+    file: OrcReader, parts: Iterable[int], columns: Sequence[OrcColumn]
+) -> Iterator[tuple[int, int]]:
+    """The row indexes and filters of these columns; a damaged stripe has none."""
+    for part in parts:
+        try:
+            stripe = file.stripe(part)
+        except ParquetBloomError:
+            continue
+        for column in columns:
+            for stream in stripe.streams_of(column.id, (ROW_INDEX, *FILTER_KINDS)):
+                yield stream.offset, stream.offset + stream.length
+
+
+def value_ranges(chunks: Iterable[OrcChunk]) -> Iterator[tuple[int, int]]:
+    """All streams of these chunks, without those of columns above and below."""
+    for chunk in chunks:
+        for stream in chunk.stripe.streams_of(chunk.column.id):
+            yield stream.offset, stream.offset + stream.length

@@ -4,12 +4,12 @@ to import than most files take to build.
 A stream is a sequence of compressed chunks, of which only a few are held in memory at a time. Nothing is
 allocated for values that a file only claims to have: large arrays grow with what is decoded.
 
-Spec: apache/orc-format, specification/ORCv1.md "Run Length Encoding".
+Spec: apache/orc-format, specification/ORCv1.md "Run Length Encoding", "Column Encodings".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -17,10 +17,23 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from parquet_bloom.errors import FormatError, UnsupportedError, placing
 from parquet_bloom.native import _kernel
 from parquet_bloom.orc.arrays import MOST_BYTES
+from parquet_bloom.orc.stripe import STREAM_NAMES
 from parquet_bloom.parallel import check_fits
 
 if TYPE_CHECKING:
+    from parquet_bloom.orc.columns import OrcColumn
     from parquet_bloom.orc.compression import Compression
+    from parquet_bloom.orc.reader import OrcReader
+    from parquet_bloom.orc.stripe import OrcStream, Stripe
+    from parquet_bloom.storage.source import Source
+
+PRESENT, DATA, LENGTH, DICTIONARY_DATA, SECONDARY = 0, 1, 2, 3, 5
+
+# The version of run-length encoded integers.
+_VERSIONS: Final = {"DIRECT": 1, "DICTIONARY": 1, "DIRECT_V2": 2, "DICTIONARY_V2": 2}
+
+# To read at a time: memory that is used again already has its pages.
+_READ_BYTES: Final = 256 << 10
 
 # More values than any index group has: 13,000 times the usual number of rows.
 MOST_VALUES: Final = 1 << 27
@@ -149,41 +162,42 @@ class Stream:
         return FormatError(f"{self.where}: ends after {found} {what}, expected {expected}")
 
 
-class Integers:
-    """Run-length encoded integers, in version 1 or 2."""
+@dataclass(frozen=True, slots=True)
+class StoredNumbers:
+    """The numbers in a stream."""
 
-    def __init__(self, stream: Stream, version: int, *, signed: bool) -> None:
-        self.stream = stream
-        self._decode = _kernel.OrcIntegers(version, signed).decode
-
-    def take(self, count: int) -> memoryview:
-        """The next values, int64, shape (count,). Raises FormatError if there are fewer, or for
-        damage, UnsupportedError."""
-        return self.stream.fill(self._decode, _INTEGERS, count)
-
-
-class Bytes:
-    """Run-length encoded bytes."""
-
-    def __init__(self, stream: Stream) -> None:
-        self.stream = stream
-        self._decode = _kernel.OrcBytes().decode
+    stream: Stream
+    _decode: _Decode
+    _layout: _Layout
 
     def take(self, count: int) -> memoryview:
-        """uint8, shape (count,). Raises as Integers.take."""
-        return self.stream.fill(self._decode, _BYTES, count)
+        """The next ones, shape (count,). Raises FormatError if there are fewer, or for damage,
+        UnsupportedError."""
+        return self.stream.fill(self._decode, self._layout, count)
+
+    def take_starts(self, count: int, most: int = MOST_BYTES) -> memoryview:
+        """The next ones as the lengths of texts or lists: their starts, and the end of the last one, int64,
+        shape (count + 1,). Raises as take."""
+        lengths = self.take(count)
+        with naming(self.stream.where):
+            return _kernel.orc_starts(lengths, most)
+
+
+def integers(stream: Stream, version: int, *, signed: bool) -> StoredNumbers:
+    """Run-length encoded, in version 1 or 2: int64."""
+    return StoredNumbers(stream, _kernel.OrcIntegers(version, signed).decode, _INTEGERS)
 
 
 class Booleans:
     """Bits of run-length encoded bytes, the highest first."""
 
-    def __init__(self, stream: Stream) -> None:
-        self._bytes = Bytes(stream)
+    def __init__(self, numbers: StoredNumbers) -> None:
+        self._bytes = numbers
         self._last = b""
         self._left = 0
 
     def take(self, count: int) -> tuple[memoryview, int]:
-        """bool, shape (count,), and how many are set. Raises as Integers.take."""
+        """bool, shape (count,), and how many are set. Raises as StoredNumbers.take."""
         # The bits that are left begin within the first byte.
         packed, first = self._last, -self._left % 8
         if count > self._left:
@@ -194,27 +208,73 @@ class Booleans:
         return bits, num_set
 
 
-class LongNumbers:
-    """Zigzag numbers in base 128, of up to 128 bits."""
-
-    def __init__(self, stream: Stream) -> None:
-        self.stream = stream
-
-    def take(self, count: int) -> memoryview:
-        """Two words for each, the low one first: uint64, shape (2 * count,). Raises as
-        Integers.take."""
-        return self.stream.fill(_kernel.orc_decimals, _WORD_PAIRS, count)
-
-
 @dataclass(frozen=True, slots=True)
-class Lengths:
-    """The lengths of texts, or of lists."""
+class ChunkStreams:
+    """`column`'s streams in a stripe; `where` names the column whose values are read. `reuse`: what is
+    taken of each stream holds until more is taken."""
 
-    integers: Integers
+    file: OrcReader
+    stripe: Stripe
+    column: OrcColumn
+    where: str
+    reuse: bool = False
 
-    def take(self, count: int, most: int = MOST_BYTES) -> memoryview:
-        """The starts, and the end of the last one: int64, shape (count + 1,). Raises as
-        Integers.take."""
-        lengths = self.integers.take(count)
-        with naming(self.integers.stream.where):
-            return _kernel.orc_starts(lengths, most)
+    @property
+    def encoding(self) -> str:
+        """Raises FormatError if it is unknown."""
+        encoding = self.stripe.encoding(self.column.id)
+        if encoding not in _VERSIONS:
+            found = encoding or "none"
+            expected = ", ".join(_VERSIONS)
+            raise FormatError(f"{self.where}: encoding {found}, expected one of {expected}")
+        return encoding
+
+    @property
+    def dictionary_size(self) -> int:
+        return int(self.stripe.footer.columns[self.column.id].dictionarySize)
+
+    def has(self, kind: int) -> bool:
+        return bool(self.stripe.streams_of(self.column.id, (kind,)))
+
+    def stream(self, kind: int) -> Stream:
+        """An empty one if there is none. Raises FilterError if there are two, UnsupportedError for
+        more than fits the memory budget."""
+        found = self.stripe.stream_of(self.column.id, (kind,))
+        where = f"{self.where}: {STREAM_NAMES[kind]}"
+        if self.column.name and not self.where.endswith(f"column {self.column.name}"):
+            where += f" of {self.column.name}"
+        if found is None:
+            return Stream((), self.file.tail.compression, where)
+        check_fits(f"{where}: takes", found.length)
+        pieces = _pieces(self.file.source, found)
+        return Stream(pieces, self.file.tail.compression, where, reuse=self.reuse)
+
+    def integers(self, kind: int, *, signed: bool, version: int | None = None) -> StoredNumbers:
+        """Raises FormatError for an unknown encoding, and as stream."""
+        return integers(self.stream(kind), version or _VERSIONS[self.encoding], signed=signed)
+
+    def lengths(self) -> StoredNumbers:
+        return self.integers(LENGTH, signed=False)
+
+    def tags(self) -> StoredNumbers:
+        """uint8"""
+        return self._bytes(DATA)
+
+    def booleans(self, kind: int) -> Booleans:
+        return Booleans(self._bytes(kind))
+
+    def _bytes(self, kind: int) -> StoredNumbers:
+        return StoredNumbers(self.stream(kind), _kernel.OrcBytes().decode, _BYTES)
+
+    def long_numbers(self) -> StoredNumbers:
+        """Zigzag numbers in base 128, of up to 128 bits: two words for each, the low one first, uint64,
+        shape (2 * count,)."""
+        return StoredNumbers(self.stream(DATA), _kernel.orc_decimals, _WORD_PAIRS)
+
+
+def _pieces(source: Source, stream: OrcStream) -> Iterator[bytes]:
+    """The bytes of a stream, all at once if they come from afar."""
+    end = stream.offset + stream.length
+    step = stream.length if source.is_remote else _READ_BYTES
+    for at in range(stream.offset, end, step or 1):
+        yield source.read_at(at, min(step, end - at))

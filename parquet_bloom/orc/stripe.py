@@ -19,7 +19,7 @@ from itertools import chain
 from typing import Any, Final
 
 from parquet_bloom.container import STRIPES, Place
-from parquet_bloom.errors import FilterError
+from parquet_bloom.errors import FilterError, UnsupportedError
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.tail import StripePlace
 from parquet_bloom.orc.wire import text_of
@@ -124,6 +124,16 @@ class Stripe:
         """Raise FilterError if it is uncertain where the index streams are."""
         if self.doubt:
             raise FilterError(f"{self.where}: {self.doubt}")
+
+    def check_indexed(self, column: OrcColumn) -> None:
+        """Raise UnsupportedError if no reader could skip an index group of this column, FilterError if
+        it is uncertain where the index is."""
+        self.check_index()
+        where = f"{self.where}, column {column.name}"
+        if self.row_index_stride == 0 or not self.streams_of(column.id, (ROW_INDEX,)):
+            raise UnsupportedError(f"{where}: no row index, without which readers ignore filters")
+        if column.id >= len(self.footer.columns):
+            raise UnsupportedError(f"{where}: no encoding in the footer")
 
     def streams_of(self, column: int, kinds: Collection[int] | None = None) -> list[OrcStream]:
         """The streams of one column, of these kinds or of all, in the order of the footer."""

@@ -164,6 +164,13 @@ class Tail:
     def is_encrypted(self) -> bool:
         return bool(self.footer.HasField("encryption"))
 
+    def check_writable(self) -> None:
+        """Raise UnsupportedError for a file whose filters cannot be changed."""
+        if self.is_encrypted:
+            raise UnsupportedError(
+                f"{self.where}: has encrypted columns: the filters of such ORC files cannot be changed"
+            )
+
     @cached_property
     def _encrypted_roots(self) -> frozenset[int]:
         return frozenset(variant.root for variant in self.footer.encryption.variants)

@@ -26,7 +26,7 @@ _MAX_VARINT_BYTES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class WireField:
     """One field of a message, at [start, end); its payload, at [value, end), excludes the length."""
 
     number: int
@@ -36,7 +36,7 @@ class Field:
     end: int
 
 
-def fields(data: bytes) -> Iterator[Field]:
+def fields(data: bytes) -> Iterator[WireField]:
     """The fields of a message, in order. Raises FormatError if it is malformed."""
     at = 0
     while at < len(data):
@@ -55,7 +55,7 @@ def fields(data: bytes) -> Iterator[Field]:
             raise FormatError(f"byte {at}: unknown wire type {wire_type}")
         if end > len(data):
             raise FormatError(f"byte {at}: field {number} ends at {end}, expected {len(data)}")
-        yield Field(number, wire_type, at, value, end)
+        yield WireField(number, wire_type, at, value, end)
         at = end
 
 

@@ -8,25 +8,41 @@ Nothing in a file says where a stream begins, so filters can only stand where re
 in the index region of each stripe, behind the row index of their column. All stripes move, and so
 the whole file is copied: data streams, row indexes and statistics byte for byte. Padding between
 stripes is left out.
+
+Spec: apache/orc-format, specification/ORCv1.md; orc-core, StripePlanner for the order of streams.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from xxhash import xxh3_64_intdigest
 
+from parquet_bloom.container import STRIPES, Place, RemovedFilters, StripChange
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.orc import footers
-from parquet_bloom.orc.footers import FilterStreams
+from parquet_bloom.options import Selection
+from parquet_bloom.orc import wire
 from parquet_bloom.orc.reader import OrcReader
 from parquet_bloom.orc.stripe import FILTER_KINDS, ROW_INDEX, OrcStream, Stripe
-from parquet_bloom.orc.tail import StripePlace, Tail
+from parquet_bloom.orc.tail import MAX_POSTSCRIPT_BYTES, StripePlace, Tail
 from parquet_bloom.orc.writers import UTF8_UTC
 from parquet_bloom.storage.change import Change, Version
 from parquet_bloom.storage.source import Source
+
+# Fields of StripeFooter, ColumnEncoding, Footer, StripeInformation, PostScript, Stream.
+_STREAMS, _ENCODINGS = 1, 2
+_BLOOM_ENCODING: Final = 3
+_CONTENT_LENGTH, _STRIPES = 2, 3
+_OFFSET, _INDEX_LENGTH, _FOOTER_LENGTH = 1, 2, 4
+_TAIL_LENGTH: Final = 1
+_KIND, _COLUMN, _LENGTH = 1, 2, 3
+
+# A column's new filter streams, compressed, in order of their kinds. If there are none, the column
+# loses those that it has.
+FilterStreams = Mapping[int, bytes]
 
 # Of what was copied, this much is compared at either end: the rest was copied in the same calls.
 COMPARED_BYTES = 64 << 10
@@ -43,7 +59,7 @@ class StripesChange(Change):
     if its filters cannot be changed."""
 
     def __init__(self, file: OrcReader) -> None:
-        footers.check_writable(file.tail)
+        file.tail.check_writable()
         self.file = file
         self._places: list[StripePlace] = []
         self._digests: list[Digests] = []
@@ -66,14 +82,14 @@ class StripesChange(Change):
             self._places.append(self._compose_stripe(version, index, streams))
             self._digests.append(_digests(streams))
         version.append_from(source, tail.statistics_start, tail.footer_start)
-        start, footer = version.size, footers.footer(tail, self._places)
-        if footer == tail.footer_raw:
+        start, edited = version.size, footer(tail, self._places)
+        if edited == tail.footer_raw:
             # Another compressor's chunks would be of another size.
             version.append_from(source, tail.footer_start, tail.postscript_start)
         else:
-            version.append(tail.compression.compressed(footer))
-        postscript = footers.postscript(tail, version.size - start)
-        version.append(postscript + bytes([len(postscript)]))
+            version.append(tail.compression.compressed(edited))
+        end = postscript(tail, version.size - start)
+        version.append(end + bytes([len(end)]))
 
     def _compose_stripe(self, version: Version, index: int, streams: Streams) -> StripePlace:
         tail, source = self.file.tail, self.file.source
@@ -101,10 +117,10 @@ class StripesChange(Change):
                     version.append(data)
         index_length = version.size + old.data_start - at - start
         version.append_from(source, at, old.footer_start)
-        footer = tail.compression.compressed(footers.stripe_footer(stripe, streams))
-        version.append(footer)
+        edited = tail.compression.compressed(stripe_footer(stripe, streams))
+        version.append(edited)
         self.placed(index, offsets)
-        return replace(old, offset=start, index_length=index_length, footer_length=len(footer))
+        return replace(old, offset=start, index_length=index_length, footer_length=len(edited))
 
     def verify(self, written: Source) -> None:
         """Data, row indexes and statistics must be the old ones, the filters those that were built."""
@@ -134,6 +150,40 @@ class StripesChange(Change):
             yield old.footer_start, old.end
 
 
+class OrcStrip(StripesChange, StripChange):
+    """No filters for what is selected."""
+
+    def __init__(self, file: OrcReader, selection: Selection) -> None:
+        super().__init__(file)
+        names = {column.id: column.name for column in file.select(selection.columns)}
+        self._gone: dict[int, dict[int, FilterStreams]] = {}
+        self.removed: list[RemovedFilters] = []
+        wanted = file.select_parts(selection.parts)
+        file.will_read_stripes(wanted)
+        for index in wanted:
+            stripe = file.stripe(index)
+            for stream in stripe.streams:
+                if stream.kind not in FILTER_KINDS or stream.column not in names:
+                    continue
+                self._gone.setdefault(index, {})[stream.column] = {}
+                removed = RemovedFilters(
+                    place=Place(index, units=STRIPES),
+                    column=names[stream.column],
+                    num_filters=stripe.num_index_groups,
+                    offset=stream.offset,
+                    stream=stream.name,
+                    length=stream.length,
+                )
+                self.removed.append(removed)
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.removed
+
+    def streams_of(self, stripe: int) -> Streams:
+        return self._gone.get(stripe, {})
+
+
 def _header_length(tail: Tail) -> int:
     """The size of what precedes the stripes."""
     return tail.stripes[0].offset if tail.stripes else tail.statistics_start
@@ -147,9 +197,9 @@ def _digests(streams: Streams) -> Digests:
 
 
 def _verify_tail(old: OrcReader, new: OrcReader) -> None:
-    if footers.footer_without_places(new.tail) != footers.footer_without_places(old.tail):
+    if footer_without_places(new.tail) != footer_without_places(old.tail):
         raise RewriteError("the footer differs in more than the places of stripes")
-    found, expected = map(footers.postscript_without_length, (new.tail, old.tail))
+    found, expected = map(postscript_without_length, (new.tail, old.tail))
     if found != expected:
         raise RewriteError("the postscript differs in more than the footer's length")
     _verify_bytes(old, 0, new, 0, _header_length(old.tail), "the first bytes")
@@ -170,7 +220,7 @@ def _verify_changed(old: OrcReader, new: OrcReader, stripe: Stripe, expected: Di
     """Footer, index and data of one stripe."""
     before = old.stripe(stripe.index)
     stripe.check_index()
-    found, kept = map(footers.stripe_footer_without_filters, (stripe, before))
+    found, kept = map(stripe_footer_without_filters, (stripe, before))
     if found != kept:
         raise RewriteError(f"{stripe.where}: the footer differs in more than the filters")
     was = [each for each in before.streams if _stays(each, expected)]
@@ -221,3 +271,115 @@ def _ends(start: int, end: int) -> Iterable[tuple[int, int]]:
     """What is compared of a range."""
     compared = min(end - start, COMPARED_BYTES)
     return dict.fromkeys(((start, start + compared), (end - compared, end)))
+
+
+# ------------------------------------------------------------------------------------------------
+# Footers, edited as bytes, so that unknown fields stay as they are
+
+
+def stripe_footer(stripe: Stripe, changes: Mapping[int, FilterStreams]) -> bytes:
+    """The footer of a stripe in which the columns with the ids in `changes` have these filter
+    streams and no others."""
+
+    def listed(index: int, payload: bytes) -> Iterable[bytes]:
+        stream = stripe.streams[index]
+        if stream.kind in FILTER_KINDS and stream.column in changes:
+            return
+        yield payload
+        if stream.kind == ROW_INDEX:
+            for kind, data in changes.get(stream.column, {}).items():
+                yield stream_message(kind, stream.column, len(data))
+
+    def encoded(column: int, payload: bytes) -> Iterable[bytes]:
+        if column not in changes:
+            return [payload]
+        value = wire.number_field(_BLOOM_ENCODING, UTF8_UTC) if changes[column] else b""
+        return [wire.replaced(payload, {_BLOOM_ENCODING: value})]
+
+    return _edited(_edited(stripe.footer_raw, _STREAMS, listed), _ENCODINGS, encoded)
+
+
+def stream_message(kind: int, column: int, length: int) -> bytes:
+    """An encoded Stream."""
+    return b"".join(_fields({_KIND: kind, _COLUMN: column, _LENGTH: length}).values())
+
+
+def _fields(numbers: Mapping[int, int]) -> dict[int, bytes]:
+    return {number: wire.number_field(number, value) for number, value in numbers.items()}
+
+
+def _edited(data: bytes, number: int, edit: Callable[[int, bytes], Iterable[bytes]]) -> bytes:
+    """A message with its fields of this number edited: `edit` takes the index and the payload of each,
+    and returns the payloads of those that replace it."""
+    parts: list[bytes] = []
+    count = 0
+    for field in wire.fields(data):
+        # Readers take a field with another wire type for an unknown one.
+        if field.number != number or field.wire_type != wire.BYTES:
+            parts.append(data[field.start : field.end])
+            continue
+        edited = edit(count, data[field.value : field.end])
+        parts += [wire.bytes_field(number, payload) for payload in edited]
+        count += 1
+    return b"".join(parts)
+
+
+def footer(tail: Tail, places: Sequence[StripePlace]) -> bytes:
+    """The file's footer with its stripes at `places`."""
+
+    def moved(index: int, payload: bytes) -> Iterable[bytes]:
+        place = places[index]
+        numbers = {
+            _OFFSET: place.offset,
+            _INDEX_LENGTH: place.index_length,
+            _FOOTER_LENGTH: place.footer_length,
+        }
+        return [wire.replaced(payload, _fields(numbers))]
+
+    edited = _edited(tail.footer_raw, _STRIPES, moved)
+    if not places:
+        return edited
+    # ORC Java counts from the start of the file, ORC C++ from the first stripe.
+    length = max(0, tail.footer.contentLength + places[-1].end - tail.stripes[-1].end)
+    return wire.replaced(edited, _fields({_CONTENT_LENGTH: length}))
+
+
+def postscript(tail: Tail, footer_length: int) -> bytes:
+    """The postscript for a footer of this length. Raises RewriteError if it is too long."""
+    edited = wire.replaced(tail.postscript_raw, _fields({_TAIL_LENGTH: footer_length}))
+    if len(edited) > MAX_POSTSCRIPT_BYTES:
+        raise RewriteError(
+            f"{tail.where}: postscript: would have {len(edited)} bytes, expected at most"
+            f" {MAX_POSTSCRIPT_BYTES}"
+        )
+    return edited
+
+
+# ------------------------------------------------------------------------------------------------
+# What no change may touch
+
+
+def stripe_footer_without_filters(stripe: Stripe) -> bytes:
+    """A stripe's footer without what it says about filters."""
+
+    def kept(index: int, payload: bytes) -> Iterable[bytes]:
+        return [] if stripe.streams[index].kind in FILTER_KINDS else [payload]
+
+    def plain(column: int, payload: bytes) -> Iterable[bytes]:
+        return [wire.replaced(payload, {_BLOOM_ENCODING: b""})]
+
+    return _edited(_edited(stripe.footer_raw, _STREAMS, kept), _ENCODINGS, plain)
+
+
+def footer_without_places(tail: Tail) -> bytes:
+    """The file's footer without the places of stripes."""
+
+    def unmoved(index: int, payload: bytes) -> Iterable[bytes]:
+        return [wire.replaced(payload, {_OFFSET: b"", _INDEX_LENGTH: b"", _FOOTER_LENGTH: b""})]
+
+    return wire.replaced(_edited(tail.footer_raw, _STRIPES, unmoved), {_CONTENT_LENGTH: b""})
+
+
+def postscript_without_length(tail: Tail) -> bytes:
+    """The postscript without the footer's length."""
+    return wire.replaced(tail.postscript_raw, {_TAIL_LENGTH: b""})

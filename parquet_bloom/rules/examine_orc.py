@@ -10,23 +10,21 @@ from typing import Final
 
 from parquet_bloom.container import STRIPES, Place
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.errors import FormatError, ParquetBloomError, UnsupportedError
+from parquet_bloom.errors import FormatError, ParquetBloomError, UnsupportedError, without_place
 from parquet_bloom.orc import writers
-from parquet_bloom.orc.build import room_of_values
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
-from parquet_bloom.orc.given_values import literals
-from parquet_bloom.orc.keys.key_hashes import WITHOUT_KEYS, never_absent
+from parquet_bloom.orc.keys import WITHOUT_KEYS, literals, never_absent
 from parquet_bloom.orc.membership import GroupMembership, check_groups, stores_values
 from parquet_bloom.orc.row_index import IndexEntry
 from parquet_bloom.orc.stripe import FILTER_KINDS, OrcChunk, Stripe
+from parquet_bloom.orc.values import room_of_values
 from parquet_bloom.rules import portability, security, structure_orc
 from parquet_bloom.rules.finding import (
     Finding,
     chunk_finding,
     finding,
     not_checked,
-    without_place,
 )
 from parquet_bloom.rules.structure_orc import IndexFilters, StoredChunk
 from parquet_bloom.rules.view import Examination, Examined, FilterView, Look

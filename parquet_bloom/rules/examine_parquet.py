@@ -12,7 +12,13 @@ from typing import Any
 from parquet_bloom.container import record
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.errors import EncryptionError, FormatError, TamperedError, UnsupportedError
+from parquet_bloom.errors import (
+    EncryptionError,
+    FormatError,
+    TamperedError,
+    UnsupportedError,
+    without_place,
+)
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.filters.split_block import SettledFilter, SplitBlockBloomFilter
 from parquet_bloom.legacy.presence import candidates
@@ -42,7 +48,7 @@ from parquet_bloom.parquet.pages.chunk_values import (
 from parquet_bloom.parquet.pages.pages import pages_room
 from parquet_bloom.parquet.sealed import exposure
 from parquet_bloom.rules import portability, security, structure_parquet
-from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked, without_place
+from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked
 from parquet_bloom.rules.unremarkable import UnremarkableFilters, digest_of
 from parquet_bloom.rules.view import Examination, Examined, FilterView, Look, Twin
 from parquet_bloom.storage.source import Source

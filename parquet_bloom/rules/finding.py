@@ -91,11 +91,3 @@ def diagnosed(found: Diagnosis | str | None) -> dict[str, Any]:
 def not_checked(chunk: Chunk, reason: str) -> Finding:
     """The values could not be read, though nothing is damaged."""
     return chunk_finding("PB408", chunk, f"the values were not looked up: {reason}")
-
-
-def without_place(error: Exception, *places: str) -> str:
-    """An error's message without the places that it starts with: a finding has fields for them."""
-    message = str(error)
-    for place in places:
-        message = message.removeprefix(f"{place}: ")
-    return message

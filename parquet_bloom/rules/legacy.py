@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parquet_bloom.engines.reading import engine_note
-from parquet_bloom.errors import FilterError, FormatError, UnsupportedError
+from parquet_bloom.errors import FilterError, FormatError, UnsupportedError, without_place
 from parquet_bloom.legacy.chunk_filters import headers_at
 from parquet_bloom.legacy.membership import LegacyMembership, check_membership
 from parquet_bloom.legacy.murmur3 import block_filter
@@ -26,7 +26,6 @@ from parquet_bloom.rules.finding import (
     chunk_finding,
     diagnosed,
     not_checked,
-    without_place,
 )
 from parquet_bloom.rules.view import Examined
 

@@ -11,7 +11,6 @@ from collections.abc import Collection, Sequence
 
 from parquet_bloom.options import RepairOptions, ValidateOptions, refuse
 from parquet_bloom.orc.file import OrcFile
-from parquet_bloom.orc.footers import check_writable
 from parquet_bloom.orc.stripe import OrcChunk
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.examine import examine
@@ -22,7 +21,7 @@ from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
 def diagnosed(file: OrcFile, options: RepairOptions, progress: Progress | None) -> Diagnosed:
     """See repair_plan.diagnosed."""
     refuse(file.path, options, ["max_bytes"], "ORC files")
-    check_writable(file.tail)
+    file.tail.check_writable()
     file.tail.check_row_counts()
     stripes = set(file.select_parts(options.parts))
     asked = ValidateOptions(

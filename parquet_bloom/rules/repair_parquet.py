@@ -21,7 +21,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import count
 
-from parquet_bloom.errors import FilterError, TamperedError
+from parquet_bloom.errors import FilterError, TamperedError, without_place
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.legacy.chunk_filters import headers_at
@@ -39,7 +39,7 @@ from parquet_bloom.parquet.pages.chunk_values import may_have_values
 from parquet_bloom.rules import legacy, portability, security, structure_parquet
 from parquet_bloom.rules.examine import check_view
 from parquet_bloom.rules.examine_parquet import ParquetExamination, StoredChunk
-from parquet_bloom.rules.finding import Finding, chunk_finding, without_place
+from parquet_bloom.rules.finding import Finding, chunk_finding
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed
 from parquet_bloom.rules.view import Look

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from parquet_bloom.container import STRIPES, Place
-from parquet_bloom.errors import FilterError, FooterError, UnsupportedError
+from parquet_bloom.errors import FilterError, FooterError, UnsupportedError, without_place
 from parquet_bloom.filters.k_hash import WORD_BITS, KHashFilter
 from parquet_bloom.orc.bloom import (
     PRE_RELEASE,
-    KeyForm,
+    OrcKeyForm,
     decoded_filters,
     is_marked,
     is_pre_release,
@@ -29,7 +29,7 @@ from parquet_bloom.orc.stripe import (
     OrcStream,
     Stripe,
 )
-from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked, without_place
+from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked
 
 # Enough for an FPP of 10^-30, or for index groups of two rows.
 MOST_HASHES: Final = 100
@@ -51,7 +51,7 @@ class IndexFilters:
     """The filters in a stream by index group; None where there is no usable one."""
 
     filters: tuple[KHashFilter | None, ...]
-    key_form: KeyForm
+    key_form: OrcKeyForm
     is_marked: bool
 
 

@@ -6,7 +6,13 @@ from collections.abc import Collection, Iterator, Sequence
 
 from parquet_bloom.container import number_of
 from parquet_bloom.engines.reading import engine_note
-from parquet_bloom.errors import FilterError, FooterError, MissingKeyError, TamperedError
+from parquet_bloom.errors import (
+    FilterError,
+    FooterError,
+    MissingKeyError,
+    TamperedError,
+    without_place,
+)
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.edit.ends import false_ends
@@ -29,7 +35,6 @@ from parquet_bloom.rules.finding import (
     diagnosed,
     finding,
     not_checked,
-    without_place,
 )
 from parquet_bloom.vocabulary import NO_KEY, UNKNOWN
 

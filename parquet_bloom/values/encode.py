@@ -26,28 +26,27 @@ from math import inf, isfinite, isnan
 from typing import Any, Literal
 from uuid import UUID
 
-from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.values.types import (
     FLOAT_FORMAT,
+    NANOS_PER_DAY,
     PHYSICAL_WIDTH,
+    UNIX_EPOCH_JULIAN_DAY,
     Days,
     LeafType,
     LogicalType,
     TimeNanos,
     TimestampNanos,
+    not_a_value,
     zeros,
 )
 
 NANOS = {"MILLIS": 1_000_000, "MICROS": 1_000, "NANOS": 1}
-NANOS_PER_DAY = 86_400_000_000_000
 UNIX_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
-UNIX_EPOCH_JULIAN_DAY = 2_440_588
 
 INTEGERS = ("INT32", "INT64")
 BYTES_TYPES = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY", "INT96")
 # Far more digits than any stored DECIMAL has; bounds the work for a literal.
 MOST_DIGITS = 1_000
-LONGEST_SHOWN = 200
 
 # How many days too late an INT96 may be, with nanoseconds that make up for it. pyarrow up to 21 wrote
 # moments before 1970 a day too late, with negative nanoseconds; other writers did not carry whole
@@ -111,22 +110,6 @@ def plain_value(value: Any) -> Any:
             # pandas' null datetime is a datetime.
             return None if str(value) in ("NaT", "<NA>") else value
     return value
-
-
-def not_a_value(leaf: LeafType, value: object, expected: str) -> ValueTypeError:
-    """The error for a value that the column cannot hold."""
-    return ValueTypeError(f"{_shown(value)}: cannot be a value of {leaf}: expected {expected}")
-
-
-def _shown(value: object) -> str:
-    """A value as text, cut if too long."""
-    if isinstance(value, int) and value.bit_length() > 8 * LONGEST_SHOWN:
-        return f"an integer of {value.bit_length()} bits"
-    text = str(value)
-    if "\n" in text and not isinstance(value, str):
-        # Several values, where one was expected.
-        return f"a {type(value).__name__}"
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
 
 
 def encode_stored(leaf: LeafType, value: bytes) -> Encodings:

@@ -21,21 +21,21 @@ from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.values.encode import (
     INTEGERS,
     NANOS,
-    NANOS_PER_DAY,
-    UNIX_EPOCH_JULIAN_DAY,
     UNIX_EPOCH_ORDINAL,
     Encodings,
     clock_nanos,
     encode,
     encode_stored,
-    not_a_value,
 )
 from parquet_bloom.values.types import (
     FLOAT_FORMAT,
+    NANOS_PER_DAY,
+    UNIX_EPOCH_JULIAN_DAY,
     LeafType,
     LogicalType,
     TimeNanos,
     TimestampNanos,
+    not_a_value,
 )
 
 # Examples are at most this long, unless all of them are longer.

@@ -11,10 +11,16 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
+from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.vocabulary import LiteralType, check_word
 
 PHYSICAL_WIDTH = {"INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
 FLOAT_FORMAT = {2: "<e", 4: "<f", 8: "<d"}
+
+NANOS_PER_DAY = 86_400_000_000_000
+UNIX_EPOCH_JULIAN_DAY = 2_440_588
+
+_LONGEST_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,22 @@ class LeafType:
     def __str__(self) -> str:
         physical = f"{self.physical}({self.length})" if self.length else self.physical
         return f"{physical} {self.logical}" if self.logical else physical
+
+
+def not_a_value(leaf: LeafType, value: object, expected: str) -> ValueTypeError:
+    """The error for a value that the column cannot hold."""
+    return ValueTypeError(f"{_shown(value)}: cannot be a value of {leaf}: expected {expected}")
+
+
+def _shown(value: object) -> str:
+    """A value as text, cut if too long."""
+    if isinstance(value, int) and value.bit_length() > 8 * _LONGEST_SHOWN:
+        return f"an integer of {value.bit_length()} bits"
+    text = str(value)
+    if "\n" in text and not isinstance(value, str):
+        # Several values, where one was expected.
+        return f"a {type(value).__name__}"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
 def zeros(width: int) -> tuple[bytes, bytes]:

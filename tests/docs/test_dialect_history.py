@@ -32,9 +32,9 @@ from parquet_bloom.legacy.murmur3.schemes import HIVE_SEED, PARQUET_SEED, Scheme
 from parquet_bloom.legacy.statistics.hive_conf import read_conf
 from parquet_bloom.legacy.statistics.stored import usable
 from parquet_bloom.native import _kernel
-from parquet_bloom.orc.bloom import KeyForm, encode_filters, is_pre_release, read_filters
+from parquet_bloom.orc.bloom import OrcKeyForm, encode_filters, is_pre_release, read_filters
 from parquet_bloom.orc.columns import KINDS, OrcColumn
-from parquet_bloom.orc.keys.key_hashes import insertion_hashes, lookup_hashes, never_absent
+from parquet_bloom.orc.keys import insertion_hashes, lookup_hashes, never_absent
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8
 from parquet_bloom.orc.values import groups
@@ -43,7 +43,7 @@ from parquet_bloom.parquet.pages.runs import Run, SlicedRun, run_of
 
 PAGE = ROOT / "docs/dialects.md"
 
-TODAY = KeyForm()
+TODAY = OrcKeyForm()
 
 
 def test_every_difference_has_a_test():
@@ -61,7 +61,7 @@ def column(kind: str, **details) -> OrcColumn:
     return OrcColumn(id=1, name="c", kind=kind, parent=0, **given)
 
 
-def keys(kind: str, values: pa.Array, form: KeyForm = TODAY, **details) -> list[int]:
+def keys(kind: str, values: pa.Array, form: OrcKeyForm = TODAY, **details) -> list[int]:
     """The first hash of each value."""
     return lookup_hashes(column(kind, **details), values_of(values), form)[:, 0].tolist()
 
@@ -236,8 +236,8 @@ def test_orc_char():
 def test_orc_timestamp():
     """12 o'clock in New York, and what is left below a millisecond is rounded down."""
     values = pa.array([43_200_000_001_999, -1_500_001], pa.timestamp("ns"))
-    utf8 = KeyForm(writer_timezone="America/New_York")
-    original = KeyForm(utf8=False, writer_timezone="America/New_York")
+    utf8 = OrcKeyForm(writer_timezone="America/New_York")
+    original = OrcKeyForm(utf8=False, writer_timezone="America/New_York")
     assert keys("TIMESTAMP", values[:1], utf8) == [of_long(43_200_000)]
     assert keys("TIMESTAMP", values[:1], original) == [of_long(43_200_000 + 5 * 3_600_000)]
     assert of_long(-2) in lookup_hashes(column("TIMESTAMP"), values_of(values[1:]), utf8)
@@ -351,7 +351,7 @@ def test_orc_cpp_boolean(diagnosed):
 
 def test_orc_cpp_logical():
     """Readers ignore the filters of these versions; asked with their own hash, they are right."""
-    form = KeyForm(logical_shifts=True)
+    form = OrcKeyForm(logical_shifts=True)
     assert keys("LONG", pa.array([-1]), form) == [0x1F89206E3F8EC794]
     assert keys("LONG", pa.array([-1])) == [0x5BCA868437950D03]
 

@@ -20,9 +20,9 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc.arrays import Numbers
-from parquet_bloom.orc.bloom import KeyForm, read_filters
+from parquet_bloom.orc.bloom import OrcKeyForm, read_filters
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.keys.key_hashes import insertion_hashes
+from parquet_bloom.orc.keys import insertion_hashes
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8
 
@@ -32,7 +32,7 @@ ROWS = 2 * STRIPE_ROWS
 A, S = 1, 2
 
 # How writers of today make keys.
-TODAY = KeyForm()
+TODAY = OrcKeyForm()
 
 Edit = Callable[[list[Stripe], dict[str, Any]], None]
 
@@ -175,7 +175,7 @@ def filter_with(
     numbers: Iterable[int],
     num_bits: int = 9600,
     num_hashes: int = 7,
-    form: KeyForm = TODAY,
+    form: OrcKeyForm = TODAY,
 ) -> KHashFilter:
     """A filter of the size of the stored ones with these values of `a`."""
     made = KHashFilter.empty(num_bits, num_hashes)

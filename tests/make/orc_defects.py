@@ -29,7 +29,7 @@ from make.orc_defect_files import (
 )
 
 from parquet_bloom.filters.k_hash import KHashFilter
-from parquet_bloom.orc.bloom import KeyForm, read_filters
+from parquet_bloom.orc.bloom import OrcKeyForm, read_filters
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, ROW_INDEX
 
@@ -331,7 +331,7 @@ def decimals_of_39_digits() -> bytes:
 
 def of_generation(software: bytes, *, logical_shifts: bool) -> bytes:
     """Filters of `a` with these shifts in a file by ORC C++ of this version."""
-    form = KeyForm(logical_shifts=logical_shifts)
+    form = OrcKeyForm(logical_shifts=logical_shifts)
 
     def change(stripes: list[Stripe], footer: dict[str, Any]) -> None:
         footer["softwareVersion"] = software

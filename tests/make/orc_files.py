@@ -11,7 +11,7 @@ import pyarrow as pa
 from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters
 from parquet_bloom.orc.bloom import StoredIndex
 from parquet_bloom.orc.file import OrcFile
-from parquet_bloom.orc.keys.key_hashes import insert_values
+from parquet_bloom.orc.keys import insert_values
 from parquet_bloom.orc.stripe import OrcChunk
 from parquet_bloom.orc.values import groups
 

@@ -13,11 +13,10 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.orc.arrays import Times
-from parquet_bloom.orc.bloom import KeyForm
+from parquet_bloom.orc.bloom import OrcKeyForm
+from parquet_bloom.orc.clocks import local_keys, other_walls, walls_here
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.keys.key_hashes import key_hashes
-from parquet_bloom.orc.keys.timestamps import local_keys
-from parquet_bloom.orc.keys.zones import other_walls, walls_here
+from parquet_bloom.orc.keys import AskedValues
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SECOND = 1_000
@@ -196,8 +195,8 @@ def test_there_and_back():
 def test_a_literal_of_a_zone_that_nobody_knows():
     """Certain for times at which all clocks agree, unknown for others."""
     column = OrcColumn(1, "t", "TIMESTAMP", (), 0, 0, 0, 0, {})
-    form = KeyForm(writer_timezone="Nowhere/At_All")
-    assert key_hashes(column, [datetime(2020, 1, 1)], form).unknown == {}
-    assert key_hashes(column, [datetime(1890, 1, 1)], form).unknown == {
+    form = OrcKeyForm(writer_timezone="Nowhere/At_All")
+    assert AskedValues(column, [datetime(2020, 1, 1)]).hashes(form).unknown == {}
+    assert AskedValues(column, [datetime(1890, 1, 1)]).hashes(form).unknown == {
         0: "time zone Nowhere/At_All: not in the time zone database"
     }

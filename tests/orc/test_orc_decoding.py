@@ -17,7 +17,7 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.errors import ParquetBloomError, UnsupportedError
-from parquet_bloom.orc import chunk_streams
+from parquet_bloom.orc import streams as of_chunks
 from parquet_bloom.orc.stripe import ROW_INDEX
 from parquet_bloom.orc.values import groups
 
@@ -132,7 +132,7 @@ def of_all_types(request, tmp_path_factory):
 @pytest.mark.parametrize("piece", [1, 7, 100])
 def test_streams_that_are_read_in_pieces(of_all_types, piece, monkeypatch):
     expected = {name: values_of(of_all_types, name) for name in LEAVES}
-    monkeypatch.setattr(chunk_streams, "_PIECE", piece)
+    monkeypatch.setattr(of_chunks, "_READ_BYTES", piece)
     assert {name: values_of(of_all_types, name) for name in LEAVES} == expected
 
 

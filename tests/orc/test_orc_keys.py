@@ -20,18 +20,18 @@ from parquet_bloom.errors import UnsupportedError, ValueTypeError
 from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters
 from parquet_bloom.native import _kernel
 from parquet_bloom.orc.arrays import Decimals, Numbers, Texts, Times
-from parquet_bloom.orc.bloom import KeyForm
+from parquet_bloom.orc.bloom import OrcKeyForm
 from parquet_bloom.orc.columns import KINDS, OrcColumn
-from parquet_bloom.orc.keys.key_hashes import (
+from parquet_bloom.orc.keys import (
+    AskedValues,
     insert_values,
     insertion_hashes,
-    key_hashes,
     lookup_hashes,
     never_absent,
 )
 from parquet_bloom.values.types import literal
 
-FORM = KeyForm()
+FORM = OrcKeyForm()
 NTZ = {"spark.sql.catalyst.type": "timestamp_ntz"}
 SECOND = 1_000
 WIDE = Context(prec=60)
@@ -44,7 +44,7 @@ class Encoded(NamedTuple):
 
 def encode(of, value, form):
     """The hashes of one value, and why they are unknown."""
-    found = key_hashes(of, [value], form)
+    found = AskedValues(of, [value]).hashes(form)
     unknown = found.unknown.get(0, "")
     return Encoded(() if unknown else tuple(found.of(0).tolist()), unknown)
 
@@ -112,8 +112,8 @@ SPECIAL = {
 }
 FORMS = {
     "utf8": FORM,
-    "shifts": KeyForm(logical_shifts=True),
-    "clock": KeyForm(utf8=False, writer_timezone="America/New_York"),
+    "shifts": OrcKeyForm(logical_shifts=True),
+    "clock": OrcKeyForm(utf8=False, writer_timezone="America/New_York"),
 }
 
 
@@ -161,7 +161,7 @@ def test_vectors_of_java():
 
 
 def test_logical_shifts():
-    form = KeyForm(logical_shifts=True)
+    form = OrcKeyForm(logical_shifts=True)
     assert lookup_hashes(column("LONG"), values_of(pa.array([-5])), form).tolist() == [
         [wang_logical(-5)]
     ]
@@ -240,19 +240,19 @@ def test_the_seconds_around_1970():
 
 def test_the_hours_around_1970_in_another_zone():
     """ORC C++ asks for the sign of the wall clock, ORC Java for that of the instant."""
-    form = KeyForm(writer_timezone="America/New_York")
+    form = OrcKeyForm(writer_timezone="America/New_York")
     hours = [-6, -4, -1, 1]
     values = Times.of([(hour * 3_600_000 + 500) * 1_000_000 for hour in hours])
     sizes = [len(set(row)) for row in lookup_hashes(column("TIMESTAMP"), values, form).tolist()]
     assert sizes == [1, 3, 3, 1]
-    unknown = KeyForm(writer_timezone="Nowhere/At_All")
+    unknown = OrcKeyForm(writer_timezone="Nowhere/At_All")
     rows = lookup_hashes(column("TIMESTAMP"), values, unknown).tolist()
     assert [len(set(row)) for row in rows] == [3, 3, 3, 3]
 
 
 def test_instants_of_old_streams():
     """BLOOM_FILTER streams: the writer's clock, in July and January, twice an hour in November."""
-    form = KeyForm(utf8=False, writer_timezone="America/New_York")
+    form = OrcKeyForm(utf8=False, writer_timezone="America/New_York")
     of = column("TIMESTAMP")
 
     def hashes(text):
@@ -271,7 +271,7 @@ def test_instants_of_old_streams():
     assert encode(instant, literal("2020-07-01 12:00Z"), form).hashes == (
         wang(at("2020-07-01 12:00")),
     )
-    nowhere = KeyForm(utf8=False, writer_timezone="Nowhere/At_All")
+    nowhere = OrcKeyForm(utf8=False, writer_timezone="Nowhere/At_All")
     assert encode(of, literal("2020-01-01"), nowhere).unknown == (
         "time zone Nowhere/At_All: not in the time zone database"
     )

@@ -8,9 +8,9 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.orc.arrays import Numbers
-from parquet_bloom.orc.bloom import KeyForm
+from parquet_bloom.orc.bloom import OrcKeyForm
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.keys.key_hashes import insertion_hashes, key_hashes
+from parquet_bloom.orc.keys import AskedValues, insertion_hashes
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_groups_that_no_filter_is_large_enough_for(lying, tmp_path):
 
 def test_a_scale_that_no_decimal_has():
     column = OrcColumn(1, "d", "DECIMAL", (), 0, 0, 18, 127, {})
-    found = key_hashes(column, [0, b"ab"], KeyForm())
+    found = AskedValues(column, [0, b"ab"]).hashes(OrcKeyForm())
     reason = "DECIMAL(18,127): a scale of 127, expected at most 38"
     assert found.unknown == {0: reason, 1: reason}
 
@@ -41,4 +41,4 @@ def test_signaling_nans():
     """numpy warns of those, and warnings are errors here."""
     bits = np.array([0x7F800001, 0xFF800001], np.uint32)
     column = OrcColumn(1, "f", "FLOAT", (), 0, 0, 0, 0, {})
-    assert len(insertion_hashes(column, Numbers(bits.view(np.float32)), KeyForm())) == 4
+    assert len(insertion_hashes(column, Numbers(bits.view(np.float32)), OrcKeyForm())) == 4

@@ -7,7 +7,7 @@ import pytest
 from conftest import FIXTURES
 
 import parquet_bloom as pb
-from parquet_bloom.orc.keys.key_hashes import key_hashes
+from parquet_bloom.orc.keys import AskedValues
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS
 from parquet_bloom.verbs.probe import probe
 
@@ -43,7 +43,7 @@ def found_in(file, column, kind, rows):
     (stream,) = stripe.streams_of(of.id, (kind,))
     stored = file.filters_in(stripe, of, stream)
     for row in rows:
-        hashes = key_hashes(of, [VALUES[column](row)], stored.key_form).of(0)
+        hashes = AskedValues(of, [VALUES[column](row)]).hashes(stored.key_form).of(0)
         yield (
             row,
             {
@@ -82,7 +82,7 @@ def test_the_streams_hash_timestamps_differently(file):
     # By the other stream's keys nothing is found.
     wrong = [
         old.filters[row // STRIDE].check_hashes(
-            key_hashes(of, [moment(row)], new.key_form).of(0)
+            AskedValues(of, [moment(row)]).hashes(new.key_form).of(0)
         ).any()
         for row in rows
     ]  # fmt: skip

@@ -6,7 +6,7 @@ from make.handmade_orc import NONE, ZSTD, chunk, framed
 
 from parquet_bloom.errors import FormatError
 from parquet_bloom.orc.compression import Compression
-from parquet_bloom.orc.streams import Integers, Stream, _Layout
+from parquet_bloom.orc.streams import Stream, _Layout, integers
 
 # No run is longer.
 MOST_RUN_BYTES = 4356
@@ -41,14 +41,14 @@ def stream(data, codec=ZSTD, block_bytes=10_000, piece=1 << 20):
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("count", [1, 511, 700, 2053])
 def test_runs_that_a_chunk_ends_within(size, count):
-    integers = Integers(stream(framed(DATA, ZSTD, size), block_bytes=size), 2, signed=False)
+    numbers = integers(stream(framed(DATA, ZSTD, size), block_bytes=size), 2, signed=False)
     expected = [*NUMBERS, *SMALL, *LAST]
     found = []
     while len(found) < len(expected):
-        found += integers.take(min(count, len(expected) - len(found))).tolist()
+        found += numbers.take(min(count, len(expected) - len(found))).tolist()
     assert found == expected
     with pytest.raises(FormatError, match=r"^values: ends after 0 values, expected 1$"):
-        integers.take(1)
+        numbers.take(1)
 
 
 @pytest.mark.parametrize("codec", [NONE, ZSTD])
@@ -56,14 +56,14 @@ def test_runs_that_a_chunk_ends_within(size, count):
 def test_pieces_may_end_anywhere(codec, piece):
     """Within a chunk, within what precedes it, and where it ends."""
     data = DATA if codec == NONE else framed(DATA, codec, 1024)
-    integers = Integers(stream(data, codec, piece=piece), 2, signed=False)
-    found = [*integers.take(700), *integers.take(1353)]
+    numbers = integers(stream(data, codec, piece=piece), 2, signed=False)
+    found = [*numbers.take(700), *numbers.take(1353)]
     assert found == [*NUMBERS, *SMALL, *LAST]
 
 
 def test_runs_without_chunks():
-    integers = Integers(stream(DATA, NONE), 2, signed=False)
-    assert integers.take(2053).tolist() == [*NUMBERS, *SMALL, *LAST]
+    numbers = integers(stream(DATA, NONE), 2, signed=False)
+    assert numbers.take(2053).tolist() == [*NUMBERS, *SMALL, *LAST]
 
 
 def test_what_takes_more_of_a_chunk_than_any_run():

@@ -7,7 +7,7 @@ import pytest
 from parquet_bloom.errors import FormatError
 from parquet_bloom.orc import wire
 from parquet_bloom.orc.proto import orc_pb2
-from parquet_bloom.orc.wire import Field
+from parquet_bloom.orc.wire import WireField
 
 # 1: 150, 2: 8 bytes, 3: "abc", 4: 4 bytes, 8000: "ORC"
 MESSAGE = bytes.fromhex(
@@ -17,11 +17,11 @@ MESSAGE = bytes.fromhex(
 
 def test_fields_are_where_they_are():
     assert list(wire.fields(MESSAGE)) == [
-        Field(1, wire.VARINT, 0, 1, 3),
-        Field(2, wire.FIXED64, 3, 4, 12),
-        Field(3, wire.BYTES, 12, 14, 17),
-        Field(4, wire.FIXED32, 17, 18, 22),
-        Field(8000, wire.BYTES, 22, 26, 29),
+        WireField(1, wire.VARINT, 0, 1, 3),
+        WireField(2, wire.FIXED64, 3, 4, 12),
+        WireField(3, wire.BYTES, 12, 14, 17),
+        WireField(4, wire.FIXED32, 17, 18, 22),
+        WireField(8000, wire.BYTES, 22, 26, 29),
     ]
 
 

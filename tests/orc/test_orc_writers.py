@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from parquet_bloom.orc.bloom import KeyForm
+from parquet_bloom.orc.bloom import OrcKeyForm
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8
 from parquet_bloom.orc.writers import (
@@ -33,7 +33,7 @@ def column(kind, precision=0):
 
 
 def stored(utf8=True, encoding=1, timezone="UTC", marked=False):
-    form = KeyForm(utf8=utf8, writer_timezone=timezone)
+    form = OrcKeyForm(utf8=utf8, writer_timezone=timezone)
     return SimpleNamespace(key_form=form, bloom_encoding=encoding, is_marked=marked)
 
 

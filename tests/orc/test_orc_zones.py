@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.orc.keys.zones import candidates, offsets_in_1970
+from parquet_bloom.orc.clocks import candidates, offsets_in_1970
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ZONES = (

@@ -15,7 +15,7 @@ from parquet_bloom.container import LeftChunk, Place
 from parquet_bloom.errors import ColumnError, RewriteError, UnsupportedError
 from parquet_bloom.orc import wire
 from parquet_bloom.orc.arrays import Numbers
-from parquet_bloom.orc.keys.key_hashes import lookup_hashes
+from parquet_bloom.orc.keys import lookup_hashes
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS, ROW_INDEX
 from parquet_bloom.orc.values import groups
 from parquet_bloom.storage.local_output import Output

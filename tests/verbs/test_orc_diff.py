@@ -11,8 +11,8 @@ from make.orc_defects import encrypted
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.orc.footers import stream_message
 from parquet_bloom.orc.stripe import FILTER_KINDS
+from parquet_bloom.orc.writer import stream_message
 from parquet_bloom.verbs.diff import diff
 
 ROWS, STRIDE = 2500, 1000

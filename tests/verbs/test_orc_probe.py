@@ -23,9 +23,9 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.container import STRIPES, Place
-from parquet_bloom.orc.bloom import KeyForm, encode_filters
+from parquet_bloom.orc.bloom import OrcKeyForm, encode_filters
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.keys.key_hashes import key_hashes
+from parquet_bloom.orc.keys import AskedValues
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, ROW_INDEX
 from parquet_bloom.verbs.probe import probe
 
@@ -35,7 +35,7 @@ KINDS = {"LONG": "intStatistics", "BYTE": "intStatistics", "STRING": "stringStat
 
 def hashes(kind, *values, form=None):
     column = OrcColumn(1, "a", kind, (), 0, 0, 0, 0, {})
-    return key_hashes(column, values, form or KeyForm()).hashes.tolist()
+    return AskedValues(column, values).hashes(form or OrcKeyForm()).hashes.tolist()
 
 
 def statistics(kind, num_values=10, **more):
@@ -219,7 +219,7 @@ def test_the_older_stream_alone_is_read(tmp_path):
 
 
 def test_integers_of_orc_cpp_1_6_are_hashed_as_it_did(tmp_path):
-    old = KeyForm(logical_shifts=True)
+    old = OrcKeyForm(logical_shifts=True)
     values = [-7, 2**40 + 1]
     made = filter_of(hashes("LONG", *values, form=old))
     written = {"writer": 1, "softwareVersion": b"1.6.11"}

@@ -43,9 +43,9 @@ from parquet_bloom.container import STRIPES, Place
 from parquet_bloom.diagnosis import orc_writers
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc.arrays import Decimals, Numbers, Texts, Times
-from parquet_bloom.orc.bloom import KeyForm, read_filters
+from parquet_bloom.orc.bloom import OrcKeyForm, read_filters
 from parquet_bloom.orc.columns import KINDS
-from parquet_bloom.orc.keys.key_hashes import lookup_hashes
+from parquet_bloom.orc.keys import lookup_hashes
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
@@ -176,7 +176,7 @@ def test_values_that_have_several_forms_are_found_in_any(checked):
     column = opened(data, lambda file: file.column("a"))
     filter = KHashFilter.empty(9600, 7)
     values = Numbers(np.array([number for number in numbers[:STRIDE] if number != 5]))
-    filter.insert_hashes(lookup_hashes(column, values, KeyForm())[:, 0].copy())
+    filter.insert_hashes(lookup_hashes(column, values, OrcKeyForm())[:, 0].copy())
 
     def change(stripes, footer):
         found = stream(stripes[0], A)
@@ -361,7 +361,7 @@ def hypothesis_names():
     for kind in KINDS:
         lacking = orc_writers.Lacking(
             column=SimpleNamespace(kind=kind),
-            key_form=KeyForm(),
+            key_form=OrcKeyForm(),
             generation=None,
             filter=None,
             values=values.get(kind, Numbers(np.empty(0, np.int64))),

@@ -1,6 +1,17 @@
-"""The clocks by which ORC C++ and ORC Java read the times of a zone, and where they differ.
+"""The milliseconds that filters hash for timestamps, and where writers and readers disagree.
 
-A file has instants. What a wall clock showed then depends on who reads:
+A TIMESTAMP is the writer's wall-clock time. BLOOM_FILTER_UTF8 takes it as UTC, BLOOM_FILTER converts
+it to an instant by the writer's time zone. A TIMESTAMP_INSTANT is the same in both.
+
+Files store whole seconds, rounded towards 1970, and nanoseconds that count upwards, so the last
+second before 1970 and the first one after it look the same. ORC Java goes by the sign of the
+instant and ORC C++ by that of the wall clock; where the signs differ, the two read values one
+second apart.
+
+Nor do the two agree on what the clocks of a zone showed long ago: such a TIMESTAMP has the keys of what
+either reads.
+
+A file has instants; what a wall clock showed then depends on who reads:
 
                  before the first change     before 1900           from 1900 on
     ORC C++      what followed local mean    as the database has   as the database has
@@ -10,33 +21,35 @@ A file has instants. What a wall clock showed then depends on who reads:
 
 So times before 1900 differ in most zones, and those before the first change in those that changed later
 (Kathmandu: 1919). Here they are read as ORC C++ does; `other_walls` are what ORC Java shows. Some zones have
-no clock that all versions of the database agree on: those that it has merged with others (merged_zones), those
-of the USA without a place, and those whose rules end after 2037. Of them, all that are known count.
+no clock that all versions of the database agree on: those that it has merged with others, those of the USA
+without a place, and those whose rules end after 2037. Of them, all that are known count.
 
 Files round times before 1970 up to whole seconds if they have a fraction. ORC C++ asks the clock before it takes
 that second off, ORC Java afterwards: in the second before any change, they read two times.
 
 From 2038 on, the zone's last rule applies for ever, so changes repeat every 400 years, with the calendar.
 
-Sources: sun.util.calendar.ZoneInfo and ZoneInfoFile of OpenJDK; ORC C++, Timezone.cc.
+Sources: ORC-306, ORC-645, ORC-763; ORC-135 for the change from instants to wall-clock times;
+sun.util.calendar.ZoneInfo and ZoneInfoFile of OpenJDK; ORC C++, Timezone.cc; time zone database, files
+`backward` and `backzone`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.native import _kernel
-from parquet_bloom.orc.keys.merged_zones import MERGED
+from parquet_bloom.native.lazy import np
+from parquet_bloom.orc.arrays import Held, Times
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
-    import numpy as np
     from numpy.typing import NDArray
 
 Millis: TypeAlias = "NDArray[np.int64]"
@@ -45,7 +58,7 @@ Others: TypeAlias = "tuple[NDArray[np.int64], Millis]"
 
 SECOND = 1_000
 _HOUR: Final = 3_600 * SECOND
-_DAY: Final = 24 * _HOUR
+DAY: Final = 24 * _HOUR
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _RULE = datetime(2038, 1, 1, tzinfo=UTC)
 # Before this year, Java has the standard time of today.
@@ -78,6 +91,157 @@ _RULES_END: Final = (
 # Shorter than any time between two changes: Morocco's DST pauses for a month.
 _STEP = timedelta(days=10)
 
+# Zones that the database has merged with one that agrees with them since 1970. Before, they have a history of
+# their own only where it is built with its file `backzone`, as Debian does; elsewhere, and in Java, that of
+# the other zone.
+_MERGED_WITH: Final = {
+    "Africa/Abidjan": (
+        "Africa/Accra Africa/Bamako Africa/Banjul Africa/Conakry Africa/Dakar"
+        " Africa/Freetown Africa/Lome Africa/Nouakchott Africa/Ouagadougou"
+        " Atlantic/Reykjavik Atlantic/St_Helena"
+    ),
+    "Africa/Johannesburg": ("Africa/Maseru Africa/Mbabane"),
+    "Africa/Lagos": (
+        "Africa/Bangui Africa/Brazzaville Africa/Douala Africa/Kinshasa Africa/Libreville"
+        " Africa/Luanda Africa/Malabo Africa/Niamey Africa/Porto-Novo"
+    ),
+    "Africa/Maputo": (
+        "Africa/Blantyre Africa/Bujumbura Africa/Gaborone Africa/Harare Africa/Kigali"
+        " Africa/Lubumbashi Africa/Lusaka"
+    ),
+    "Africa/Nairobi": (
+        "Africa/Addis_Ababa Africa/Asmara Africa/Dar_es_Salaam Africa/Djibouti"
+        " Africa/Kampala Africa/Mogadishu Indian/Antananarivo Indian/Comoro Indian/Mayotte"
+    ),
+    "America/Panama": ("America/Atikokan America/Cayman EST"),
+    "America/Phoenix": ("America/Creston MST"),
+    "America/Puerto_Rico": (
+        "America/Anguilla America/Antigua America/Aruba America/Blanc-Sablon"
+        " America/Curacao America/Dominica America/Grenada America/Guadeloupe"
+        " America/Montserrat America/Port_of_Spain America/St_Kitts America/St_Lucia"
+        " America/St_Thomas America/St_Vincent America/Tortola"
+    ),
+    "America/Toronto": ("America/Nassau"),
+    "Asia/Bangkok": ("Asia/Phnom_Penh Asia/Vientiane Indian/Christmas"),
+    "Asia/Dubai": ("Asia/Muscat Indian/Mahe Indian/Reunion"),
+    "Asia/Kuching": ("Asia/Brunei"),
+    "Asia/Qatar": ("Asia/Bahrain"),
+    "Asia/Riyadh": ("Antarctica/Syowa Asia/Aden Asia/Kuwait"),
+    "Asia/Singapore": ("Asia/Kuala_Lumpur"),
+    "Asia/Yangon": ("Indian/Cocos"),
+    "Europe/Athens": ("EET"),
+    "Europe/Belgrade": ("Europe/Ljubljana Europe/Sarajevo Europe/Skopje Europe/Zagreb"),
+    "Europe/Berlin": ("Europe/Copenhagen Europe/Oslo Europe/Stockholm"),
+    "Europe/Brussels": ("CET Europe/Amsterdam Europe/Luxembourg MET"),
+    "Europe/Lisbon": ("WET"),
+    "Europe/London": ("Europe/Guernsey Europe/Isle_of_Man Europe/Jersey"),
+    "Europe/Paris": ("Europe/Monaco"),
+    "Europe/Zurich": ("Europe/Vaduz"),
+    "Indian/Maldives": ("Indian/Kerguelen"),
+    "Pacific/Auckland": ("Antarctica/McMurdo"),
+    "Pacific/Guadalcanal": ("Pacific/Pohnpei"),
+    "Pacific/Guam": ("Pacific/Saipan"),
+    "Pacific/Honolulu": ("HST"),
+    "Pacific/Pago_Pago": ("Pacific/Midway"),
+    "Pacific/Port_Moresby": ("Antarctica/DumontDUrville Pacific/Chuuk"),
+    "Pacific/Tarawa": ("Pacific/Funafuti Pacific/Majuro Pacific/Wake Pacific/Wallis"),
+}
+
+_MERGED: Final = {name: zone for zone, names in _MERGED_WITH.items() for name in names.split()}
+
+
+# ------------------------------------------------------------------------------------------------
+# The keys of timestamps
+
+
+@dataclass(frozen=True, slots=True)
+class KeyNumbers:
+    """One number per value, shape (n,), and in `others` positions of values with further numbers
+    that may stand for them."""
+
+    numbers: Held
+    others: Sequence[tuple[NDArray[np.int64], NDArray[Any]]] = ()
+
+
+def wall_clock_keys(values: Times, zone: str) -> KeyNumbers:
+    """The keys of timestamps as wall-clock times in `zone`, as they are read here and by others."""
+    keys = _with_neighbours(values, _unsigned_range(zone))
+    if is_utc(zone):
+        return keys
+    try:
+        others = [*keys.others, *other_walls(np.asarray(keys.numbers), zone)]
+        for near, neighbours in keys.others:
+            found = other_walls(neighbours, zone)
+            others += [(near[positions], walls) for positions, walls in found]
+    except UnsupportedError:
+        # As no value of the zone can be read, these are literals: see as_read_here.
+        return keys
+    return KeyNumbers(keys.numbers, others)
+
+
+def as_read_here(values: Times, zone: str) -> tuple[NDArray[np.int64], Times]:
+    """What is read here of values for which others show `values`, where that is something else:
+    positions in `values`, and times. Raises UnsupportedError for an unknown zone, if any value is of a
+    time at which the clocks of zones may differ."""
+    try:
+        found = [] if is_utc(zone) else walls_here(values.millis, zone)
+    except UnsupportedError:
+        if not np.all((values.millis >= AGREED_FROM) & (values.millis < AGREED_UNTIL)):
+            raise
+        found = []
+    positions = np.concatenate([np.empty(0, np.int64), *(at for at, _ in found)])
+    seconds = np.concatenate([np.empty(0, np.int64), *(walls for _, walls in found)]) // SECOND
+    return positions, Times(seconds, values.nanos[positions])
+
+
+def instant_keys(values: Times) -> KeyNumbers:
+    """The keys of timestamps that are instants."""
+    return _with_neighbours(values, (-SECOND, SECOND))
+
+
+def local_keys(values: Times, zone: str) -> KeyNumbers:
+    """The keys of wall-clock times in `zone`, converted to instants: those of the file, whoever reads it.
+
+    A time that the clock showed twice has two keys, and so may one in the second before a change, see above.
+    Raises UnsupportedError for an unknown zone.
+    """
+    walls = values.millis
+    first, last = candidates(walls, zone)
+    keys = _with_neighbours(values, _unsigned_range(zone), first)
+    is_rounded = (walls < DAY) & (values.nanos != 0)
+    rounded = [each - SECOND for each in candidates(walls + SECOND, zone)]
+    further = (last, *(np.where(is_rounded, each, first) for each in rounded))
+    others = [(np.flatnonzero(each != first), each) for each in further]
+    return KeyNumbers(first, (*keys.others, *((at, each[at]) for at, each in others if at.size)))
+
+
+def _unsigned_range(zone: str) -> tuple[int, int]:
+    """The wall-clock range in which readers may disagree on whether a time is before 1970."""
+    try:
+        least, greatest = offsets_in_1970(zone)
+    except UnsupportedError:
+        return -DAY, DAY
+    return min(0, least) - SECOND, max(0, greatest) + SECOND
+
+
+def _with_neighbours(
+    values: Times, unsigned: tuple[int, int], keys: NDArray[np.int64] | None = None
+) -> KeyNumbers:
+    """With the keys one second earlier and later of times that readers may take for each other.
+    `keys`: the milliseconds if None."""
+    wall, is_near = values.to_millis(*unsigned)
+    if not is_near:
+        return KeyNumbers(wall if keys is None else keys)
+    walls = np.asarray(wall)
+    keys = walls if keys is None else keys
+    near = np.flatnonzero((walls >= unsigned[0]) & (walls < unsigned[1]))
+    near = near[values.nanos[near] != 0]
+    return KeyNumbers(keys, ((near, keys[near] - SECOND), (near, keys[near] + SECOND)))
+
+
+# ------------------------------------------------------------------------------------------------
+# Clocks
+
 
 @dataclass(frozen=True, slots=True)
 class _Clock:
@@ -93,8 +257,6 @@ class _Clock:
 
     def candidates(self, wall: Millis) -> tuple[Millis, Millis]:
         """The two instants at which it may have shown `wall`, mostly the same."""
-        import numpy as np
-
         one, other = self.changes + self.offsets[:-1], self.changes + self.offsets[1:]
         return (
             self.instants(wall, np.maximum(one, other)),
@@ -119,15 +281,11 @@ class _Clock:
     def seconds_before_changes(self) -> Millis:
         """The wall-clock times, before and after, at which the last seconds before changes begin, until
         1970."""
-        import numpy as np
-
         walls = np.concatenate([self.changes + self.offsets[:-1], self.changes + self.offsets[1:]])
-        return walls[walls < _DAY] - SECOND
+        return walls[walls < DAY] - SECOND
 
     def until(self, change: int, offset: int) -> _Clock:
         """A clock that was `offset` ahead before an instant."""
-        import numpy as np
-
         kept = np.searchsorted(self.changes, change, side="right")
         return _Clock(
             np.concatenate([[change], self.changes[kept:]]),
@@ -136,16 +294,12 @@ class _Clock:
 
     def since(self, change: int, offset: int) -> _Clock:
         """A clock that is `offset` ahead from an instant on."""
-        import numpy as np
-
         kept = np.searchsorted(self.changes, change, side="left")
         return _Clock(
             np.append(self.changes[:kept], change), np.append(self.offsets[: kept + 1], offset)
         )
 
     def _offsets(self, times: Millis, changes: NDArray[np.int64]) -> Millis:
-        import numpy as np
-
         late = np.maximum(0, times - _millis(_RULE)) // _length(_CYCLE) * _length(_CYCLE)
         return np.asarray(self.offsets[np.searchsorted(changes, times - late, side="right")])
 
@@ -184,8 +338,6 @@ def walls_here(walls: Millis, zone: str) -> list[Others]:
 def _differing(
     walls: Millis, zone: str, meant: Callable[[_Clock, _Clock, Millis], Iterator[Millis]]
 ) -> list[Others]:
-    import numpy as np
-
     clocks = _clocks(zone)
     in_doubt = np.flatnonzero(
         (walls < clocks.certain_from)
@@ -206,8 +358,6 @@ def _differing(
 
 def _within_a_second(walls: Millis, starts: Millis) -> NDArray[np.bool_]:
     """Which times are in the second that begins at any of `starts`, in ascending order."""
-    import numpy as np
-
     if not starts.size or not walls.size or walls.min() >= starts[-1] + SECOND:
         return np.zeros(len(walls), np.bool_)
     last = starts[np.maximum(np.searchsorted(starts, walls, side="right") - 1, 0)]
@@ -219,8 +369,6 @@ def offsets_in_1970(zone: str) -> tuple[int, int]:
     UnsupportedError."""
     if is_utc(zone):
         return 0, 0
-    import numpy as np
-
     clocks = _clocks(zone)
     start = np.zeros(1, np.int64)
     shown = [int(each.walls(start)[0]) for each in (clocks.of_cpp, *clocks.others)]
@@ -241,8 +389,6 @@ def from_2015(seconds: memoryview, zone: str) -> memoryview:
         return seconds
     began = _2015 - _offset(_zone(zone), _EPOCH + timedelta(seconds=_2015)) // SECOND
     _kernel.orc_shift(seconds, began)
-    import numpy as np
-
     walls = _clock_of_cpp(zone).walls(np.asarray(seconds) * SECOND) // SECOND
     return walls.data
 
@@ -262,11 +408,9 @@ class _Clocks:
 
 @lru_cache(maxsize=16)
 def _clocks(name: str) -> _Clocks:
-    import numpy as np
-
     of_cpp = _clock_of_cpp(name)
     others = [*_clocks_of_java(name)]
-    if merged := MERGED.get(_zone(name).key):
+    if merged := _MERGED.get(_zone(name).key):
         others += [_clock_of_cpp(merged), *_clocks_of_java(merged)]
     changes = np.unique(np.concatenate([each.changes for each in (of_cpp, *others)]))
     starts = np.concatenate([[_year(_FIRST_OF_ALL)], changes])
@@ -276,8 +420,8 @@ def _clocks(name: str) -> _Clocks:
     return _Clocks(
         of_cpp,
         tuple(others),
-        int(ends[early].max(initial=_year(_FIRST_OF_ALL))) + _DAY,
-        int(starts[late].min(initial=np.iinfo(np.int64).max)) - _DAY,
+        int(ends[early].max(initial=_year(_FIRST_OF_ALL))) + DAY,
+        int(starts[late].min(initial=np.iinfo(np.int64).max)) - DAY,
         np.unique(np.concatenate([each.seconds_before_changes() for each in (of_cpp, *others)])),
     )
 
@@ -293,14 +437,12 @@ def _clocks_of_java(name: str) -> Iterator[_Clock]:
             yield clock.until(_year(_WITH_PLACE), offset)
     if _zone(name).key in _RULES_END:
         for offset in (min(today), max(today), max(today) + _HOUR):
-            ruled = clock.since(_year(_RULED) - _DAY, offset)
+            ruled = clock.since(_year(_RULED) - DAY, offset)
             yield ruled.until(_year(_FIRST), min(today))
 
 
 def _standard_times(clock: _Clock) -> list[int]:
     """The standard time of each year since 1980, each once: the least offset, as Java has it."""
-    import numpy as np
-
     found = set()
     for year in range(_TODAY, _RULED):
         months = np.array([_millis(datetime(year, month, 1, tzinfo=UTC)) for month in range(1, 13)])
@@ -324,8 +466,6 @@ def _clock_of_cpp(name: str) -> _Clock:
 
 @lru_cache(maxsize=16)
 def _clock(name: str) -> _Clock:
-    import numpy as np
-
     zone = _zone(name)
     changes: list[int] = []
     at = datetime(_FIRST_OF_ALL, 1, 1, tzinfo=UTC)

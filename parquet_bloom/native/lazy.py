@@ -1,0 +1,23 @@
+"""numpy, imported when it is first used.
+
+To import it takes longer than to build, ask or repair most files. What mostly works without it takes `np`
+from here; whoever has an array to begin with imports numpy as usual.
+"""
+
+from typing import TYPE_CHECKING
+
+__all__ = ["np"]
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+
+    class _Numpy:
+        def __getattr__(self, name):
+            import numpy
+
+            # Found without this method from now on.
+            self.__dict__[name] = found = getattr(numpy, name)
+            return found
+
+    np = _Numpy()

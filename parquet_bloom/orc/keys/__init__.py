@@ -1,1 +1,0 @@
-"""Key forms of ORC: what of a value is hashed."""
