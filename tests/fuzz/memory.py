@@ -287,15 +287,16 @@ def on_small_files(commands: Sequence[Command], most: int) -> list[Cost]:
 
 
 def table(lines: page.Lines) -> str:
-    """For each verb, the most that it took within each budget, and for which file, in Markdown."""
-    shown = ["| verb | " + " | ".join(f"{budget}, of | MB" for budget in BUDGETS) + " |"]
-    shown.append("|-|" + "-|-:|" * len(BUDGETS))
+    """How many files each verb had, the most that it took within each budget, and for which file."""
+    shown = ["| verb | files | " + " | ".join(f"{budget}, of | MB" for budget in BUDGETS) + " |"]
+    shown.append("|-|-:|" + "-|-:|" * len(BUDGETS))
     for line in lines:
         cells = (line["most"][budget] for budget in BUDGETS)
         text = " | ".join(f"`{each['file']}` | {each['peak'] / 1e6:,.0f}" for each in cells)
-        shown.append(f"| `{line['verb']}` | {text} |")
-    commands, files = sum(line["commands"] for line in lines), lines[0]["commands"] // len(BUDGETS)
-    return "\n".join(shown) + f"\n\n{commands:,} commands on {files:,} files.\n"
+        files = line["commands"] // len(BUDGETS)
+        shown.append(f"| `{line['verb']}` | {files:,} | {text} |")
+    commands = sum(line["commands"] for line in lines)
+    return "\n".join(shown) + f"\n\n{commands:,} commands.\n"
 
 
 def lines_of(costs: Iterable[Cost]) -> list[dict[str, Any]]:
