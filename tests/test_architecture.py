@@ -90,7 +90,7 @@ HOMES = {
         "diagnosis/hashes.py",
         "orc/writer.py",
         "parquet/edit/change.py",
-        "rules/unremarkable.py",
+        "rules/examine_parquet.py",
     },
 }
 

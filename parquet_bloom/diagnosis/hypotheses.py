@@ -17,7 +17,7 @@ from parquet_bloom.diagnosis.bitsets import AS_SAID, View
 from parquet_bloom.diagnosis.diagnosis import Deviation, Diagnosis
 from parquet_bloom.diagnosis.evidence import MIN_SHARE, MIN_TRIED, Trial
 from parquet_bloom.diagnosis.hashes import OTHER_HASHES, XXH64, Hash
-from parquet_bloom.diagnosis.key_forms import AS_STORED, TriedKeyForm
+from parquet_bloom.diagnosis.key_forms import AS_STORED, KeyForm
 from parquet_bloom.diagnosis.layouts import STANDARD, BitLayout, Bitset
 from parquet_bloom.diagnosis.samples import StoredValue
 from parquet_bloom.filters.hashers import Hashes
@@ -31,7 +31,7 @@ FIRST_SHARE = 0.9
 class Hypothesis:
     """Values in this key form, hashed like this, looked up in this layout of these bytes."""
 
-    key_form: TriedKeyForm = AS_STORED
+    key_form: KeyForm = AS_STORED
     hash: Hash = XXH64
     layout: BitLayout = STANDARD
     view: View = AS_SAID
@@ -54,7 +54,7 @@ class Hypothesis:
 
 
 def single(
-    key_forms: Sequence[TriedKeyForm], layouts: Sequence[BitLayout], views: Iterable[View]
+    key_forms: Sequence[KeyForm], layouts: Sequence[BitLayout], views: Iterable[View]
 ) -> Iterator[Hypothesis]:
     """One deviation each, the likelier ones first."""
     yield from map(Hypothesis, key_forms)
@@ -63,7 +63,7 @@ def single(
     yield from (Hypothesis(view=view) for view in views)
 
 
-def double(key_forms: Sequence[TriedKeyForm], layouts: Sequence[BitLayout]) -> Iterator[Hypothesis]:
+def double(key_forms: Sequence[KeyForm], layouts: Sequence[BitLayout]) -> Iterator[Hypothesis]:
     """Two deviations each."""
     for key_form, hash in product(key_forms, OTHER_HASHES):
         yield Hypothesis(key_form=key_form, hash=hash)
@@ -79,8 +79,8 @@ class Search:
     def __init__(self, values: Sequence[StoredValue], bitset: Bitset) -> None:
         self._values = values
         self._bitset = bitset
-        self._converted: dict[tuple[TriedKeyForm, int], list[bytes]] = {}
-        self._hashed: dict[tuple[TriedKeyForm, Hash, int], Hashes] = {}
+        self._converted: dict[tuple[KeyForm, int], list[bytes]] = {}
+        self._hashed: dict[tuple[KeyForm, Hash, int], Hashes] = {}
 
     def convincing(self, hypotheses: Iterable[Hypothesis]) -> list[tuple[Hypothesis, Trial]]:
         """Those that luck cannot explain, the one that explains most values first."""
@@ -117,7 +117,7 @@ class Search:
         return self._hashed[key_form, hash, count]
 
 
-def converted(values: Sequence[StoredValue], key_form: TriedKeyForm) -> list[bytes]:
+def converted(values: Sequence[StoredValue], key_form: KeyForm) -> list[bytes]:
     """The values in this key form; none unless (nearly) all have it."""
     plain = [plain for value in values if (plain := key_form.convert(value)) is not None]
     return plain if len(plain) >= MIN_SHARE * len(values) else []

@@ -23,16 +23,16 @@ from parquet_bloom.values.types import FLOAT_FORMAT, LeafType
 
 
 @dataclass(frozen=True, slots=True)
-class TriedKeyForm(Deviation):
+class KeyForm(Deviation):
     """`convert` returns None for values that have no such key form."""
 
     convert: Callable[[StoredValue], bytes | None] = lambda value: value.plain
 
 
-AS_STORED = TriedKeyForm()
+AS_STORED = KeyForm()
 
 
-def key_form(name: str, clause: str, convert: Callable[[bytes], bytes]) -> TriedKeyForm:
+def key_form(name: str, clause: str, convert: Callable[[bytes], bytes]) -> KeyForm:
     """A key form that depends on the stored bytes alone. `convert` raises OverflowError or ValueError
     where the key form does not apply."""
 
@@ -42,10 +42,10 @@ def key_form(name: str, clause: str, convert: Callable[[bytes], bytes]) -> Tried
         except (OverflowError, ValueError):
             return None
 
-    return TriedKeyForm(name, clause, converted)
+    return KeyForm(name, clause, converted)
 
 
-def key_forms(leaf: LeafType) -> Iterator[TriedKeyForm]:
+def key_forms(leaf: LeafType) -> Iterator[KeyForm]:
     """The key forms of this type's values, the simplest first."""
     is_number = leaf.logical_name == "DECIMAL" or leaf.physical in _INTEGERS or leaf.is_float
     if leaf.logical_name == "DECIMAL":
@@ -68,14 +68,14 @@ def key_forms(leaf: LeafType) -> Iterator[TriedKeyForm]:
     yield from map(_dictionary_index, (4, 8))
 
 
-def _dictionary_index(width: int) -> TriedKeyForm:
+def _dictionary_index(width: int) -> KeyForm:
     def convert(value: StoredValue) -> bytes | None:
         if value.index is None or value.index >> (8 * width - 1):
             return None
         return value.index.to_bytes(width, "little")
 
     clause = f"replaced by its index in the dictionary, an integer of {width} bytes"
-    return TriedKeyForm("dictionary-index", clause, convert)
+    return KeyForm("dictionary-index", clause, convert)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ MAX_SCALE = 1000
 _BIG_ENDIAN = key_form("big-endian", "hashed as big-endian bytes", lambda plain: plain[::-1])
 
 
-def _integer_key_forms(leaf: LeafType) -> Iterator[TriedKeyForm]:
+def _integer_key_forms(leaf: LeafType) -> Iterator[KeyForm]:
     """INT32 and INT64."""
     stored_width = leaf.width or 0
     yield _BIG_ENDIAN
@@ -135,20 +135,20 @@ def _narrowed(bits: int, signed: bool, plain: bytes) -> bytes:
     return _resized(4, "little", signed, plain[: bits // 8])
 
 
-def _as_floats_and_text(number: Callable[[bytes], int]) -> Iterator[TriedKeyForm]:
+def _as_floats_and_text(number: Callable[[bytes], int]) -> Iterator[KeyForm]:
     """`number` reads the stored bytes."""
     for width, name in FLOAT_NAMES.items():
         yield _as_float(width, name, number)
     yield key_form("text", "hashed as text", lambda plain: str(number(plain)).encode())
 
 
-def _as_float(width: int, name: str, number: Callable[[bytes], float]) -> TriedKeyForm:
+def _as_float(width: int, name: str, number: Callable[[bytes], float]) -> KeyForm:
     return key_form(
         name, f"hashed as a {name}", lambda plain: struct.pack(FLOAT_FORMAT[width], number(plain))
     )
 
 
-def _in_other_units(leaf: LeafType) -> Iterator[TriedKeyForm]:
+def _in_other_units(leaf: LeafType) -> Iterator[KeyForm]:
     """Moments, hashed before the writer converted them, or the other way round."""
     if leaf.logical_name == "DATE":
         for per_second in UNITS:
@@ -159,7 +159,7 @@ def _in_other_units(leaf: LeafType) -> Iterator[TriedKeyForm]:
             yield _in_other_unit(1, divisor=factor)
 
 
-def _in_other_unit(factor: int, divisor: int = 1) -> TriedKeyForm:
+def _in_other_unit(factor: int, divisor: int = 1) -> KeyForm:
     scale = f"divided by {divisor:,}" if divisor > 1 else f"{factor:,} times as large"
 
     def convert(plain: bytes) -> bytes:
@@ -201,7 +201,7 @@ _INT96_KEY_FORMS = (
 )
 
 
-def _float_key_forms(stored_width: int) -> Iterator[TriedKeyForm]:
+def _float_key_forms(stored_width: int) -> Iterator[KeyForm]:
     """FLOAT16, FLOAT and DOUBLE."""
 
     def number(plain: bytes) -> np.floating[Any]:
@@ -220,7 +220,7 @@ def _float_key_forms(stored_width: int) -> Iterator[TriedKeyForm]:
     )
 
 
-def _decimal_key_forms(leaf: LeafType) -> Iterator[TriedKeyForm]:
+def _decimal_key_forms(leaf: LeafType) -> Iterator[KeyForm]:
     """DECIMAL, of whatever physical type."""
     order: ByteOrder = "little" if leaf.physical in _INTEGERS else "big"
     scale = leaf.logical.scale if leaf.logical else 0
@@ -324,13 +324,13 @@ _OF_UUIDS = (
 )
 
 
-def _truncated(size: int) -> TriedKeyForm:
+def _truncated(size: int) -> KeyForm:
     return key_form(
         "truncated", f"hashed by its first {size} bytes only", lambda plain: plain[:size]
     )
 
 
-def _recoded(encoding: str) -> TriedKeyForm:
+def _recoded(encoding: str) -> KeyForm:
     return key_form(
         "utf-16", f"hashed as {encoding}", lambda plain: plain.decode().encode(encoding)
     )

@@ -14,10 +14,10 @@ from parquet_bloom.container.room import TO_VALIDATE, check_room
 from parquet_bloom.container.threads import threads_for_values, threads_to_read
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
-from parquet_bloom.rules import portability, quality, truth
+from parquet_bloom.rules import filter_bits, portability
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
-from parquet_bloom.rules.view import Examination, Examined, FilterView, Twin
+from parquet_bloom.rules.view import AnyExamination, Examined, FilterView, Twin
 
 # What remains of an item once its bits are gone, with the keys of chunks whose values were all found.
 _Outcome = tuple[Examined, list[tuple[int, int]], list[Twin]]
@@ -36,7 +36,7 @@ def examine(
     examined = examination.opening()
     right = _examine_items(examination, examined, progress)
     examined.findings += examination.about_writer(right)
-    for check in (quality.check_columns, quality.check_required, quality.check_share):
+    for check in (filter_bits.check_columns, filter_bits.check_required, filter_bits.check_share):
         examined.findings += check(examination)
     examined.findings += examination.closing()
     with_filters = (each for each in examination.columns if examination.has_filters(each))
@@ -44,7 +44,7 @@ def examine(
     return examined
 
 
-def _examination_of(file: Any, options: ValidateOptions) -> Examination:
+def _examination_of(file: Any, options: ValidateOptions) -> AnyExamination:
     policy = options.policy or Policy()
     if file.format == "parquet":
         from parquet_bloom.rules.examine_parquet import ParquetExamination
@@ -57,7 +57,7 @@ def _examination_of(file: Any, options: ValidateOptions) -> Examination:
 
 
 def _examine_items(
-    examination: Examination, examined: Examined, progress: Progress | None
+    examination: AnyExamination, examined: Examined, progress: Progress | None
 ) -> set[tuple[int, int]]:
     """The keys of the chunks whose values were all found."""
     all_twins = list(examination.twins())
@@ -70,7 +70,7 @@ def _examine_items(
     else:
         threads = threads_to_read(options.threads, [source], items, examination.room)
 
-    def work(item: Any) -> _Outcome:
+    def work(item: object) -> _Outcome:
         return _outcome(examination, item)
 
     with closing(work_in_order(items, work, examination.room, threads)) as outcomes:
@@ -79,24 +79,24 @@ def _examine_items(
             all_right.update(right)
             all_twins += twins
             report(done)
-    examined.findings += truth.check_twins(all_twins)
+    examined.findings += filter_bits.check_twins(all_twins)
     return all_right
 
 
-def _outcome(examination: Examination, item: Any) -> _Outcome:
-    look = examination.look(item)
-    found = [found for view in look.views for found in check_view(view)]
-    num_values = sum(view.membership.num_values for view in look.views if view.membership)
+def _outcome(examination: AnyExamination, item: object) -> _Outcome:
+    seen = examination.view(item)
+    found = [found for view in seen.views for found in check_view(view)]
+    num_values = sum(view.membership.num_values for view in seen.views if view.membership)
     return (
         Examined(
-            [*look.findings, *found, *look.problems],
-            num_filters=look.num_filters,
+            [*seen.findings, *found, *seen.problems],
+            num_filters=seen.num_filters,
             num_values=num_values,
         ),
-        [view.chunk.key for view in look.views if view.is_right],
+        [view.chunk.key for view in seen.views if view.is_right],
         [
             Twin(view.chunk.key, view.place, view.chunk.column.name, view.digest, view.is_right)
-            for view in look.views
+            for view in seen.views
             if view.digest
         ],
     )
@@ -105,8 +105,8 @@ def _outcome(examination: Examination, item: Any) -> _Outcome:
 def check_view(view: FilterView) -> list[Finding]:
     """Apply every rule to the bits of one filter, and to what the values say about it."""
     return [
-        *quality.check_filter(view),
-        *truth.check_clear(view),
+        *filter_bits.check_filter(view),
+        *filter_bits.check_clear(view),
         *portability.check_forms(view),
-        *truth.check_values(view),
+        *filter_bits.check_values(view),
     ]

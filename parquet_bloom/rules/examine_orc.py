@@ -1,33 +1,57 @@
 """How the filters of an ORC file are examined: one stream per column and stripe, and in it one filter
-per index group."""
+per index group. PB60x, PB61x: whether a stripe has filters where its footer says, in a valid layout."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Final
+from typing import Any, Final
 
 from parquet_bloom.container import STRIPES, Place
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.errors import FormatError, ParquetBloomError, UnsupportedError, without_place
+from parquet_bloom.errors import (
+    FilterError,
+    FooterError,
+    FormatError,
+    ParquetBloomError,
+    UnsupportedError,
+    without_place,
+)
+from parquet_bloom.filters.k_hash import WORD_BITS, KHashFilter
 from parquet_bloom.orc import writers
+from parquet_bloom.orc.bloom import (
+    PRE_RELEASE,
+    OrcKeyForm,
+    decoded_filters,
+    is_marked,
+    is_pre_release,
+    stored_bitsets,
+)
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.keys import WITHOUT_KEYS, literals, never_absent
 from parquet_bloom.orc.membership import GroupMembership, check_groups, stores_values
+from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.row_index import IndexEntry
-from parquet_bloom.orc.stripe import FILTER_KINDS, OrcChunk, Stripe
+from parquet_bloom.orc.stripe import (
+    BLOOM_FILTER_UTF8,
+    FILTER_KINDS,
+    ROW_INDEX,
+    OrcChunk,
+    OrcStream,
+    Stripe,
+)
 from parquet_bloom.orc.values import room_of_values
-from parquet_bloom.rules import portability, security, structure_orc
+from parquet_bloom.rules import portability, security
 from parquet_bloom.rules.finding import (
     Finding,
     chunk_finding,
     finding,
     not_checked,
 )
-from parquet_bloom.rules.structure_orc import IndexFilters, StoredChunk
-from parquet_bloom.rules.view import Examination, Examined, FilterView, Look
+from parquet_bloom.rules.view import Examination, Examined, FilterView, ItemView
 from parquet_bloom.values.literals import as_examples
 
 MAX_EXAMPLES: Final = 5
@@ -35,10 +59,33 @@ MAX_EXAMPLES: Final = 5
 # So that the streams of a damaged file cannot take all of the memory.
 _ROOM_FOR_STREAMS: Final = 4
 
+# Enough for an FPP of 10^-30, or for index groups of two rows.
+MOST_HASHES: Final = 100
+
+_WORD_BYTES: Final = WORD_BITS // 8
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkStream:
+    """The stream of filters of a column in a stripe. `is_asked`: today's readers take this one."""
+
+    chunk: OrcChunk
+    stream: OrcStream
+    is_asked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFilters:
+    """The filters in a stream by index group; None where there is no usable one."""
+
+    filters: tuple[KHashFilter | None, ...]
+    key_form: OrcKeyForm
+    is_marked: bool
+
 
 @dataclass
-class OrcExamination(Examination):
-    """An item is a StoredChunk."""
+class OrcExamination(Examination[ChunkStream, OrcColumn]):
+    """An item is a ChunkStream."""
 
     file: OrcFile
 
@@ -55,13 +102,13 @@ class OrcExamination(Examination):
         if doubt := self.file.tail.row_count_doubt:
             opening.findings.append(finding("PB115", doubt))
         for stripe in self._stripes:
-            opening.findings += structure_orc.check_streams(self.file, stripe, self.columns)
+            opening.findings += check_streams(self.file, stripe, self.columns)
         encrypted = filter(self.file.tail.is_encrypted_column, self.columns)
         chunks = (OrcChunk(stripe, column) for column in encrypted for stripe in self._stripes)
         opening.findings += [security.not_encrypted(chunk) for chunk in chunks if chunk.has_filters]
         return opening
 
-    def items(self) -> list[StoredChunk]:
+    def items(self) -> list[ChunkStream]:
         """The streams whose bits can be read."""
         items = [
             item
@@ -78,14 +125,14 @@ class OrcExamination(Examination):
     # --------------------------------------------------------------------------------------------
     # Filters
 
-    def room(self, item: StoredChunk) -> int:
+    def room(self, item: ChunkStream) -> int:
         return room_of_values(self.file, item.chunk) + _ROOM_FOR_STREAMS * item.stream.length
 
-    def look(self, item: StoredChunk) -> Look:
+    def view(self, item: ChunkStream) -> ItemView:
         chunk, column, generation = item.chunk, item.chunk.column, self.file.generation
-        index, findings = structure_orc.read_index(self.file, item)
+        index, findings = read_index(self.file, item)
         if index is None:
-            return Look(findings)
+            return ItemView(findings)
         entries = self._row_index(chunk)
         # If there are two streams, the other one is for readers from before ORC 1.3.
         if item.is_asked:
@@ -118,7 +165,7 @@ class OrcExamination(Examination):
             )
             if filter is not None
         ]
-        return Look(findings, views, problems, num_filters=len(views))
+        return ItemView(findings, views, problems, num_filters=len(views))
 
     def _look_up(
         self, chunk: OrcChunk, index: IndexFilters
@@ -194,10 +241,10 @@ class OrcExamination(Examination):
             return None
 
 
-def _streams_of(chunk: OrcChunk) -> Iterator[StoredChunk]:
+def _streams_of(chunk: OrcChunk) -> Iterator[ChunkStream]:
     latest = max((stream.kind for stream in chunk.filter_streams), default=None)
     for stream in chunk.filter_streams:
-        yield StoredChunk(chunk, stream, is_asked=stream.kind == latest)
+        yield ChunkStream(chunk, stream, is_asked=stream.kind == latest)
 
 
 def _non_null(entries: Sequence[IndexEntry] | None, chunk: OrcChunk) -> list[int | None]:
@@ -211,3 +258,129 @@ def _examples(column: OrcColumn, membership: GroupMembership | None) -> tuple[st
     if membership is None:
         return ()
     return as_examples(literals(column, membership.examples(MAX_EXAMPLES)))
+
+
+# ------------------------------------------------------------------------------------------------
+# The structure of a stripe
+
+
+def check_streams(file: OrcFile, stripe: Stripe, columns: Sequence[OrcColumn]) -> Iterator[Finding]:
+    """What the stripe's footer says about the filters of these columns as a whole."""
+    streams = [stream for stream in stripe.streams if stream.kind in FILTER_KINDS]
+    if not streams:
+        return
+    place = Place(stripe.index, units=STRIPES)
+    if stripe.doubt:
+        message = f"{stripe.doubt}: readers look for the filters in other bytes"
+        yield finding("PB601", message, place=place)
+    for stream in streams:
+        if stream.column >= len(file.tail.columns):
+            yield finding(
+                "PB608",
+                f"there is a {stream.name} stream for a column that the file does not have",
+                place=place,
+                expected=f"0 to {len(file.tail.columns) - 1}",
+                found=stream.column,
+            )
+    for column in columns:
+        yield from _check_column(OrcChunk(stripe, column))
+
+
+def _check_column(chunk: OrcChunk) -> Iterator[Finding]:
+    streams = chunk.filter_streams
+    if streams and not chunk.stripe.streams_of(chunk.column.id, (ROW_INDEX,)):
+        yield chunk_finding(
+            "PB609", chunk, "there are filters but no row index, without which no reader asks them"
+        )
+    for name, number in Counter(stream.name for stream in streams).items():
+        if number > 1:
+            yield chunk_finding(
+                "PB610",
+                chunk,
+                f"there are {number} {name} streams: readers differ in which one they take",
+                expected=1,
+                found=number,
+            )
+
+
+def read_index(file: OrcFile, item: ChunkStream) -> tuple[IndexFilters | None, list[Finding]]:
+    """The filters in a stream of a sound stripe, and what is wrong with them; None if nothing in it
+    can be used."""
+    chunk, stream = item.chunk, item.stream
+    places = chunk.where, chunk.stripe.where
+    try:
+        data = file.read_stream(chunk.stripe, stream)
+        if is_pre_release(data, stream.kind, chunk.where):
+            message = f"{PRE_RELEASE}: today's readers lose nearly every row"
+            return None, [chunk_finding("PB603", chunk, message)]
+        stored = decoded_filters(orc_pb2.BloomFilterIndex, data, chunk.where)
+    except UnsupportedError as error:
+        return None, [not_checked(chunk, without_place(error, *places))]
+    except FooterError as error:
+        message = f"the {stream.name} stream: {without_place(error, *places)}"
+        return None, [chunk_finding("PB602", chunk, message)]
+    if len(stored) != chunk.stripe.num_index_groups:
+        problem = chunk_finding(
+            "PB604",
+            chunk,
+            f"the {stream.name} stream does not have one filter per index group",
+            expected=chunk.stripe.num_index_groups,
+            found=len(stored),
+        )
+        return None, [problem]
+    marked = is_marked(data)
+    key_form = file.key_form(chunk.stripe, stream, marked)
+    problems = [
+        problem for group, each in enumerate(stored) for problem in _check_filter(item, group, each)
+    ]
+    return IndexFilters(tuple(map(_usable, stored)), key_form, marked), problems
+
+
+def _usable(stored: Any) -> KHashFilter | None:
+    """A filter whose bits can be read, whatever else is wrong."""
+    words, text = stored_bitsets(stored)
+    if words and text and words != text:
+        return None
+    try:
+        return KHashFilter.from_bytes(words or text, stored.numHashFunctions)
+    except FilterError:
+        return None
+
+
+def _check_filter(item: ChunkStream, group: int, stored: Any) -> Iterator[Finding]:
+    words, text = stored_bitsets(stored)
+    bitset = words or text
+    report = partial(
+        finding,
+        place=Place(item.chunk.stripe.index, group, STRIPES),
+        column=item.chunk.column.name,
+    )
+    if words and text and words != text:
+        message = "bitset and utf8bitset differ: some readers take one, some the other"
+        yield report("PB606", message)
+    if not bitset or len(bitset) % _WORD_BYTES:
+        yield report(
+            "PB605",
+            "the bitset is not a whole number of words",
+            expected=f"a positive multiple of {_WORD_BYTES} bytes",
+            found=len(bitset),
+        )
+    if not 1 <= stored.numHashFunctions <= MOST_HASHES:
+        yield report(
+            "PB607",
+            "every look-up takes as many hashes, and no reasonable target needs them",
+            expected=f"1 to {MOST_HASHES} hashes",
+            found=stored.numHashFunctions,
+        )
+    field, own = (
+        ("utf8bitset", text) if item.stream.kind == BLOOM_FILTER_UTF8 else ("bitset", words)
+    )
+    present = {"numHashFunctions": stored.HasField("numHashFunctions"), field: own}
+    lacking = [name for name, is_there in present.items() if not is_there]
+    if bitset and lacking:
+        yield report(
+            "PB624",
+            "ORC C++ ignores a filter without all of its fields",
+            expected=f"numHashFunctions and {field}",
+            found=f"no {' and no '.join(lacking)}",
+        )

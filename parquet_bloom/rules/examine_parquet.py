@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any
+from typing import NamedTuple
 
-from parquet_bloom.container import record
+from xxhash import xxh3_128_digest
+
+from parquet_bloom.container import Place, record
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.errors import (
@@ -34,9 +36,10 @@ from parquet_bloom.parquet.filters.membership import (
     rows_of_missing,
     stores_values,
 )
-from parquet_bloom.parquet.filters.ordinary import read_ordinary
+from parquet_bloom.parquet.filters.ordinary import OrdinaryFilter, OrdinaryFilters, read_ordinary
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.layout import Range
 from parquet_bloom.parquet.footer.schema import LeafColumn, leaves_called
 from parquet_bloom.parquet.pages.chunk_values import (
@@ -46,18 +49,17 @@ from parquet_bloom.parquet.pages.chunk_values import (
     may_have_values,
 )
 from parquet_bloom.parquet.pages.pages import pages_room
-from parquet_bloom.parquet.sealed import exposure
-from parquet_bloom.rules import portability, security, structure_parquet
-from parquet_bloom.rules.finding import Finding, chunk_finding, finding, not_checked
-from parquet_bloom.rules.unremarkable import UnremarkableFilters, digest_of
-from parquet_bloom.rules.view import Examination, Examined, FilterView, Look, Twin
+from parquet_bloom.rules import filter_bits, portability, security, structure_parquet
+from parquet_bloom.rules.finding import Finding, chunk_finding, not_checked
+from parquet_bloom.rules.policy import ColumnPolicy, Policy
+from parquet_bloom.rules.view import Examination, Examined, FilterView, ItemView, Twin
 from parquet_bloom.storage.source import Source
 from parquet_bloom.values.literals import as_examples, literal_of
 from parquet_bloom.vocabulary import UNKNOWN
 
 
 @record
-class StoredChunk:
+class ChunkFilter:
     """A column chunk with the header of its filter."""
 
     chunk: ColumnChunk
@@ -69,13 +71,13 @@ _TOGETHER = 1 << 20
 
 
 @dataclass
-class ParquetExamination(Examination):
-    """An item is a list of StoredChunks."""
+class ParquetExamination(Examination[list[ChunkFilter], LeafColumn]):
+    """An item is a list of ChunkFilters."""
 
     file: ParquetFile
 
     @cached_property
-    def _stored(self) -> list[StoredChunk]:
+    def _stored(self) -> list[ChunkFilter]:
         """The filters whose headers can be read, by row group and column, except for unremarkable
         ones; `opening` collects them all."""
         return []
@@ -91,11 +93,8 @@ class ParquetExamination(Examination):
         file, footer, parts = self.file, self.file.footer, set(self.parts)
         opening = Examined([*structure_parquet.check_footer(file, self.columns, self.parts)])
         opening.findings += security.check_signature(file.unverified, footer.is_signed)
-        # Columns that appear unencrypted in a footer that anyone may have changed.
-        for column, doubt in exposure.doubted_columns(footer, self.columns):
-            opening.findings.append(finding("PB508", doubt, column=column))
-        hidden = exposure.hidden_filters(footer, self.columns, self.parts)
-        opening.findings += security.check_locked(hidden, file.units)
+        opening.findings += security.check_doubts(footer, self.columns)
+        opening.findings += security.check_locked(footer, self.columns, self.parts)
         file.will_read_filters(self.parts, self.columns)
         for row_group in self.parts:
             opening.findings += self._read_headers(row_group)
@@ -173,7 +172,7 @@ class ParquetExamination(Examination):
 
     def _keep(self, chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Finding]:
         """Keep a filter for `items`. Of an ordinary one, there is no more to say before its bits."""
-        self._stored.append(StoredChunk(chunk, stored))
+        self._stored.append(ChunkFilter(chunk, stored))
         yield from portability.check_header(chunk, stored)
         if not stored.names_nothing:
             yield from portability.check_type(chunk)
@@ -181,7 +180,7 @@ class ParquetExamination(Examination):
     # --------------------------------------------------------------------------------------------
     # Filters
 
-    def items(self) -> list[list[StoredChunk]]:
+    def items(self) -> list[list[ChunkFilter]]:
         """The filters whose bits can be read, without those that would take too much memory; several
         small ones are one item if the bits are all there is to look at, and so are all chunks that
         point to one filter."""
@@ -193,10 +192,10 @@ class ParquetExamination(Examination):
             and not each.stored.is_leaked
         )
 
-    def grouped(self, filters: Iterable[StoredChunk]) -> list[list[StoredChunk]]:
+    def grouped(self, filters: Iterable[ChunkFilter]) -> list[list[ChunkFilter]]:
         """As in `items`, so that no filter is read twice."""
-        items: list[list[StoredChunk]] = []
-        at: dict[int, list[StoredChunk]] = {}
+        items: list[list[ChunkFilter]] = []
+        at: dict[int, list[ChunkFilter]] = {}
         room = 0
         for each in filters:
             stored = each.stored
@@ -215,17 +214,17 @@ class ParquetExamination(Examination):
             self.will_read(items)
         return items
 
-    def will_read(self, items: list[list[StoredChunk]]) -> None:
-        """Say that `look` will be called with each of these."""
+    def will_read(self, items: list[list[ChunkFilter]]) -> None:
+        """Say that `view` will be called with each of these."""
         self.file.source.will_read(self._ranges(items))
 
-    def _ranges(self, items: list[list[StoredChunk]]) -> Iterator[Range]:
+    def _ranges(self, items: list[list[ChunkFilter]]) -> Iterator[Range]:
         """The filter, and the values."""
         for each in chain(*items):
             yield each.stored.offset, each.stored.end
             yield pages_range(self.file, each.chunk)
 
-    def room(self, item: list[StoredChunk]) -> int:
+    def room(self, item: list[ChunkFilter]) -> int:
         sizes = {each.stored.offset: each.stored.num_bytes for each in item}
         room = sum(map(membership_room, sizes.values()))
         if not self.options.deep:
@@ -234,31 +233,31 @@ class ParquetExamination(Examination):
         # Chunks are looked at in turn.
         return room + max(pages_room(file.source, file.footer, each.chunk) for each in item)
 
-    def look(self, item: list[StoredChunk]) -> Look:
-        look = Look()
-        for _, of_chunk in self.looks(item):
-            look.findings += of_chunk.findings
-            look.views += of_chunk.views
-        return look
+    def view(self, item: list[ChunkFilter]) -> ItemView:
+        seen = ItemView()
+        for _, of_chunk in self.chunk_views(item):
+            seen.findings += of_chunk.findings
+            seen.views += of_chunk.views
+        return seen
 
-    def looks(self, item: list[StoredChunk]) -> Iterator[tuple[StoredChunk, Look]]:
+    def chunk_views(self, item: list[ChunkFilter]) -> Iterator[tuple[ChunkFilter, ItemView]]:
         """The same chunk by chunk."""
         source = self.file.source if len(item) == 1 else self.file.source.window()
         known: dict[int, SettledFilter] = {}
         for each in item:
-            look = Look()
-            self._look_at(each, source, look, known)
-            yield each, look
+            seen = ItemView()
+            self._view_chunk(each, source, seen, known)
+            yield each, seen
 
-    def _look_at(
-        self, item: StoredChunk, source: Source, look: Look, known: dict[int, SettledFilter]
+    def _view_chunk(
+        self, item: ChunkFilter, source: Source, seen: ItemView, known: dict[int, SettledFilter]
     ) -> None:
         """`known`: filters to which several chunks point, by their offset."""
         chunk, footer = item.chunk, self.file.footer
         try:
             bits = self._bits(item.stored, source, known)
         except TamperedError as error:
-            look.findings.append(structure_parquet.does_not_open(self.file, chunk, error))
+            seen.findings.append(structure_parquet.does_not_open(self.file, chunk, error))
             return
         membership, problems = self._look_up(chunk, bits)
         view = FilterView(
@@ -276,8 +275,8 @@ class ParquetExamination(Examination):
             digest=_digest(chunk, bits),
         )
         # Why the values were not looked up comes before what there is to say about the bits.
-        look.findings += problems
-        look.views.append(view)
+        seen.findings += problems
+        seen.views.append(view)
 
     def _bits(
         self, stored: bloom.StoredFilter, source: Source, known: dict[int, SettledFilter]
@@ -322,7 +321,7 @@ class ParquetExamination(Examination):
         return "PB210" if portability.DUCKDB_INTERVALS in self.file.footer.keys else None
 
     def _diagnosis(
-        self, item: StoredChunk, membership: ChunkMembership | None
+        self, item: ChunkFilter, membership: ChunkMembership | None
     ) -> Diagnosis | str | None:
         """What the writer did instead, or what was tried; None if nobody asked."""
         if membership is None or not self.options.diagnose:
@@ -334,10 +333,10 @@ class ParquetExamination(Examination):
     # --------------------------------------------------------------------------------------------
     # Columns, and the file
 
-    def about_writer(self, right: Collection[Any]) -> list[Finding]:
+    def about_writer(self, right: Collection[ChunkKey]) -> list[Finding]:
         return list(portability.check_writer(self.file.created_by, self._chunks(right)))
 
-    def _chunks(self, right: Collection[Any]) -> Iterator[tuple[ColumnChunk, bool]]:
+    def _chunks(self, right: Collection[ChunkKey]) -> Iterator[tuple[ColumnChunk, bool]]:
         footer = self.file.footer
         for each in self._stored:
             yield each.chunk, each.chunk.key in right
@@ -377,19 +376,10 @@ class ParquetExamination(Examination):
         return sum(end - offset for _, offset, end in self._places())
 
     def closing(self) -> list[Finding]:
-        findings = [*structure_parquet.check_checksums(self.file.footer)]
-        for leaf, fields in exposure.shown_fields(self.file.footer, self.columns, self.parts):
-            findings += security.check_shown(
-                leaf.name,
-                statistics=sum(exposure.STATISTICS in each for each in fields),
-                locations=sum(exposure.BLOOM_FILTER_OFFSET in each for each in fields),
-                others=[
-                    name
-                    for number, name in exposure.TELLING.items()
-                    if any(number in each for each in fields)
-                ],
-            )
-        return findings
+        return [
+            *structure_parquet.check_checksums(self.file.footer),
+            *security.check_shown(self.file.footer, self.columns, self.parts),
+        ]
 
 
 def _examples(chunk: ColumnChunk, membership: ChunkMembership | None) -> tuple[str, ...]:
@@ -403,3 +393,103 @@ def _digest(chunk: ColumnChunk, bits: SplitBlockBloomFilter) -> bytes | None:
     if chunk.leaf.type.physical == "BOOLEAN" or bits.bits_set == 0:
         return None
     return digest_of(bits.bitset)
+
+
+# ------------------------------------------------------------------------------------------------
+# Filters that need no view
+
+
+# What rules look at in the footer, as in _kernel.CHUNK_FIELDS.
+_FIELDS = (
+    "has_file_path",
+    "num_values",
+    "null_count",
+    "dictionary_page_offset",
+    "data_page_offset",
+)
+
+
+def digest_of(bitset: memoryview) -> bytes:
+    """16 bytes that only filters with the same bits share."""
+    return xxh3_128_digest(bitset)
+
+
+class _Known(NamedTuple):
+    """What has to be kept of a filter: where it is, and a digest of its bits."""
+
+    offset: int
+    end: int
+    digest: bytes
+
+
+class UnremarkableFilters:
+    """Filters about which no rule has anything to say, as long as values are not looked up: those of one
+    file that were found so far, by row group and column.
+
+    A file can have 100,000 small filters. A FilterView of each, for every rule to look at, takes longer
+    than all else, so a few numbers tell which of them need none. Whatever is in doubt gets one: a filter
+    may be looked at in vain, but is never passed over.
+    """
+
+    def __init__(self, footer: Footer, leaves: Sequence[LeafColumn], policy: Policy) -> None:
+        self._footer = footer
+        self._leaves = leaves
+        self._policy = policy
+        self._known: dict[ChunkKey, _Known] = {}
+
+    @cached_property
+    def _policies(self) -> dict[int, ColumnPolicy]:
+        """By the index of the leaf column; of columns whose type is none to warn of."""
+        return {
+            leaf.index: self._policy.for_column(leaf.name)
+            for leaf in self._leaves
+            if not any(portability.check_type(self._footer.chunk(0, leaf)))
+        }
+
+    def take(self, row_group: int, filters: OrdinaryFilters) -> None:
+        """Find those of one more row group."""
+        chunks = self._footer.chunks
+        fields = list(zip(*(chunks.part(field, row_group) for field in _FIELDS), strict=True))
+        for column, found in filters:
+            policy = self._policies.get(column)
+            if policy is not None and _is_unremarkable(found, fields[column], policy):
+                digest = digest_of(filters.bitset(found))
+                end = found.offset + found.length
+                self._known[row_group, column] = _Known(found.offset, end, digest)
+
+    def __contains__(self, key: ChunkKey) -> bool:
+        return key in self._known
+
+    def __iter__(self) -> Iterator[ChunkKey]:
+        return iter(self._known)
+
+    def places(self) -> Iterator[tuple[ChunkKey, int, int]]:
+        """Where each begins and ends."""
+        for key, (offset, end, _) in self._known.items():
+            yield key, offset, end
+
+    def twins(self) -> list[Twin]:
+        """What of them may be the same elsewhere."""
+        names = [leaf.name for leaf in self._footer.leaves]
+        places = [Place(row_group) for row_group in range(self._footer.num_row_groups)]
+        return [
+            Twin(key, places[key[0]], names[key[1]], digest, is_right=False)
+            for key, (_, _, digest) in self._known.items()
+        ]
+
+
+def _is_unremarkable(found: OrdinaryFilter, fields: tuple[int, ...], policy: ColumnPolicy) -> bool:
+    # A missing field is less than any number.
+    is_elsewhere, num_values, num_nulls, dictionary, data = fields
+    size = found.num_bytes
+    return (
+        filter_bits.is_unremarkable(size, found.fpp, policy)
+        and portability.is_unremarkable(size)
+        # There are values, and bits of them.
+        and num_values > 0
+        and num_nulls != num_values
+        and found.bits_set > 0
+        # There is no dictionary, or a larger one.
+        and (not 0 < dictionary < data or size < data - dictionary)
+        and not is_elsewhere
+    )

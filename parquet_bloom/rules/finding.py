@@ -1,14 +1,18 @@
-"""A finding: a broken rule, and where it is broken."""
+"""A finding: a broken rule, where it is broken, and the command that helps."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
-from typing import Any
+from typing import TypedDict, Unpack
 
 from parquet_bloom.container import WHERE_KNOWN, Located, Place, record
+from parquet_bloom.container.in_commands import command_for
 from parquet_bloom.container.missing_rows import MissingRows
-from parquet_bloom.container.protocols import Chunk
+from parquet_bloom.container.protocols import Chunk, Container
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.filters.rates import fraction_of
+from parquet_bloom.options import quoted_name
 from parquet_bloom.rules.rule import SEVERITIES, Rule, Severity, rules
 
 
@@ -17,8 +21,8 @@ class Finding(Located):
     """A broken rule, by its id; `place` and `column` are None if it concerns the whole file.
 
     `severity` is a word of Severity. `rows`: those whose values are missing, if that is what is
-    wrong. `undiagnosed`: what was tried, if a diagnosis was asked for and nothing fits. `examples`: some of the values concerned, as literals. `next`: the command that
-    helps, for a shell, None if none does; see next_command.
+    wrong. `undiagnosed`: what was tried, if a diagnosis was asked for and nothing fits. `examples`:
+    some of the values concerned, as literals. `next`: the command that helps, for a shell, None if none does; see NextCommands.
     """
 
     rule: str
@@ -55,6 +59,27 @@ class Finding(Located):
         return f"{self.message} ({', '.join(sides)})" if sides else self.message
 
 
+class DiagnosisFields(TypedDict, total=False):
+    """What a diagnosis found; see Finding."""
+
+    diagnosis: Diagnosis | None
+    undiagnosed: str | None
+
+
+class More(DiagnosisFields, total=False):
+    """What only some findings say; see Finding."""
+
+    rows: MissingRows | None
+    examples: tuple[str, ...]
+
+
+class Details(More, total=False):
+    """What a finding says besides its message; see Finding."""
+
+    expected: object
+    found: object
+
+
 def finding(
     rule: str,
     message: str,
@@ -63,7 +88,7 @@ def finding(
     column: str | None = None,
     expected: object = None,
     found: object = None,
-    **more: Any,
+    **more: Unpack[More],
 ) -> Finding:
     """A finding of the rule with this id, at the rule's severity; `more`: other fields."""
     return Finding(
@@ -78,12 +103,12 @@ def finding(
     )
 
 
-def chunk_finding(rule: str, chunk: Chunk, message: str, **details: Any) -> Finding:
+def chunk_finding(rule: str, chunk: Chunk, message: str, **details: Unpack[Details]) -> Finding:
     """A finding about one chunk."""
     return finding(rule, message, place=chunk.place, column=chunk.column.name, **details)
 
 
-def diagnosed(found: Diagnosis | str | None) -> dict[str, Any]:
+def diagnosed(found: Diagnosis | str | None) -> DiagnosisFields:
     """The fields of a finding for a diagnosis, or for why there is none; None if nobody asked."""
     return {"undiagnosed": found} if isinstance(found, str) else {"diagnosis": found}
 
@@ -91,3 +116,48 @@ def diagnosed(found: Diagnosis | str | None) -> dict[str, Any]:
 def not_checked(chunk: Chunk, reason: str) -> Finding:
     """The values could not be read, though nothing is damaged."""
     return chunk_finding("PB408", chunk, f"the values were not looked up: {reason}")
+
+
+class NextCommands:
+    """The commands that help, as the catalogue has them, filled in for findings in `file`; `columns`: those that have filters."""
+
+    def __init__(self, file: Container, columns: Sequence[str]) -> None:
+        self._named = file.in_commands
+        self._keys = file.key_arguments
+        self._known = frozenset(file.columns)
+        self._columns = ",".join(map(quoted_name, columns)) if self._known >= {*columns} else ""
+        # A file can have findings in 100,000 chunks, and a few commands for all of them.
+        self._filled: dict[tuple[str, str | None, Place | None, str | None], str | None] = {}
+
+    def add_to(self, found: Finding) -> None:
+        """Fill in the `next` of a finding that nobody else has yet."""
+        command = found.definition.command
+        if command is None:
+            return
+        place = found.place if "ROW_GROUP" in command else None
+        limit = _limit(found) if "LIMIT" in command else None
+        key = command, found.column, place, limit
+        if key not in self._filled:
+            self._filled[key] = self._fill(*key)
+        # A record can be changed, and takes a while to copy.
+        vars(found)["next"] = self._filled[key]
+
+    def _fill(
+        self, command: str, column: str | None, place: Place | None, limit: str | None
+    ) -> str | None:
+        """None about a column that is not there, or no column in particular: nothing helps then."""
+        values = {
+            "COLUMN": quoted_name(column) if column in self._known else None,
+            "COLUMNS": self._columns or None,
+            "ROW_GROUP": None if place is None else str(place.part),
+            "LIMIT": limit,
+        }
+        return command_for(self._named, command, values, self._keys)
+
+
+def _limit(found: Finding) -> str:
+    """The FPP that `expected` names; half of it for k-hash filters, which are sized by a formula, so
+    that their bits may miss the target a little."""
+    limit = fraction_of((found.expected or "").removeprefix("at most "))
+    has_groups = found.place is not None and found.place.units.has_groups
+    return f"{limit / 2 if has_groups else limit:g}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Unpack
 
 from parquet_bloom.engines.reading import engine_note
 from parquet_bloom.errors import FilterError, FormatError, UnsupportedError, without_place
@@ -22,6 +22,7 @@ from parquet_bloom.legacy.statistics import stored as statistics
 from parquet_bloom.legacy.statistics.dialect import NAMES_TODAY
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.rules.finding import (
+    Details,
     Finding,
     chunk_finding,
     diagnosed,
@@ -29,10 +30,15 @@ from parquet_bloom.rules.finding import (
 )
 from parquet_bloom.rules.view import Examined
 
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.file import ParquetFile
+    from parquet_bloom.parquet.filters.legacy_kind import LegacyFilter
+    from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+
 UNDIAGNOSED = "no diagnosis: legacy filters are only read as their dialects have them"
 
 
-def published(file: Any, chunk: Any) -> Finding:
+def published(file: ParquetFile, chunk: ColumnChunk) -> Finding:
     """The finding that bloom_filter_offset leads to a legacy filter."""
     layout = headers_at(file, chunk)[0].layout
     return chunk_finding(
@@ -44,7 +50,7 @@ def published(file: Any, chunk: Any) -> Finding:
     )
 
 
-def examine(file: Any, chunk: Any, options: ValidateOptions) -> Examined:
+def examine(file: ParquetFile, chunk: ColumnChunk, options: ValidateOptions) -> Examined:
     """Check the legacy filters of a chunk that is not encrypted."""
     filters = _LegacyFilters(file, chunk, options.diagnose)
     filters.find()
@@ -63,15 +69,15 @@ class _LegacyFilters:
     first; only `noted` if there is a note. `stored`: the one in the Statistics.
     """
 
-    file: Any
-    chunk: Any
+    file: ParquetFile
+    chunk: ColumnChunk
     may_diagnose: bool
     examined: Examined = field(default_factory=Examined)
     places: list[Place] = field(default_factory=list)
     noted: Place | None = None
     stored: statistics.StoredStatisticsFilter | None = None
 
-    def _report(self, rule: str, message: str, **details: Any) -> None:
+    def _report(self, rule: str, message: str, **details: Unpack[Details]) -> None:
         self.examined.findings.append(chunk_finding(rule, self.chunk, message, **details))
 
     @contextmanager
@@ -129,7 +135,7 @@ class _LegacyFilters:
     # With the values
 
     def look_up(self) -> None:
-        """Look up every stored value in each of the filters."""
+        """ItemView up every stored value in each of the filters."""
         for check in (self._check_blocks, self._check_statistics):
             try:
                 check()
@@ -171,24 +177,24 @@ class _LegacyFilters:
     def _check_statistics(self) -> None:
         if self.stored is None:
             return
-        filter: Any = statistics.said(self.stored, self.chunk.leaf.type)
+        filter = statistics.said(self.stored, self.chunk.leaf.type)
         if filter is None:
             with self._filter_errors_as("PB706"):
                 filter = statistics.fitting(self.file, self.chunk, self.stored).reading
         if filter is not None:
             self._check_values(filter)
 
-    def _check_values(self, filter: Any) -> None:
+    def _check_values(self, filter: LegacyFilter) -> None:
         membership = self._membership(filter)
         if membership.missing:
             self._report_missing(filter, membership)
 
-    def _membership(self, filter: Any) -> LegacyMembership:
+    def _membership(self, filter: LegacyFilter) -> LegacyMembership:
         membership = check_membership(self.file, self.chunk, filter)
         self.examined.num_values += membership.num_values
         return membership
 
-    def _report_missing(self, filter: Any, membership: LegacyMembership) -> None:
+    def _report_missing(self, filter: LegacyFilter, membership: LegacyMembership) -> None:
         self._report(
             "PB705",
             f"{membership.missing:,} of {membership.num_values:,} stored values are not in the"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.container import number_of
 from parquet_bloom.container.protocols import Chunk
@@ -69,7 +69,7 @@ _UNUSUAL_FORM = (
 )
 
 
-def check_writer(created_by: str, chunks: Iterable[tuple[Any, bool]]) -> Iterator[Finding]:
+def check_writer(created_by: str, chunks: Iterable[tuple[ColumnChunk, bool]]) -> Iterator[Finding]:
     """What is known about filters by this writer of Parquet. `chunks`: the column chunks that have
     one, and whether all their values were found, which proves that the writer lost none."""
     known = troubles(created_by)

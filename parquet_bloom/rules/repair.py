@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.options import RepairOptions
+from parquet_bloom.options import RepairOptions, ValidateOptions, refuse
 from parquet_bloom.parallel import Progress
-from parquet_bloom.rules.repair_plan import Diagnosed
+from parquet_bloom.rules.examine import examine
+from parquet_bloom.rules.finding import Finding
+from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
+
+if TYPE_CHECKING:
+    from parquet_bloom.orc.file import OrcFile
 
 
 def diagnosed(file: Any, options: RepairOptions, progress: Progress | None) -> Diagnosed:
@@ -15,10 +22,54 @@ def diagnosed(file: Any, options: RepairOptions, progress: Progress | None) -> D
     Raises ColumnError, FormatError for a footer that contradicts itself or is damaged,
     EncryptionError, UnsupportedError for files that cannot get filters, OSError.
     """
+    # Each format is loaded for its own files alone.
     if file.format == "parquet":
         from parquet_bloom.rules import repair_parquet
 
         return repair_parquet.diagnosed(file, options, progress)
-    from parquet_bloom.rules import repair_orc
+    return _diagnosed_orc(file, options, progress)
 
-    return repair_orc.diagnosed(file, options, progress)
+
+def _diagnosed_orc(file: OrcFile, options: RepairOptions, progress: Progress | None) -> Diagnosed:
+    """Nothing in an ORC file points to a filter, so a new footer alone repairs nothing. The filters of a
+    column in a stripe are one stream, so they are kept or dropped together."""
+    refuse(file.path, options, ["max_bytes"], "ORC files")
+    file.tail.check_writable()
+    file.tail.check_row_counts()
+    stripes = set(file.select_parts(options.parts))
+    asked = ValidateOptions(
+        columns=options.columns, deep=options.reads_values, threads=options.threads
+    )
+    findings = [
+        each
+        for each in examine(file, asked, progress).findings
+        if each.place and each.place.part in stripes and each.definition.concerns_repair
+    ]
+    shared = _shared_names(file)
+    return Diagnosed(
+        filters=_broken(file, findings, shared),
+        beyond_repair=[
+            (each, way_out(each) if each.column is None else "; several columns have this name")
+            for each in findings
+            if each.column is None or each.column in shared
+        ],
+        dropping="filters dropped",
+    )
+
+
+def _broken(
+    file: OrcFile, findings: Sequence[Finding], shared: Collection[str]
+) -> list[BrokenFilters]:
+    """In file order, without columns that share their name."""
+    columns = {column.name: column for column in file.tail.columns[1:]}
+    found: dict[tuple[int, int], BrokenFilters] = {}
+    for each in findings:
+        if each.place and each.column is not None and each.column not in shared:
+            (chunk,) = file.chunks(each.place.part, [columns[each.column]])
+            found.setdefault(chunk.key, BrokenFilters(chunk)).add(each)
+    return [found[key] for key in sorted(found)]
+
+
+def _shared_names(file: OrcFile) -> set[str]:
+    counts = Counter(column.name for column in file.tail.columns[1:])
+    return {name for name, count in counts.items() if count > 1}

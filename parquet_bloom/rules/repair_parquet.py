@@ -38,11 +38,11 @@ from parquet_bloom.parquet.footer.footer import FilterPlace, Footer
 from parquet_bloom.parquet.pages.chunk_values import may_have_values
 from parquet_bloom.rules import legacy, portability, security, structure_parquet
 from parquet_bloom.rules.examine import check_view
-from parquet_bloom.rules.examine_parquet import ParquetExamination, StoredChunk
+from parquet_bloom.rules.examine_parquet import ChunkFilter, ParquetExamination
 from parquet_bloom.rules.finding import Finding, chunk_finding
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed
-from parquet_bloom.rules.view import Look
+from parquet_bloom.rules.view import ItemView
 from parquet_bloom.vocabulary import NO_KEY
 
 # Nearly every filter has a bit set in its first bytes, so that the rest need not be read.
@@ -242,9 +242,9 @@ def _is_clear(read: Callable[[int, int], bytes], num_bytes: int) -> bool:
 _Asked = tuple[list[Finding], int | None]
 
 
-def _asked(look: Look) -> _Asked:
-    found = [*look.findings, *(finding for view in look.views for finding in check_view(view))]
-    right = [view.membership for view in look.views if view.membership and view.is_right]
+def _asked(seen: ItemView) -> _Asked:
+    found = [*seen.findings, *(finding for view in seen.views for finding in check_view(view))]
+    right = [view.membership for view in seen.views if view.membership and view.is_right]
     wrong = [finding for finding in found if finding.definition.concerns_repair]
     return wrong, right[0].foreign_bits if right else None
 
@@ -255,7 +255,7 @@ def _look_up(
     threads: int | None,
     progress: Progress | None,
 ) -> None:
-    """Look up the values of every filter that may be right. Two BOOLEANs say nothing."""
+    """ItemView up the values of every filter that may be right. Two BOOLEANs say nothing."""
     examination = ParquetExamination(file, ValidateOptions(), Policy())
     waiting = {
         each.chunk.key: each
@@ -263,11 +263,11 @@ def _look_up(
         if each.stored and not each.fatal and each.chunk.leaf.type.physical != "BOOLEAN"
     }
     items = examination.grouped(
-        StoredChunk(each.chunk, each.stored) for each in waiting.values() if each.stored
+        ChunkFilter(each.chunk, each.stored) for each in waiting.values() if each.stored
     )
 
-    def ask(item: list[StoredChunk]) -> list[_Asked]:
-        return [_asked(look) for _, look in examination.looks(item)]
+    def ask(item: list[ChunkFilter]) -> list[_Asked]:
+        return [_asked(seen) for _, seen in examination.chunk_views(item)]
 
     sharing: defaultdict[int, list[tuple[int, ChunkKey]]] = defaultdict(list)
     report = of_all(progress, waiting)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
-from parquet_bloom.container import Units, number_of
+from parquet_bloom.container import number_of
 from parquet_bloom.container.protocols import Chunk
+from parquet_bloom.native import _kernel
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding
 from parquet_bloom.vocabulary import NO_KEY
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.footer.footer import Footer
+    from parquet_bloom.parquet.footer.schema import LeafColumn
+
+# Fields of a ColumnMetaData that reveal something about values; nobody needs them without the key.
+_STATISTICS: Final = 12
+_FILTER_OFFSET: Final = 14
+_TELLING: Final = {13: "encoding_stats", 16: "size_statistics", 17: "geospatial_statistics"}
 
 # parquet-go gives filter modules the numbers of page index modules.
 _OF_PARQUET_GO = "column index"
@@ -49,23 +60,48 @@ def check_signature(unverified: str | None, is_signed: bool) -> Iterator[Finding
         yield finding("PB508", unverified)
 
 
-def check_locked(hidden: Iterable[tuple[str, int]], units: Units) -> Iterator[Finding]:
-    """`hidden`: columns without a key, and in how many parts that hides all about their filters."""
-    for column, count in hidden:
-        yield finding(
-            "PB408",
-            f"{NO_KEY}: nothing is known about the filters in {number_of(count, units.part)}, not"
-            " even whether there are any",
-            column=column,
+def check_doubts(footer: Footer, leaves: Sequence[LeafColumn]) -> Iterator[Finding]:
+    """Columns that appear unencrypted in a footer that anyone may have changed."""
+    all_groups = range(footer.num_row_groups)
+    for leaf in leaves:
+        doubt = footer.protection.doubt(leaf.path)
+        if doubt and len(_encrypted_groups(footer, leaf, all_groups)) < footer.num_row_groups:
+            yield finding("PB508", doubt, column=leaf.name)
+
+
+def check_locked(
+    footer: Footer, leaves: Sequence[LeafColumn], row_groups: Sequence[int]
+) -> Iterator[Finding]:
+    """Columns without a key, which hides all about their filters."""
+    for leaf in leaves:
+        hidden = sum(
+            footer.chunks.one("bloom_filter_offset", row_group, leaf.index) == _kernel.ABSENT
+            and footer.chunk(row_group, leaf).is_locked
+            for row_group in _encrypted_groups(footer, leaf, row_groups)
         )
+        if hidden:
+            yield finding(
+                "PB408",
+                f"{NO_KEY}: nothing is known about the filters in {number_of(hidden, 'row group')},"
+                " not even whether there are any",
+                column=leaf.name,
+            )
 
 
 def check_shown(
-    column: str, statistics: int, locations: int, others: Sequence[str]
+    footer: Footer, leaves: Sequence[LeafColumn], row_groups: Sequence[int]
 ) -> Iterator[Finding]:
-    """What the footer shows about an encrypted column without its key: `statistics` and `locations`
-    of filters, in so many row groups, and `others`, names of fields."""
-    if statistics:
+    """What the readable copies of their ColumnMetaData show about encrypted columns."""
+    if footer.protection.is_encrypted:
+        for leaf in leaves:
+            groups = _encrypted_groups(footer, leaf, row_groups)
+            shown = [footer.shown_fields(row_group, leaf.index) for row_group in groups]
+            yield from _check_shown(leaf.name, shown)
+
+
+def _check_shown(column: str, shown: Sequence[frozenset[int]]) -> Iterator[Finding]:
+    """`shown`: the ids of the fields, by row group."""
+    if statistics := sum(_STATISTICS in each for each in shown):
         yield finding(
             "PB503",
             "the column is encrypted but the footer shows its statistics, such as minimum and"
@@ -74,7 +110,7 @@ def check_shown(
             expected="no statistics",
             found=_times(statistics),
         )
-    if locations:
+    if locations := sum(_FILTER_OFFSET in each for each in shown):
         yield finding(
             "PB507",
             "the column is encrypted but the footer shows where its filters are, and thus how large"
@@ -82,14 +118,23 @@ def check_shown(
             column=column,
             found=_times(locations),
         )
-    if others:
-        names = ", ".join(others)
+    telling = (name for number, name in _TELLING.items() if any(number in each for each in shown))
+    if names := ", ".join(telling):
         yield finding(
             "PB504",
             f"the column is encrypted but the footer shows its {names}",
             column=column,
             found=names,
         )
+
+
+def _encrypted_groups(footer: Footer, leaf: LeafColumn, row_groups: Sequence[int]) -> list[int]:
+    """Those of these row groups in which a leaf column is encrypted."""
+    return [
+        row_group
+        for row_group in row_groups
+        if footer.chunks.one("has_crypto_metadata", row_group, leaf.index)
+    ]
 
 
 def _times(count: int) -> str:

@@ -6,15 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, Unpack
 
 from parquet_bloom.container import Bits, Place, record
 from parquet_bloom.container.missing_rows import MissingRows
-from parquet_bloom.container.protocols import Chunk
+from parquet_bloom.container.protocols import Chunk, Column, Container
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.options import ValidateOptions
-from parquet_bloom.rules.finding import Finding, finding
+from parquet_bloom.rules.finding import Details, Finding, finding
 from parquet_bloom.rules.policy import ColumnPolicy, Policy
 
 
@@ -43,7 +43,7 @@ class FilterView:
     dictionary_bytes: int | None = None
     digest: bytes | None = None
 
-    def finding(self, rule: str, message: str, **details: Any) -> Finding:
+    def finding(self, rule: str, message: str, **details: Unpack[Details]) -> Finding:
         return finding(rule, message, place=self.place, column=self.chunk.column.name, **details)
 
     @property
@@ -80,8 +80,8 @@ class Examined:
 
 
 @dataclass(slots=True)
-class Look:
-    """One item: what is wrong with how its filters are stored, the filters whose bits can be read,
+class ItemView:
+    """What is seen of one item: what is wrong with how its filters are stored, the filters whose bits can be read,
     and why their values were not looked up. `num_filters`: those that `opening` did not count."""
 
     findings: list[Finding] = field(default_factory=list)
@@ -90,23 +90,27 @@ class Look:
     num_filters: int = 0
 
 
+ItemT = TypeVar("ItemT")
+ColumnT = TypeVar("ColumnT", bound=Column)
+
+
 @dataclass
-class Examination(ABC):
+class Examination(ABC, Generic[ItemT, ColumnT]):
     """How the filters of one file are examined: first `opening`, then each of the `items`, several
     at a time, then `closing`. The other methods are for rules about whole columns."""
 
-    file: Any
+    file: Container
     options: ValidateOptions
     policy: Policy
 
     @cached_property
-    def columns(self) -> tuple[Any, ...]:
+    def columns(self) -> tuple[ColumnT, ...]:
         """The columns that were asked for."""
         return tuple(self.file.select(self.options.columns))
 
     @cached_property
     def parts(self) -> tuple[int, ...]:
-        """The parts that were asked for; what is wrong with the whole file is told all the same."""
+        """The parts that were asked for; what is wrong with the whole file is reported anyway."""
         return tuple(self.file.select_parts(self.options.parts))
 
     @abstractmethod
@@ -119,44 +123,43 @@ class Examination(ABC):
         return ()
 
     @abstractmethod
-    def items(self) -> Sequence[Any]:
-        """What `look` takes: filters, or streams of them."""
+    def items(self) -> Sequence[ItemT]:
+        """What `view` takes: filters, or streams of them."""
 
     @abstractmethod
-    def room(self, item: Any) -> int:
-        """The most memory that a look at it takes, in bytes."""
+    def room(self, item: ItemT) -> int:
+        """The most memory that viewing it takes, in bytes."""
 
     @abstractmethod
-    def look(self, item: Any) -> Look:
+    def view(self, item: ItemT) -> ItemView:
         """Its filters, and what the values say if they are to be looked up."""
 
-    def about_writer(self, right: Collection[Any]) -> list[Finding]:
+    def about_writer(self, right: Collection[tuple[int, int]]) -> list[Finding]:
         """What is known about the writer; `right`: keys of chunks whose values were all found."""
         return []
 
     @abstractmethod
-    def columns_called(self, name: str) -> Sequence[Any]:
+    def columns_called(self, name: str) -> Sequence[ColumnT]:
         """The columns of this name, asked for or not: none, one, or those that share it."""
 
     @abstractmethod
-    def parts_without(self, column: Any) -> Sequence[int]:
+    def parts_without(self, column: ColumnT) -> Sequence[int]:
         """The parts, of those that were asked for, in which a column has no filters, as far as the file
         tells."""
 
-    def has_filters(self, column: Any) -> bool:
+    def has_filters(self, column: ColumnT) -> bool:
         """Whether there are filters in any part."""
-        num_parts: int = self.file.num_parts
-        return len(self.parts_without(column)) < num_parts
+        return len(self.parts_without(column)) < self.file.num_parts
 
     @abstractmethod
-    def has_values(self, part: int, column: Any) -> bool:
+    def has_values(self, part: int, column: ColumnT) -> bool:
         """Whether there may be non-null values."""
 
-    def deserves_filters(self, part: int, column: Any) -> bool:
+    def deserves_filters(self, part: int, column: ColumnT) -> bool:
         """The same, except for chunks that writers rightly leave out."""
         return self.has_values(part, column)
 
-    def is_hidden(self, part: int, column: Any) -> bool:
+    def is_hidden(self, part: int, column: ColumnT) -> bool:
         """Whether encryption hides if there are filters."""
         return False
 
@@ -167,3 +170,6 @@ class Examination(ABC):
     def closing(self) -> list[Finding]:
         """Whatever is reported last."""
         return []
+
+
+AnyExamination: TypeAlias = Examination[Any, Any]

@@ -18,8 +18,7 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.examine import examine
-from parquet_bloom.rules.finding import Finding
-from parquet_bloom.rules.next_command import NextCommands
+from parquet_bloom.rules.finding import Finding, NextCommands
 from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.storage.source import LocalSource
 from parquet_bloom.verbs.documents import Report

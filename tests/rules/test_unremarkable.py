@@ -16,10 +16,10 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.ordinary import OrdinaryFilter
 from parquet_bloom.parquet.pages.chunk_values import known_non_null
-from parquet_bloom.rules import portability, unremarkable
+from parquet_bloom.rules import examine_parquet, portability
 from parquet_bloom.rules.examine import check_view
+from parquet_bloom.rules.examine_parquet import UnremarkableFilters
 from parquet_bloom.rules.policy import ColumnPolicy, Policy
-from parquet_bloom.rules.unremarkable import UnremarkableFilters
 from parquet_bloom.rules.view import FilterView
 
 WITHOUT_KEYS = [
@@ -86,10 +86,10 @@ def test_no_rule_has_anything_to_say_about_them(
     policy = ColumnPolicy(max_fpp=max_fpp, max_bytes=max_bytes)
     found = OrdinaryFilter(100, 20 + bits.num_bytes, 20, bits.num_bytes, bits.bits_set, bits.fpp)
     fields = 0, num_values, num_nulls, dictionary, data
-    if not unremarkable._is_unremarkable(found, fields, policy):
+    if not examine_parquet._is_unremarkable(found, fields, policy):
         return
     # That the chunk is in another file is said as well.
-    assert not unremarkable._is_unremarkable(found, (1, *fields[1:]), policy)
+    assert not examine_parquet._is_unremarkable(found, (1, *fields[1:]), policy)
 
     def known(number):
         return None if number == _kernel.ABSENT else number

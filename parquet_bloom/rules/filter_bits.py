@@ -1,17 +1,21 @@
-"""PB3xx: whether a filter is worth its bytes, and meets the user's requirements."""
+"""PB3xx, PB4xx: whether a filter is worth its bytes, meets the user's requirements, and tells the truth
+about the stored values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from math import sqrt
+from operator import itemgetter
 
 from parquet_bloom.container import Place
+from parquet_bloom.container.protocols import Column
+from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MIN_BYTES, NEGLIGIBLE_BYTES, outweighs
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.rules.finding import Finding, finding
+from parquet_bloom.rules.finding import Finding, diagnosed, finding
 from parquet_bloom.rules.policy import ColumnPolicy
-from parquet_bloom.rules.view import Examination, FilterView
+from parquet_bloom.rules.view import AnyExamination, FilterView, Twin
 
 HIGH_FPP = 0.1
 USELESS_FPP = 0.5
@@ -23,6 +27,9 @@ LEAST_FOLDS = 3
 LARGE_SHARE = 0.25
 # Readers fetch this much together with the footer.
 NEGLIGIBLE_SHARE_BYTES = 64 << 10
+
+# One in two million sound filters is further off.
+SIGMAS = 5
 
 
 def is_unremarkable(size: int, fpp: float, policy: ColumnPolicy) -> bool:
@@ -116,7 +123,7 @@ def _check_limits(view: FilterView) -> Iterator[Finding]:
         )
 
 
-def check_columns(examination: Examination) -> Iterator[Finding]:
+def check_columns(examination: AnyExamination) -> Iterator[Finding]:
     """Columns that have filters in some parts only."""
     file = examination.file
     for column in examination.columns:
@@ -137,7 +144,7 @@ def check_columns(examination: Examination) -> Iterator[Finding]:
             )
 
 
-def check_required(examination: Examination) -> Iterator[Finding]:
+def check_required(examination: AnyExamination) -> Iterator[Finding]:
     """Columns that must have a filter in every part with values."""
     for name in examination.policy.required_columns():
         columns = examination.columns_called(name)
@@ -149,7 +156,7 @@ def check_required(examination: Examination) -> Iterator[Finding]:
             yield from _check_required(examination, column)
 
 
-def _check_required(examination: Examination, column: Any) -> Iterator[Finding]:
+def _check_required(examination: AnyExamination, column: Column) -> Iterator[Finding]:
     for part in examination.parts_without(column):
         place = Place(part, units=examination.file.units)
         if examination.is_hidden(part, column):
@@ -159,7 +166,7 @@ def _check_required(examination: Examination, column: Any) -> Iterator[Finding]:
             yield finding("PB310", "a filter is required", place=place, column=column.name)
 
 
-def check_share(examination: Examination) -> Iterator[Finding]:
+def check_share(examination: AnyExamination) -> Iterator[Finding]:
     """The size of all filters, compared with the file."""
     size, file_size = examination.filter_bytes(), examination.file.source.size
     if size > max(LARGE_SHARE * file_size, NEGLIGIBLE_SHARE_BYTES):
@@ -169,3 +176,108 @@ def check_share(examination: Examination) -> Iterator[Finding]:
             expected=f"at most {exact_percent(LARGE_SHARE)}",
             found=f"{size} of {file_size} bytes",
         )
+
+
+# ------------------------------------------------------------------------------------------------
+# The truth
+
+
+def check_clear(view: FilterView) -> Iterator[Finding]:
+    """An empty filter although there are values."""
+    if view.bits.bits_set == 0 and view.num_values:
+        yield view.finding(
+            "PB402",
+            "no bit is set: every value seems absent",
+            expected=f"bits of {view.num_values} values",
+            found="none",
+        )
+
+
+def check_values(view: FilterView) -> Iterator[Finding]:
+    """What the values say, if they were looked up; of an empty filter, check_clear says it all."""
+    membership = view.membership
+    if membership is None or (membership.missing and not view.bits.bits_set):
+        return
+    if membership.missing:
+        yield view.finding(
+            "PB401",
+            f"{membership.missing:,} of {membership.num_values:,} stored values are not in the"
+            " filter: readers lose their rows",
+            expected=0,
+            found=membership.missing,
+            rows=view.missing_rows(),
+            examples=view.examples(),
+            **diagnosed(view.diagnose()),
+        )
+        return
+    yield from _check_floats(view, membership)
+    if view.bits.fill < 1:
+        yield from _check_excess(view, membership)
+
+
+def _check_floats(view: FilterView, membership: Membership) -> Iterator[Finding]:
+    if membership.lone_zero is not None:
+        found, other = membership.lone_zero, "0.0" if membership.lone_zero == "-0.0" else "-0.0"
+        yield view.finding(
+            "PB403",
+            f"{found} is in the filter but {other} is not: readers that hash the zero of a query as"
+            f" it is lose rows where x = {other}",
+            expected="0.0 and -0.0",
+            found=found,
+        )
+    if membership.lacks_nan:
+        yield view.finding(
+            "PB404",
+            "NaN is stored but the canonical NaN is not in the filter: readers that hash it find no"
+            " rows",
+        )
+
+
+def _check_excess(view: FilterView, membership: Membership) -> Iterator[Finding]:
+    # A filter whose bits all come from values finds no more than these explain.
+    if not membership.foreign_bits:
+        return
+    yield view.finding(
+        "PB405",
+        f"{membership.foreign_bits:,} of {view.bits.bits_set:,} bits come from no stored value:"
+        " the filter was not cleared first, or has values from elsewhere",
+        expected=0,
+        found=membership.foreign_bits,
+    )
+    bits, explained = view.bits, membership.explained_fpp
+    if explained is None or not isinstance(bits, SplitBlockBloomFilter):
+        return
+    # What needs numpy takes longer to import than many a file to check.
+    from parquet_bloom.filters.occupancy import FPP_PROBES, measured_fpp
+
+    measured = measured_fpp(bits)
+    sigma = sqrt(explained * (1 - explained) / FPP_PROBES)
+    # Where hardly any are expected, a few more mean nothing.
+    if measured > explained + SIGMAS * sigma + 4 / FPP_PROBES:
+        yield view.finding(
+            "PB406",
+            f"of {FPP_PROBES:,} values that are not stored, the filter finds more than the stored"
+            " ones explain",
+            expected=f"at most {percent(explained)}",
+            found=percent(measured),
+        )
+
+
+def check_twins(filters: Iterable[Twin]) -> Iterator[Finding]:
+    """Filters of a column that are the same in several parts, and not known to be right."""
+    first: dict[tuple[int, bytes], Twin] = {}
+    groups: dict[tuple[int, bytes], list[Twin]] = {}
+    for twin in sorted(filters, key=itemgetter(0)):
+        alike = twin.key[1], twin.digest
+        before = first.setdefault(alike, twin)
+        if before is not twin:
+            groups.setdefault(alike, [before]).append(twin)
+    for _, twins in sorted(groups.items(), key=lambda found: found[1][0].key):
+        model = next((twin for twin in twins if twin.is_right), twins[0])
+        message = (
+            f"the filter is the same as in {model.place}, bit for bit: right only if both have"
+            " the same values"
+        )
+        for twin in twins:
+            if twin is not model and not twin.is_right:
+                yield finding("PB407", message, place=twin.place, column=twin.column)
