@@ -55,7 +55,6 @@ ENTRANCES = {"__init__", "__main__"}
 HOMES = {
     "azure": {
         "storage/objects/azure_client.py",
-        "storage/objects/azure_token.py",
     },
     "boto3": {"storage/objects/s3_client.py", "storage/objects/stores.py"},
     "botocore": {"storage/objects/s3_client.py", "storage/objects/stores.py"},

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 _END_BY_THEMSELVES = "Google discards them after a week"
 
 # What looks for them in a store: a module, and its function.
-_UNFINISHED: Final = {"s3": "unfinished_uploads", "az": "unfinished_blocks"}
+_UNFINISHED: Final = {
+    "s3": ("s3_adapter", "unfinished_uploads"),
+    "az": ("azure_adapter", "unfinished_blocks"),
+}
 
 
 def files_left(path: str, older_than: float) -> Iterator[Leftover]:
@@ -81,8 +84,7 @@ def _of_file(found: Iterator[Leftover], name: str) -> Iterator[Leftover]:
 
 def uploads_left(path: str, older_than: float) -> Iterator[Leftover]:
     """The uploads to an object in S3 or Azure, or to those in a folder and below it, that were begun at
-    least `older_than` seconds ago, got nothing since, and can be ours: see `unfinished_uploads` and
-    `unfinished_blocks`. Raises OSError, UnsupportedError."""
+    least `older_than` seconds ago, got nothing since, and can be ours. Raises OSError, UnsupportedError."""
     kind = None
     if is_object(path):
         from parquet_bloom.storage.address import Address
@@ -95,7 +97,7 @@ def uploads_left(path: str, older_than: float) -> Iterator[Leftover]:
             + f": {_END_BY_THEMSELVES}" * (kind == "gs")
         )
     _check_no_glob(address)
-    name = _UNFINISHED[kind]
-    found = own_module(address, name, "to look for uploads")
+    module, name = _UNFINISHED[kind]
+    found = own_module(address, module, "to look for uploads")
     uploads: Iterator[Leftover] = getattr(found, name)(address, older_than)
     return uploads

@@ -9,7 +9,6 @@ import parquet_bloom as pb
 from parquet_bloom.render.wording import requests_text
 from parquet_bloom.storage.objects import (
     gcs_adapter,
-    gcs_sending,
     object_source,
     read_ahead,
     requests,
@@ -66,7 +65,7 @@ def test_figures():
 
 def test_figures_of_google():
     said = PAGE.split("### Google Cloud Storage")[1]
-    for figure in (gcs_adapter.WHOLE_BYTES, gcs_sending.SENT_BYTES):
+    for figure in (gcs_adapter.WHOLE_BYTES, gcs_adapter.SENT_BYTES):
         assert f"{figure >> 20} MiB" in said
     assert f'"{TEMPORARY_SUFFIX}"' in said
 

@@ -26,7 +26,7 @@ from parquet_bloom.storage.objects import (
     gcs_adapter,
     replacement,
     requests,
-    s3_parts,
+    s3_adapter,
 )
 from parquet_bloom.storage.temporary_files import is_temporary
 from parquet_bloom.storage.traffic import EVERYTHING, Requests, Traffic
@@ -45,7 +45,7 @@ class Sharp:
 
 
 SMALL: Final = (
-    Sharp(s3_parts, "LEAST_BYTES", 100),
+    Sharp(s3_adapter, "LEAST_BYTES", 100),
     Sharp(azure_adapter, "WHOLE_BYTES", 100),
     Sharp(gcs_adapter, "WHOLE_BYTES", 100),
 )

@@ -19,7 +19,7 @@ from make.s3_server import S3Server
 import parquet_bloom as pb
 from parquet_bloom.storage import remote
 from parquet_bloom.storage import table_of_file as tables
-from parquet_bloom.storage.objects import conditions, requests, s3_parts
+from parquet_bloom.storage.objects import replacement, requests, s3_adapter
 
 
 @pytest.fixture(params=[True, False], ids=["etags", "times"])
@@ -81,8 +81,8 @@ def s3_server() -> Iterator[S3Server]:
 def s3(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Server:
     """A server like S3; small objects are uploaded in parts, too."""
     monkeypatch.setattr(requests, "PAUSES", (0.001,) * 3)
-    monkeypatch.setattr(s3_parts, "LEAST_BYTES", 1000)
-    monkeypatch.setattr(conditions, "_honouring", {})
+    monkeypatch.setattr(s3_adapter, "LEAST_BYTES", 1000)
+    monkeypatch.setattr(replacement, "_honouring", {})
     for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_REGION"):
         monkeypatch.delenv(name, raising=False)
     tables._remote_table.cache_clear()
@@ -105,7 +105,7 @@ def azure(azure_server: AzureServer, monkeypatch: pytest.MonkeyPatch) -> AzureSe
 
     monkeypatch.setattr(requests, "PAUSES", (0.001,) * 3)
     monkeypatch.setattr(azure_adapter, "WHOLE_BYTES", 1000)
-    monkeypatch.setattr(conditions, "_honouring", {})
+    monkeypatch.setattr(replacement, "_honouring", {})
     for name in [name for name in os.environ if name.startswith("AZURE_")]:
         monkeypatch.delenv(name)
     tables._remote_table.cache_clear()
@@ -127,7 +127,7 @@ def gcs(gcs_server: GoogleServer, monkeypatch: pytest.MonkeyPatch) -> GoogleServ
 
     monkeypatch.setattr(requests, "PAUSES", (0.001,) * 3)
     monkeypatch.setattr(gcs_adapter, "WHOLE_BYTES", 1000)
-    monkeypatch.setattr(conditions, "_honouring", {})
+    monkeypatch.setattr(replacement, "_honouring", {})
     for name in [name for name in os.environ if name.startswith("GOOGLE_")]:
         monkeypatch.delenv(name)
     tables._remote_table.cache_clear()

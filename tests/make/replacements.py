@@ -17,13 +17,12 @@ from make.object_server import Fault, Lost
 import parquet_bloom as pb
 from parquet_bloom.storage.objects import (
     azure_adapter,
-    azure_settings,
-    conditions,
+    azure_client,
     gcs_adapter,
     gcs_client,
-    gcs_sending,
+    replacement,
+    s3_adapter,
     s3_client,
-    s3_parts,
 )
 
 OLD = (FIXTURES / "pyarrow_types.parquet").read_bytes()
@@ -169,7 +168,7 @@ _S3 = ("HEAD", "TAGS", "ACL")
 _S3_PARTS = (*_S3, "CREATE", "COPY", "PART", "COMPLETE")
 _AZURE_COPIED = ("TAGS", "BLOCKS", "COPY", "BLOCK", "COMMIT")
 _GOOGLE_WHOLE = ("LOOK", "INSERT")
-_HALF = (gcs_sending, "SENT_BYTES", len(OLD) // 2)
+_HALF = (gcs_adapter, "SENT_BYTES", len(OLD) // 2)
 
 WAYS = {
     "s3 parts": Way(
@@ -185,7 +184,7 @@ WAYS = {
         (*_S3, "PUT"),
         "PUT",
         is_whole=True,
-        settings=[(s3_parts, "LEAST_BYTES", 5 << 20)],
+        settings=[(s3_adapter, "LEAST_BYTES", 5 << 20)],
         replaces=(*_S3, "PUT"),
         strips=(*_S3, "PUT"),
         unconditionally=(*_S3, "HEAD", "PUT"),
@@ -262,7 +261,7 @@ class Replaced:
         self.url = f"{self.kind.scheme}://{PLACE}"
         self.options: dict[str, str] = self.server.options
         self.changed = f"{self.url}: changed by others while it was read: {NOTHING}; try again"
-        conditions._honouring[self.server.endpoint, "lake"] = True
+        replacement._honouring[self.server.endpoint, "lake"] = True
         self.reset()
 
     def reset(self) -> None:
@@ -322,7 +321,7 @@ class Replaced:
         if self.kind is S3:
             return mock.patch.object(s3_client, "_is_aws", return_value=True)
         if self.kind is AZURE:
-            return mock.patch.object(azure_settings, "_OWN", ("127.0.0.1",))
+            return mock.patch.object(azure_client, "_OWN", ("127.0.0.1",))
         client = gcs_client.GoogleClient
 
         def of_google(*given: Any) -> None:

@@ -26,10 +26,8 @@ import parquet_bloom as pb
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects import (
     azure_adapter,
-    azure_blocks,
     azure_client,
-    azure_settings,
-    conditions,
+    replacement,
     sending,
 )
 from parquet_bloom.storage.traffic import PUT, Traffic
@@ -48,7 +46,7 @@ def old(azure, request):
     azure.put(NAME, OLD)
     # Whether it honours conditions has a test of its own.
     if "unknown_store" not in request.fixturenames:
-        conditions._honouring[azure.endpoint, "lake"] = True
+        replacement._honouring[azure.endpoint, "lake"] = True
 
 
 @pytest.fixture
@@ -75,7 +73,7 @@ def test_an_account_with_folders(azure, monkeypatch):
     """abfss: the account is in the URL, the requests are the same."""
     url = "abfss://lake@account.dfs.core.windows.net/day=1/x%20y%25.parquet"
     azure.has_tags = False
-    conditions._honouring[azure.endpoint, "lake@account.dfs.core.windows.net"] = True
+    replacement._honouring[azure.endpoint, "lake@account.dfs.core.windows.net"] = True
     options = {name: value for name, value in azure.options.items() if name != "account_name"}
     pb.build(url, columns=["int64"], in_place=True, storage_options=options)
     assert is_new(azure.objects[NAME])
@@ -88,7 +86,7 @@ def test_an_account_with_folders(azure, monkeypatch):
 )
 def test_a_store_that_does_not_copy_from_itself(azure, status, monkeypatch):
     """What stays goes through here, in blocks of the size of what is sent."""
-    monkeypatch.setattr(azure_blocks, "SENT_BYTES", 50_000)
+    monkeypatch.setattr(azure_adapter, "SENT_BYTES", 50_000)
     azure.copy_refusal = status
     report = build(azure)
     assert azure.objects == {NAME: made_locally()}
@@ -437,7 +435,7 @@ def test_credentials_are_those_that_read(azure, tmp_path, monkeypatch, kind, pla
     given |= credentials(azure, tmp_path)[kind]
     if place == "environment":
         for name in set(given) - {"allow_http"}:
-            (variable, *_) = azure_settings._VARIABLES[name]
+            (variable, *_) = azure_client._VARIABLES[name]
             monkeypatch.setenv(variable, given.pop(name))
     build(azure, storage_options=given)
     assert is_new(azure.objects[NAME])
@@ -493,7 +491,7 @@ def test_a_public_container(azure):
 
 def test_the_emulator(azure, monkeypatch):
     monkeypatch.setenv("AZURITE_BLOB_STORAGE_URL", azure.endpoint)
-    settings = azure_settings.Settings(Address.of(URL, {"use_emulator": "true"}))
+    settings = azure_client.AzureSettings(Address.of(URL, {"use_emulator": "true"}))
     assert settings.url("a b%") == f"{azure.endpoint}/devstoreaccount1/lake/a%20b%25"
     assert (settings.credential(), settings.of("account_name")) == (
         "access_key",
@@ -512,7 +510,7 @@ def test_a_session_of_fabric(azure, monkeypatch):
 
 def test_where_a_blob_is(azure):
     def place(url, **options):
-        settings = azure_settings.Settings(Address.of(url, options | {"token": TOKEN}))
+        settings = azure_client.AzureSettings(Address.of(url, options | {"token": TOKEN}))
         return settings.url("k"), settings.is_azure
 
     own = "https://a.blob.core.windows.net/c/k"

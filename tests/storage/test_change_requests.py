@@ -15,7 +15,7 @@ from parquet_bloom.parquet.edit.cuts import Cuts
 from parquet_bloom.parquet.filters import ahead
 from parquet_bloom.parquet.footer.footer import BLOOM_FILTER_LENGTH
 from parquet_bloom.storage.new_version import Target, write_version
-from parquet_bloom.storage.objects import s3_parts
+from parquet_bloom.storage.objects import s3_adapter
 from parquet_bloom.storage.paths import expand
 
 MIB = 1 << 20
@@ -204,7 +204,7 @@ def test_orc_is_changed_in_few_requests(server, stripes, tmp_path, verb):
 @pytest.mark.parametrize("verb", ["strip", "build"])
 def test_orc_that_is_sent_takes_few_requests(s3, padded, tmp_path, monkeypatch, verb):
     """Its stripes are too small to be parts that the store could copy."""
-    monkeypatch.setattr(s3_parts, "LEAST_BYTES", 5 * MIB)
+    monkeypatch.setattr(s3_adapter, "LEAST_BYTES", 5 * MIB)
     there = listed(s3, padded)
     change = getattr(pb, verb)
     options = {"columns": ["i"], "existing": "replace", "ndv": 1000} if verb == "build" else {}

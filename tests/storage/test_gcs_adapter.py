@@ -29,9 +29,9 @@ from parquet_bloom.spark.cleaning import CleanOptions, sweep
 from parquet_bloom.spark.request import Request
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects import (
-    conditions,
     gcs_adapter,
     gcs_client,
+    replacement,
     stores,
 )
 from parquet_bloom.storage.objects.folders import ObjectFolder
@@ -46,7 +46,7 @@ CHANGED = f"{URL}: changed by others while it was read: nothing was written; try
 @pytest.fixture(autouse=True)
 def old(gcs):
     gcs.put(NAME, OLD)
-    conditions._honouring[gcs.endpoint, "lake"] = True
+    replacement._honouring[gcs.endpoint, "lake"] = True
 
 
 @pytest.fixture(params=[name for name in WAYS if name.startswith("google")])

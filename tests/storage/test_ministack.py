@@ -14,7 +14,7 @@ from make.servers import PATIENCE_SECONDS
 import parquet_bloom as pb
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.objects import s3_client
-from parquet_bloom.storage.objects.unfinished_uploads import unfinished_uploads
+from parquet_bloom.storage.objects.s3_adapter import unfinished_uploads
 from parquet_bloom.storage.paths import expand
 
 FIXTURE = FIXTURES / "pyarrow_filters.parquet"

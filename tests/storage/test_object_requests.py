@@ -7,7 +7,7 @@ import pytest
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.storage.objects import conditions, read_ahead
+from parquet_bloom.storage.objects import read_ahead, replacement
 from parquet_bloom.storage.paths import expand
 
 MIB = 1 << 20
@@ -138,7 +138,7 @@ def test_a_long_footer_takes_one_more(server, tmp_path):
 
 def test_a_second_column_takes_no_more_than_the_first(s3, hundred_groups, monkeypatch):
     """The filters of the first one are read once, to be compared, in few requests."""
-    conditions._honouring[s3.endpoint, "lake"] = True
+    replacement._honouring[s3.endpoint, "lake"] = True
     s3.put("lake/groups.parquet", hundred_groups.read_bytes())
     for column in ("c3", "c5"):
         s3.forget()

@@ -32,14 +32,12 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom.storage.objects import (
     azure_adapter,
-    azure_blocks,
     azure_client,
-    conditions,
     gcs_adapter,
     gcs_client,
-    gcs_sending,
+    replacement,
+    s3_adapter,
     s3_client,
-    s3_parts,
     sending,
 )
 from parquet_bloom.storage.paths import expand
@@ -125,7 +123,7 @@ REQUESTS = {"s3": (105, 1, 6), "az": (101, 3, 6), "gs": (105, 0, 6)}
 def test_what_a_build_costs(store, hundred_groups, monkeypatch):
     """Of 42 MB, what is new is sent, and the column read."""
     for module, name, value in (
-        (s3_parts, "LEAST_BYTES", 5 << 20),
+        (s3_adapter, "LEAST_BYTES", 5 << 20),
         (azure_adapter, "WHOLE_BYTES", 4 << 20),
         (gcs_adapter, "WHOLE_BYTES", 5 << 20),
     ):
@@ -147,7 +145,7 @@ def test_what_a_build_costs(store, hundred_groups, monkeypatch):
 
 def test_stripes_are_copied_by_the_store(store, tmp_path, monkeypatch):
     """Google copies no parts of objects: there, the whole file is sent."""
-    monkeypatch.setattr(azure_blocks, "LEAST_BYTES", 1000)
+    monkeypatch.setattr(azure_adapter, "LEAST_BYTES", 1000)
     path = tmp_path / "local.orc"
     rows = range(100_000)
     noise = pa.array(np.random.default_rng(1).integers(0, 1 << 60, len(rows)))
@@ -272,7 +270,7 @@ def lax(there):
 
 
 def test_a_store_is_asked_once_whether_it_honours_conditions(store):
-    conditions._honouring.clear()
+    replacement._honouring.clear()
     store.build()
     assert store.written() == (*store.kind.unmet, *store.way.asks)
     assert len(store.server.objects) == 1
@@ -283,7 +281,7 @@ def test_a_store_is_asked_once_whether_it_honours_conditions(store):
 
 @pytest.mark.parametrize("number", [0, -1], ids=["whole", "put together"])
 def test_a_store_that_ignores_conditions_is_refused(store, number):
-    conditions._honouring.clear()
+    replacement._honouring.clear()
     # Of what tries it out, the end of an upload is the last but one, which is aborted.
     tried = [kind for kind in store.kind.unmet if kind not in ("ABORT", "DELETE")][number]
     said = problem_of(store, Fault(kind=tried, do=lambda: lax(store)))
@@ -298,7 +296,7 @@ def test_a_store_that_ignores_conditions_is_refused(store, number):
 
 def test_the_clouds_own_store_is_not_asked(there):
     """And whoever says unconditional there gets conditions."""
-    conditions._honouring.clear()
+    replacement._honouring.clear()
     with there.as_the_clouds_own():
         there.build(unconditional=True)
     assert there.server.objects == {NAME: made_locally()}
@@ -306,7 +304,7 @@ def test_the_clouds_own_store_is_not_asked(there):
 
 
 def test_unconditional(there):
-    conditions._honouring.clear()
+    replacement._honouring.clear()
     lax(there)
     there.build(unconditional=True)
     assert there.server.objects == {NAME: made_locally()}
@@ -464,10 +462,10 @@ INTERRUPTED = {
     "google append": ("INSERT", "COMPOSE"),
 }
 SETTINGS = (
-    (s3_parts, "LEAST_BYTES"),
+    (s3_adapter, "LEAST_BYTES"),
     (azure_adapter, "WHOLE_BYTES"),
     (gcs_adapter, "WHOLE_BYTES"),
-    (gcs_sending, "SENT_BYTES"),
+    (gcs_adapter, "SENT_BYTES"),
 )
 
 
@@ -489,8 +487,8 @@ def test_a_kill_leaves_the_old_object_or_the_new_one(request, monkeypatch, name,
         code += f"import {module.__name__}\n"
         code += f"{module.__name__}.{setting} = {getattr(module, setting)}\n"
     code += (
-        "from parquet_bloom.storage.objects import conditions\n"
-        f"conditions._honouring[{server.endpoint!r}, 'lake'] = True\n"
+        "from parquet_bloom.storage.objects import replacement\n"
+        f"replacement._honouring[{server.endpoint!r}, 'lake'] = True\n"
         f"sys.argv = {arguments!r}\n"
         "main()\n"
     )

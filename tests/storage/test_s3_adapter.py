@@ -9,7 +9,7 @@ from make.replacements import NAME, NOTHING, OLD, PLACE, WAYS, in_xml, is_new
 from make.s3_server import OWNER
 
 import parquet_bloom as pb
-from parquet_bloom.storage.objects import conditions, s3_client, s3_parts, stores
+from parquet_bloom.storage.objects import replacement, s3_adapter, s3_client, stores
 
 URL = f"s3://{PLACE}"
 DENIED = in_xml("AccessDenied")
@@ -20,7 +20,7 @@ def old(s3, request):
     s3.put(NAME, OLD)
     # Whether it honours conditions has a test of its own.
     if "unknown_store" not in request.fixturenames:
-        conditions._honouring[s3.endpoint, "lake"] = True
+        replacement._honouring[s3.endpoint, "lake"] = True
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ PROPERTIES = {
 
 @pytest.mark.parametrize("least", [1000, 5 << 20], ids=["parts", "whole"])
 def test_what_is_said_of_an_object_is_kept(s3, monkeypatch, least):
-    monkeypatch.setattr(s3_parts, "LEAST_BYTES", least)
+    monkeypatch.setattr(s3_adapter, "LEAST_BYTES", least)
     s3.store_it(NAME, OLD, PROPERTIES, "team=a%20b&z=1")
     build(s3)
     found = {name.lower(): value for name, value in s3.properties[NAME].items()}
@@ -63,7 +63,7 @@ def test_what_is_said_of_an_object_is_kept(s3, monkeypatch, least):
 @pytest.mark.parametrize("least", [1000, 5 << 20], ids=["parts", "whole"])
 def test_amazon_gets_checksums(s3, monkeypatch, unknown_store, least):
     """And is not asked whether it honours conditions."""
-    monkeypatch.setattr(s3_parts, "LEAST_BYTES", least)
+    monkeypatch.setattr(s3_adapter, "LEAST_BYTES", least)
     monkeypatch.setattr(s3_client, "_is_aws", lambda endpoint: True)
     build(s3)
     assert is_new(s3.objects[NAME])
@@ -77,7 +77,7 @@ def test_amazon_gets_checksums(s3, monkeypatch, unknown_store, least):
 @pytest.mark.parametrize("least", [1000, 5 << 20], ids=["parts", "whole"])
 def test_other_stores_get_the_checksum_that_all_know(s3, monkeypatch, least):
     """A bucket with object lock takes nothing without."""
-    monkeypatch.setattr(s3_parts, "LEAST_BYTES", least)
+    monkeypatch.setattr(s3_adapter, "LEAST_BYTES", least)
     build(s3)
     sent = [asked for asked in s3.asked if asked.kind in ("PUT", "PART")]
     assert sent
@@ -120,7 +120,7 @@ SHARED = {
 
 @pytest.mark.parametrize("least", [1000, 5 << 20], ids=["parts", "whole"])
 def test_who_may_read_an_object_is_kept(s3, monkeypatch, least):
-    monkeypatch.setattr(s3_parts, "LEAST_BYTES", least)
+    monkeypatch.setattr(s3_adapter, "LEAST_BYTES", least)
     s3.properties[NAME] = dict(SHARED)
     build(s3)
     assert is_new(s3.objects[NAME])

@@ -6,7 +6,7 @@ from threading import Barrier, Event
 import boto3
 
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.objects import conditions, s3_client
+from parquet_bloom.storage.objects import replacement, s3_client
 from parquet_bloom.storage.traffic import Traffic
 
 THREADS = 8
@@ -43,7 +43,7 @@ def test_one_client(monkeypatch):
 
 
 def test_one_question_about_conditions(monkeypatch):
-    monkeypatch.setattr(conditions, "_honouring", {})
+    monkeypatch.setattr(replacement, "_honouring", {})
     asked = []
 
     def honours():
@@ -53,5 +53,5 @@ def test_one_question_about_conditions(monkeypatch):
         return True
 
     address = Address.of("s3://lake/x.parquet", OPTIONS)
-    together(lambda: conditions.check_conditions(address, "http://127.0.0.1:1", honours))
+    together(lambda: replacement.check_conditions(address, "http://127.0.0.1:1", honours))
     assert asked == [True]

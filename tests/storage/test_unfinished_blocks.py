@@ -10,8 +10,8 @@ from make.commands import outcome
 from make.object_server import Fault, Lost
 
 import parquet_bloom as pb
-from parquet_bloom.storage.objects import azure_adapter, conditions
-from parquet_bloom.storage.objects.azure_blocks import Names
+from parquet_bloom.storage.objects import azure_adapter, replacement
+from parquet_bloom.storage.objects.azure_adapter import BlockNames
 
 NAME = "lake/day=1/x y.parquet"
 URL = "az://lake/day=1/x%20y.parquet"
@@ -26,7 +26,7 @@ def old(azure, monkeypatch):
     monkeypatch.setattr(azure_adapter, "WHOLE_BYTES", 1000)
     azure.put(NAME, OLD)
     azure.properties[NAME], azure.tags[NAME] = dict(PROPERTIES), "team=a+b"
-    conditions._honouring[azure.endpoint, "lake"] = True
+    replacement._honouring[azure.endpoint, "lake"] = True
 
 
 def put_blocks(azure, name=NAME):
@@ -39,7 +39,7 @@ def put_blocks(azure, name=NAME):
 
 def stage(azure, name=NAME, age=2 * DAY, blocks=(b"12345", b"678")):
     """Blocks that a replacement has sent, which began so long ago."""
-    names = Names(24, int(time.time()) - age)
+    names = BlockNames(24, int(time.time()) - age)
     azure.staged.setdefault(name, {}).update((names.next(), block) for block in blocks)
 
 
@@ -123,7 +123,7 @@ def test_a_blob_that_others_replace_meanwhile(azure):
 
 
 def test_a_store_that_ignores_conditions(azure):
-    conditions._honouring.clear()
+    replacement._honouring.clear()
     azure.is_lax = True
     stage(azure)
     (left,) = clean(azure).leftovers

@@ -11,7 +11,7 @@ from make.s3_server import Upload
 
 import parquet_bloom as pb
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.objects import conditions, unfinished_uploads
+from parquet_bloom.storage.objects import replacement, s3_adapter
 
 NAME = "lake/day=1/x y.parquet"
 URL = "s3://lake/day=1/x%20y.parquet"
@@ -45,7 +45,7 @@ def found(report):
 
 def test_what_a_killed_build_leaves_is_found(s3):
     """Its last request gets no answer, nor do those that would abort it."""
-    conditions._honouring[s3.endpoint, "lake"] = True
+    replacement._honouring[s3.endpoint, "lake"] = True
     s3.faults += [Lost(kind=kind, times=99, before=True) for kind in ("COMPLETE", "ABORT")]
     with pytest.raises(OSError, match="cannot be aborted"):
         pb.build(URL, columns=["int64"], in_place=True, storage_options=s3.options)
@@ -275,8 +275,8 @@ class Forgetful:
 
 
 def test_what_a_store_lists_without_saying_where_it_goes_on_is_listed_once():
-    assert [upload for upload, _ in unfinished_uploads._listed(Forgetful(), "a")] == [{"Key": "a"}]
-    assert list(unfinished_uploads._parts(Forgetful(), "upload")) == [{"Size": 1}]
+    assert [upload for upload, _ in s3_adapter._listed(Forgetful(), "a")] == [{"Key": "a"}]
+    assert list(s3_adapter._parts(Forgetful(), "upload")) == [{"Size": 1}]
 
 
 def test_a_store_that_does_not_answer_keeps_no_other_waiting():
@@ -288,15 +288,15 @@ def test_a_store_that_does_not_answer_keeps_no_other_waiting():
         return answers.wait(30)
 
     first = threading.Thread(
-        target=conditions.check_conditions, args=(slow, "http://x", honours), daemon=True
+        target=replacement.check_conditions, args=(slow, "http://x", honours), daemon=True
     )
     first.start()
     again = threading.Thread(
-        target=conditions.check_conditions, args=(slow, "http://x", honours), daemon=True
+        target=replacement.check_conditions, args=(slow, "http://x", honours), daemon=True
     )
     again.start()
     other = threading.Thread(
-        target=conditions.check_conditions, args=(quick, "http://x", lambda: True), daemon=True
+        target=replacement.check_conditions, args=(quick, "http://x", lambda: True), daemon=True
     )
     other.start()
     other.join(10)

@@ -19,8 +19,8 @@ from azure.storage.blob import (
 from make.servers import started
 from stores.emulator import HERE
 
+from parquet_bloom.storage.objects.azure_client import _EMULATOR as ACCOUNT
 from parquet_bloom.storage.objects.azure_client import VERSION, AzureClient
-from parquet_bloom.storage.objects.azure_settings import _EMULATOR as ACCOUNT
 
 PACKAGE = "azurite@3.37.0"
 

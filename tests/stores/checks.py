@@ -22,7 +22,7 @@ from stores.emulator import KEY, Emulator
 
 import parquet_bloom as pb
 from parquet_bloom.storage import open_source, with_options
-from parquet_bloom.storage.objects import conditions
+from parquet_bloom.storage.objects import replacement
 from parquet_bloom.storage.paths import expand
 
 SMALL = FIXTURES / "pyarrow_filters.parquet"
@@ -189,7 +189,7 @@ class Checks:
     def _check_refused(self) -> None:
         """A store that does not look at conditions."""
         self.store.put(KEY, old := SMALL.read_bytes())
-        conditions._honouring.clear()
+        replacement._honouring.clear()
         with pytest.raises(pb.RewriteError, match="use unconditional if nobody else writes"):
             pb.strip(self.url, in_place=True, **self.given)
         assert (self.store.get(KEY), list(self.store.keys())) == (old, [KEY])

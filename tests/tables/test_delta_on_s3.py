@@ -10,7 +10,7 @@ from make.object_server import Fault, Lost
 from oracle.delta_readers import by_query_builder, rows_at
 
 import parquet_bloom as pb
-from parquet_bloom.storage.objects import conditions
+from parquet_bloom.storage.objects import replacement
 
 URL = "s3://lake/a b/events"
 FOLDER = "lake/a b/events"
@@ -25,7 +25,7 @@ def local(tmp_path):
 def table(s3, local):
     """The table in S3."""
     upload(s3, local)
-    conditions._honouring[s3.endpoint, "lake"] = True
+    replacement._honouring[s3.endpoint, "lake"] = True
     s3.forget()
     return URL
 
@@ -154,7 +154,7 @@ def test_checkpoints_are_read(s3, local, tmp_path):
     DeltaTable(local).create_checkpoint()
     (local / "_delta_log" / f"{0:020}.json").unlink()
     upload(s3, local)
-    conditions._honouring[s3.endpoint, "lake"] = True
+    replacement._honouring[s3.endpoint, "lake"] = True
     assert build(s3).committed == 2
 
 

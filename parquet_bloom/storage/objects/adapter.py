@@ -27,16 +27,21 @@ from typing import Any, Final, TypeVar
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.object_source import ObjectSource
-from parquet_bloom.storage.objects.pieces import PiecedSource, Pieces
+from parquet_bloom.storage.objects.pieces import Composition, PiecedSource
+from parquet_bloom.storage.objects.requests import Returned
 from parquet_bloom.storage.objects.sending import Attempts, Failures
 from parquet_bloom.storage.source import Source
 from parquet_bloom.storage.temporary_files import hidden_name
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+VersionPart = TypeVar("VersionPart")
 
-# Of its parts.
+# Parts that are worked on at once.
 AT_ONCE: Final = 4
+# What is sent at once, and held in memory meanwhile: a multiple of 256 KiB, for Google.
+SENT_BYTES: Final = 32 << 20
+
+# Of no object.
+NO_ETAG: Final = f'"{"0" * 32}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class NewObject:
     """A version to be put together, of the object that `old` has read; `end` has what is new."""
 
     old: ObjectSource
-    pieces: Pieces
+    pieces: Composition
     end: Source
 
     @property
@@ -74,16 +79,16 @@ class NewObject:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObjectState:
     """The object when it is looked at: its version, by the name that conditions take, its size, and all
-    that is `said` of it."""
+    the `properties` that the store reports."""
 
     version: str | None
     size: int
-    said: Mapping[str, Any]
+    properties: Mapping[str, Any]
 
 
-class ToldError(OSError):
+class OutcomeError(OSError):
     """Says what became of the object."""
 
     def __init__(self, address: Address, what: str) -> None:
@@ -109,6 +114,8 @@ class Adapter(ABC):
     endpoint: str
     # What is left behind, to say before what became of the object.
     left: str = ""
+    # By which stores say that their objects have no tags.
+    stores_without_tags: frozenset[str] = frozenset()
 
     def __init__(self, address: Address, old: ObjectSource, unconditional: bool) -> None:
         """`old` has read the object. Raises RewriteError for one that cannot be replaced, and the
@@ -128,11 +135,11 @@ class Adapter(ABC):
         there; one that does not makes it, and it is removed."""
 
     @abstractmethod
-    def look(self) -> Seen:
+    def state(self) -> ObjectState:
         """At the object, in one request."""
 
     @abstractmethod
-    def assemble(self, new: NewObject, old: Seen) -> None:
+    def assemble(self, new: NewObject, old: ObjectState) -> None:
         """Do all but the last request. Raises RewriteError, PermissionError if something that is said of
         the object would be lost."""
 
@@ -141,7 +148,7 @@ class Adapter(ABC):
         """The last request, which replaces the object if it is still the version that was read."""
 
     @abstractmethod
-    def is_new(self, now: Seen) -> bool:
+    def is_new(self, now: ObjectState) -> bool:
         """Whether an object of the right size is what the last request makes."""
 
     def cancel(self) -> str:
@@ -154,11 +161,47 @@ class Adapter(ABC):
         """In the end, when the object is the new version, or the old one because of an `error`. Raises
         what says more than that."""
 
-    def all_of(self, work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    def refuses(self, ask: Callable[[], object]) -> bool:
+        """Whether the store refuses a request whose condition cannot hold."""
+        try:
+            ask()
+        except self.failures.kinds as error:
+            if self.failures.is_unmet(error) or self.is_no_object(error):
+                return True
+            raise
+        return False
+
+    def is_no_object(self, error: Exception) -> bool:
+        """Whether a store that refuses a condition on an object that is not there may say so by this."""
+        return False
+
+    def tags_by(
+        self, ask: Callable[[], Returned], what: str, allow: str, may_have: bool = True
+    ) -> Returned | None:
+        """The answer to a request for `what` the object is tagged with; None if the store has no tags.
+        Raises PermissionError, which says what to `allow`, if they would be lost: `may_have` some."""
+        try:
+            return ask()
+        except self.failures.kinds as error:
+            status = self.failures.status(error)
+            if self.failures.code(error) in self.stores_without_tags or status in (405, 501):
+                return None
+            if status == 403 and not may_have:
+                return None
+            if status != 403:
+                raise
+            said = self.failures.summary(error)
+            raise PermissionError(
+                errno.EACCES, f"its {what} would be lost, as they cannot be read ({said}): {allow}"
+            ) from None
+
+    def all_of(
+        self, work: Callable[[VersionPart], Returned], parts: Iterable[VersionPart]
+    ) -> list[Returned]:
         """What `work` gives for each of some parts, in their order; some are worked on at once, and none
         any more once one has failed."""
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="pbloom-part") as threads:
-            asked = [threads.submit(work, item) for item in items]
+            asked = [threads.submit(work, part) for part in parts]
             try:
                 return [each.result() for each in asked]
             finally:

@@ -14,7 +14,7 @@ from obstore.exceptions import AlreadyExistsError
 from parquet_bloom.storage.address import UNESCAPED, Address, Listed
 from parquet_bloom.storage.folder import Entry
 from parquet_bloom.storage.objects.listing import list_below, list_beside
-from parquet_bloom.storage.objects.requests import Result, ask, count, submit
+from parquet_bloom.storage.objects.requests import Returned, ask, count, submit
 from parquet_bloom.storage.objects.stores import store_of
 from parquet_bloom.storage.temporary_files import Leftover, is_left
 from parquet_bloom.storage.traffic import GET, HEAD, LIST, PUT, Requests, Traffic
@@ -128,7 +128,7 @@ class ObjectFolder:
             return None
         return size
 
-    def _asked(self, kind: Requests, work: Callable[[], Result], name: str = "") -> Result:
+    def _asked(self, kind: Requests, work: Callable[[], Returned], name: str = "") -> Returned:
         """The answer about `name` in it."""
         address = self.path_of(name) if name else self._address
         return submit(lambda: ask(address, kind, work, self._traffic)).result()

@@ -18,6 +18,8 @@ which it comes twice.
 from __future__ import annotations
 
 import base64
+import errno
+import hashlib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -26,14 +28,14 @@ from typing import Any, Final
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.adapter import (
+    SENT_BYTES,
     Adapter,
     NewObject,
-    Seen,
-    ToldError,
+    ObjectState,
+    OutcomeError,
     changed_meanwhile,
 )
-from parquet_bloom.storage.objects.gcs_client import GOOGLE, GoogleClient
-from parquet_bloom.storage.objects.gcs_sending import Sending, Temporary
+from parquet_bloom.storage.objects.gcs_client import GOOGLE, GoogleClient, Resource
 from parquet_bloom.storage.objects.object_source import ObjectSource
 from parquet_bloom.storage.objects.sending import Attempts
 
@@ -81,48 +83,50 @@ class GoogleAdapter(Adapter):
         scratch = self.beside()
         condition = {"ifGenerationMatch": NO_GENERATION}
         resource = {"name": scratch}
-        is_refused = _is_refused(lambda: self._client.insert(resource, b"", condition))
+        is_refused = self.refuses(lambda: self._client.insert(resource, b"", condition))
         if is_refused:
             self._client.insert(resource, b"", {})
             sources = {"sourceObjects": [{"name": scratch}], "destination": {}}
             other = self.beside()
-            is_refused = _is_refused(lambda: self._client.compose(other, sources, condition))
+            is_refused = self.refuses(lambda: self._client.compose(other, sources, condition))
             if not is_refused:
                 self._client.delete(other, None)
         self._client.delete(scratch, None)
         return is_refused
 
-    def look(self) -> Seen:
-        found = self._client.look(self.address.key)
-        return Seen(found["generation"], int(found["size"]), found)
+    def state(self) -> ObjectState:
+        found = self._client.describe(self.address.key)
+        return ObjectState(found["generation"], int(found["size"]), found)
 
-    def assemble(self, new: NewObject, old: Seen) -> None:
+    def assemble(self, new: NewObject, old: ObjectState) -> None:
         self._new = new
-        kept = _kept(old.said)
+        kept = _kept(old.properties)
         # The key, not the version of it: the newest encrypts.
-        key = old.said.get("kmsKeyName", "").partition("/cryptoKeyVersions/")[0]
+        key = old.properties.get("kmsKeyName", "").partition("/cryptoKeyVersions/")[0]
         self._encryption = {"kmsKeyName": key} if key else {}
         condition = {
             "ifGenerationMatch": str(self.version),
-            "ifMetagenerationMatch": old.said["metageneration"],
+            "ifMetagenerationMatch": old.properties["metageneration"],
         }
         parameters = self._encryption | condition
         # A temporary object could not be removed, either.
-        is_retained = self._is_retained(old.said)
+        is_retained = self._is_retained(old.properties)
         if new.size > WHOLE_BYTES and not is_retained and self._is_appended():
-            self._append(old.said, kept, parameters)
+            self._append(old.properties, kept, parameters)
         else:
             whole = {"name": self.address.key, **kept}
             self._sending = sending = Sending(self._client, new, whole, 0, parameters)
-            self._last: Callable[[Attempts], Mapping[str, Any]] = sending.run
+            self._last: Callable[[Attempts], Resource] = sending.run
             self._expected: Callable[[], Mapping[str, str]] = lambda: {"md5Hash": sending.md5}
 
     def finish(self, attempts: Attempts) -> None:
         if problem := self._problem(self._last(attempts)):
-            raise ToldError(self.address, f"was written, but is not what it should be: {problem}")
+            raise OutcomeError(
+                self.address, f"was written, but is not what it should be: {problem}"
+            )
 
-    def is_new(self, now: Seen) -> bool:
-        return self._expected().items() <= now.said.items()
+    def is_new(self, now: ObjectState) -> bool:
+        return self._expected().items() <= now.properties.items()
 
     def cancel(self) -> str:
         is_over = self._sending is None or self._sending.cancel()
@@ -130,10 +134,10 @@ class GoogleAdapter(Adapter):
 
     def settle(self, error: BaseException | None) -> None:
         if error is None and (left := self._left_over()):
-            raise ToldError(
+            raise OutcomeError(
                 self.address,
                 f"was written, but the temporary object {left.name} could not be removed"
-                f" ({GOOGLE.said(left.problem)})",
+                f" ({GOOGLE.summary(left.problem)})",
             )
 
     def _left_over(self) -> Temporary | None:
@@ -154,7 +158,7 @@ class GoogleAdapter(Adapter):
                 raise RewriteError(f"{refused} retained until {until}")
         return bool(times)
 
-    def _problem(self, said: Mapping[str, Any]) -> str:
+    def _problem(self, said: Resource) -> str:
         """How what the store says of an object differs from what was to be made; empty if it does not.
         Of objects that were put together, no store says an MD5."""
         for name, value in {"size": str(self._new.size), **self._expected()}.items():
@@ -173,7 +177,7 @@ class GoogleAdapter(Adapter):
     def _append(
         self,
         old: Mapping[str, Any],
-        kept: Mapping[str, Any],
+        kept: Resource,
         parameters: Mapping[str, str],
     ) -> None:
         """Send the end as a temporary object, to be put together with the old one."""
@@ -208,7 +212,7 @@ class GoogleAdapter(Adapter):
         self._temporaries.append(made := Temporary(self._client, self.beside()))
         return made
 
-    def _old_source(self) -> dict[str, Any]:
+    def _old_source(self) -> Resource:
         condition = {"ifGenerationMatch": self.version}
         return {
             "name": self.address.key,
@@ -217,19 +221,9 @@ class GoogleAdapter(Adapter):
         }
 
 
-def _is_refused(ask: Callable[[], object]) -> bool:
-    try:
-        ask()
-    except GOOGLE.kinds as error:
-        if GOOGLE.is_unmet(error):
-            return True
-        raise
-    return False
-
-
-def _kept(said: Mapping[str, Any]) -> dict[str, Any]:
+def _kept(said: Mapping[str, Any]) -> Resource:
     """What is said of an object, which a new version is told again."""
-    kept: dict[str, Any] = {name: said[name] for name in _KEPT if name in said}
+    kept: Resource = {name: said[name] for name in _KEPT if name in said}
     if contexts := said.get("contexts", {}).get("custom"):
         values = {name: {"value": each["value"]} for name, each in contexts.items()}
         kept["contexts"] = {"custom": values}
@@ -267,3 +261,104 @@ def _times(first: int, second: int) -> int:
             product ^= second
         second = second >> 1 ^ (_POLYNOMIAL if second & 1 else 0)
     return product
+
+
+# ------------------------------------------------------------------------------------------------
+# What is sent: a new version or its end, and the temporary objects beside it
+
+
+class Sending:
+    """The new version, from `start` on, as an object with a `resource`: in one request, or in parts."""
+
+    def __init__(
+        self,
+        client: GoogleClient,
+        new: NewObject,
+        resource: Resource,
+        start: int,
+        parameters: Mapping[str, str],
+    ) -> None:
+        self._client, self._new, self._start = client, new, start
+        self._resource, self._parameters = resource, parameters
+        self._upload: str | None = None
+        self._md5 = hashlib.md5(usedforsecurity=False)
+
+    @property
+    def md5(self) -> str:
+        """Of what was sent so far, as Google writes it."""
+        return base64.b64encode(self._md5.digest()).decode()
+
+    def run(self, attempts: Attempts) -> Resource:
+        """What the store says of the object. `attempts`: of the last request. Raises GOOGLE's kinds, and
+        what is raised before an attempt."""
+        size = self._new.size - self._start
+        self._new.will_read([(self._start, self._new.size)])
+        if size <= SENT_BYTES:
+            body = self._new.read(self._start, self._new.size)
+            self._md5.update(body)
+            resource = {**self._resource, "md5Hash": self.md5}
+            return self._client.insert(resource, body, self._parameters, attempts)
+        self._upload = self._client.begin(self._resource, size, self._parameters)
+        at = hashed = 0
+        while True:
+            end = min(at + SENT_BYTES, size)
+            body = self._new.read(self._start + at, self._start + end)
+            self._md5.update(body[hashed - at :])
+            hashed = end
+            is_last = end == size
+            attempts.doubts.clear()
+            there, found = self._client.go_on(
+                self._upload,
+                at,
+                body,
+                size,
+                self.md5 if is_last else None,
+                attempts if is_last else None,
+            )
+            if found:
+                self._upload = None
+                return found
+            if not at < there <= end:
+                raise OSError(
+                    errno.EIO, f"the store has only {there} of {end} bytes that were sent"
+                )
+            at = there
+
+    def cancel(self) -> bool:
+        """Whether nothing can come of it any more. One request cannot be cancelled."""
+        if self._upload is not None:
+            try:
+                self._client.cancel(self._upload)
+            except GOOGLE.kinds as error:
+                return GOOGLE.status(error) in (404, 410)
+        return True
+
+
+class Temporary:
+    """A temporary object, which is there as soon as it may have been sent."""
+
+    def __init__(self, client: GoogleClient, name: str) -> None:
+        self._client, self.name = client, name
+        self._is_there = True
+        self._generation: str | None = None
+
+    def made(self, said: Resource) -> Resource:
+        """It is there, and the store has `said` this of it."""
+        self._generation = said["generation"]
+        return said
+
+    def as_source(self) -> Resource:
+        """Of what is put together."""
+        return {"name": self.name, "generation": self._generation}
+
+    def remove(self) -> bool:
+        """Whether it is not there any more; else there is a `problem`."""
+        if self._is_there:
+            try:
+                self._client.delete(self.name, self._generation)
+            except GOOGLE.kinds as error:
+                self.problem = error
+                self._is_there = GOOGLE.status(error) != 404
+            else:
+                self._is_there = False
+        return not self._is_there

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote, urlsplit
 
 import google.auth.compute_engine
@@ -26,14 +26,18 @@ from requests import RequestException
 from urllib3.exceptions import NewConnectionError
 
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.objects.requests import count
+from parquet_bloom.storage.objects.requests import Returned, count
 from parquet_bloom.storage.objects.sending import Attempts, Failures, send
+from parquet_bloom.storage.objects.stores import checks_certificates, is_on, proxies_in
 from parquet_bloom.storage.traffic import HEAD, PUT, Requests, Traffic
 
 _ENDPOINT: Final = "https://storage.googleapis.com"
 _SCOPES: Final = ("https://www.googleapis.com/auth/devstorage.read_write",)
 # Where gcloud leaves what a user has logged in with.
 _LOGIN: Final = ".config/gcloud/application_default_credentials.json"
+
+# What is said of an object, named as in the API.
+Resource: TypeAlias = dict[str, Any]
 
 # Seconds to connect, and for an answer.
 _TIMEOUTS: Final = (10, 300)
@@ -45,13 +49,13 @@ _BOUNDARY: Final = "pbloom-7e1f0c9d52a84b36"
 class Refused(Exception):
     """An answer that is none of those expected."""
 
-    def __init__(self, response: Any) -> None:
+    def __init__(self, response: requests.Response) -> None:
         self.status = int(response.status_code)
         self.reason = _reason(response)
         super().__init__(f"{self.status} {self.reason}")
 
 
-def _reason(response: Any) -> str:
+def _reason(response: requests.Response) -> str:
     """Google's word for the problem; none if there is none."""
     try:
         return str(response.json()["error"]["errors"][0]["reason"])
@@ -83,7 +87,7 @@ class _GoogleFailures(Failures):
         # A generation that is gone, for which others have written another.
         return self.status(error) == 404
 
-    def told(self, address: Address, error: BaseException, what: str) -> OSError:
+    def as_os_error(self, address: Address, error: BaseException, what: str) -> OSError:
         if isinstance(error, google.auth.exceptions.GoogleAuthError):
             said = f"the credentials give no access ({self.code(error)}); {what}"
             return PermissionError(errno.EACCES, said, str(address))
@@ -91,7 +95,7 @@ class _GoogleFailures(Failures):
             # An OSError, whose text may hold the secret URL of an upload.
             said = f"no answer: {self.code(error)}; {what}"
             return OSError(errno.EIO, said, str(address))
-        return super().told(address, error, what)
+        return super().as_os_error(address, error, what)
 
 
 GOOGLE: Final = _GoogleFailures()
@@ -113,41 +117,43 @@ class GoogleClient:
         # Connections are not shared by processes.
         self._session = _session(tuple(sorted(found.items())), os.getpid())
         self._objects = f"/b/{quote(address.host, safe='')}/o"
+        self._uploads = f"{self.endpoint}/upload/storage/v1{self._objects}"
 
-    def look(self, name: str) -> dict[str, Any]:
+    def describe(self, name: str) -> Resource:
         """What is said of an object: its resource."""
-        return self._answer(HEAD, "GET", self._place(name))
+        return self._ask(HEAD, "GET", self._place(name), _resource)
 
     def insert(
         self,
-        resource: Mapping[str, Any],
+        resource: Resource,
         body: bytes,
         parameters: Mapping[str, str],
         attempts: Attempts | None = None,
-    ) -> dict[str, Any]:
+    ) -> Resource:
         """Write an object in one request."""
         head = (
             f"--{_BOUNDARY}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n"
             f"{json.dumps(resource)}\r\n--{_BOUNDARY}\r\nContent-Type: {_type_of(resource)}\r\n\r\n"
         )
-        return self._answer(
+        return self._ask(
             Requests(put=1, bytes_up=len(body)),
             "POST",
-            f"{self.endpoint}/upload/storage/v1{self._objects}",
+            self._uploads,
+            _resource,
             attempts,
             params={"uploadType": "multipart", **parameters},
             data=b"".join((head.encode(), body, f"\r\n--{_BOUNDARY}--\r\n".encode())),
             headers={"Content-Type": f"multipart/related; boundary={_BOUNDARY}"},
         )
 
-    def begin(self, resource: Mapping[str, Any], size: int, parameters: Mapping[str, str]) -> str:
+    def begin(self, resource: Resource, size: int, parameters: Mapping[str, str]) -> str:
         """Begin to write an object in several requests, each to the URL that this returns, which is a
         secret."""
-        answer = self._ask(
+        return self._ask(
             PUT,
             "POST",
-            f"{self.endpoint}/upload/storage/v1{self._objects}",
-            read=_location,
+            self._uploads,
+            _location,
             params={"uploadType": "resumable", **parameters},
             json=resource,
             headers={
@@ -155,7 +161,6 @@ class GoogleClient:
                 "X-Upload-Content-Type": _type_of(resource),
             },
         )
-        return str(answer)
 
     def go_on(
         self,
@@ -165,14 +170,14 @@ class GoogleClient:
         size: int,
         md5: str | None,
         attempts: Attempts | None = None,
-    ) -> tuple[int, dict[str, Any]]:
+    ) -> tuple[int, Resource]:
         """Send a part of an object of `size` bytes; `md5`, of all of it, with the last part. Returns the
         number of bytes that the store has now, and the resource of the object if that is all."""
         end = start + len(body)
         checksum = {} if md5 is None else {"X-Goog-Hash": f"md5={md5}"}
         has_failed = False
 
-        def work() -> Any:
+        def work() -> requests.Response:
             nonlocal has_failed
             at = start
             if has_failed:
@@ -189,7 +194,7 @@ class GoogleClient:
             rest = body[at - start :]
             return self._answered("PUT", upload, 308, data=rest, headers=bounds | checksum)
 
-        def read() -> tuple[int, dict[str, Any]]:
+        def read() -> tuple[int, Resource]:
             answer = work()
             return _there(answer, size), {} if answer.status_code == 308 else _resource(answer)
 
@@ -198,57 +203,49 @@ class GoogleClient:
 
     def cancel(self, upload: str) -> None:
         """Of what `begin` has begun. 499 is the answer if there was something to cancel."""
-        self._ask(PUT, "DELETE", upload, also=499)
+        self._ask(PUT, "DELETE", upload, _nothing, also=499)
 
     def compose(
         self,
         name: str,
-        request: Mapping[str, Any],
+        request: Resource,
         parameters: Mapping[str, str],
         attempts: Attempts | None = None,
-    ) -> dict[str, Any]:
+    ) -> Resource:
         """Put objects together, in the store."""
-        return self._answer(
-            PUT,
-            "POST",
-            f"{self._place(name)}/compose",
-            attempts,
-            params=parameters,
-            json=request,
-        )
+        url = f"{self._place(name)}/compose"
+        return self._ask(PUT, "POST", url, _resource, attempts, params=parameters, json=request)
 
     def delete(self, name: str, generation: str | None) -> None:
         """`generation`: if given, it leaves no earlier version behind."""
         parameters = {} if generation is None else {"generation": generation}
-        self._ask(PUT, "DELETE", self._place(name), params=parameters)
+        self._ask(PUT, "DELETE", self._place(name), _nothing, params=parameters)
 
     def _place(self, name: str) -> str:
         return f"{self.endpoint}/storage/v1{self._objects}/{quote(name, safe='')}"
-
-    def _answer(self, *given: Any, **more: Any) -> dict[str, Any]:
-        found: dict[str, Any] = self._ask(*given, **more, read=_resource)
-        return found
 
     def _ask(
         self,
         kind: Requests,
         method: str,
         url: str,
+        read: Callable[[requests.Response], Returned],
         attempts: Attempts | None = None,
         *,
         also: int = 200,
-        read: Callable[[Any], Any] = lambda response: response,
-        **given: Any,
-    ) -> Any:
-        """`also`: a status that is an answer, besides those of success."""
+        **given: object,
+    ) -> Returned:
+        """What `read` makes of the answer. `also`: a status that is one, besides those of success."""
+        return send(
+            lambda: read(self._answered(method, url, also, **given)),
+            kind,
+            self._traffic,
+            GOOGLE,
+            attempts,
+        )
 
-        def work() -> Any:
-            return read(self._answered(method, url, also, **given))
-
-        return send(work, kind, self._traffic, GOOGLE, attempts)
-
-    def _answered(self, method: str, url: str, also: int, **given: Any) -> Any:
-        response = self._session.request(
+    def _answered(self, method: str, url: str, also: int, **given: object) -> requests.Response:
+        response: requests.Response = self._session.request(
             method, url, timeout=_TIMEOUTS, allow_redirects=False, **given
         )
         if not 200 <= response.status_code < 300 and response.status_code != also:
@@ -256,18 +253,22 @@ class GoogleClient:
         return response
 
 
-def _type_of(resource: Mapping[str, Any]) -> str:
+def _type_of(resource: Resource) -> str:
     return str(resource.get("contentType", "application/octet-stream"))
 
 
-def _location(answer: Any) -> str:
+def _nothing(answer: requests.Response) -> None:
+    """There is nothing in it that is needed."""
+
+
+def _location(answer: requests.Response) -> str:
     """Raises OSError."""
     if "Location" not in answer.headers:
         raise OSError(errno.EIO, "the answer is not one of Google's JSON API")
     return str(answer.headers["Location"])
 
 
-def _there(answer: Any, size: int) -> int:
+def _there(answer: requests.Response, size: int) -> int:
     """How many bytes the store has of an upload of `size`."""
     if answer.status_code != 308:
         return size
@@ -275,7 +276,7 @@ def _there(answer: Any, size: int) -> int:
     return int(last) + 1 if last.isdigit() else 0
 
 
-def _resource(answer: Any) -> dict[str, Any]:
+def _resource(answer: requests.Response) -> Resource:
     """Of an object. Raises OSError if something else speaks there."""
     found = answer.json()
     if not isinstance(found, dict) or not found.keys() >= _ALWAYS:
@@ -308,10 +309,10 @@ def _account(settings: Mapping[str, str]) -> dict[str, Any]:
     return {}
 
 
-def _credentials(settings: Mapping[str, str]) -> Any:
+def _credentials(settings: Mapping[str, str]) -> google.auth.credentials.Credentials | None:
     """google-auth's credentials; None if requests are not signed."""
     account = _account(settings)
-    if settings.get("skip_signature", "").lower() in ("1", "on", "true", "y", "yes"):
+    if is_on(settings.get("skip_signature", "")):
         return None
     if "bearer_token" in settings:
         return google.oauth2.credentials.Credentials(settings["bearer_token"])
@@ -334,12 +335,14 @@ class _Signed:
     """What requests calls `auth`: puts a token on each request, a new one if it has expired; so netrc
     is not looked at."""
 
-    def __init__(self, credentials: Any, session: Any) -> None:
+    def __init__(
+        self, credentials: google.auth.credentials.Credentials | None, session: requests.Session
+    ) -> None:
         """`session`: which asks for tokens."""
         self._credentials = credentials
         self._transport = google.auth.transport.requests.Request(session)
 
-    def __call__(self, request: Any) -> Any:
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         if self._credentials is not None:
             self._credentials.before_request(
                 self._transport, request.method, request.url, request.headers
@@ -348,17 +351,15 @@ class _Signed:
 
 
 @lru_cache(maxsize=64)
-def _session(given: tuple[tuple[str, str], ...], process: int) -> Any:
+def _session(given: tuple[tuple[str, str], ...], process: int) -> requests.Session:
     settings = dict(given)
     session = _unsigned(settings)
     session.auth = _Signed(_credentials(settings), _unsigned(settings))
     return session
 
 
-def _unsigned(settings: Mapping[str, str]) -> Any:
+def _unsigned(settings: Mapping[str, str]) -> requests.Session:
     session = requests.Session()
-    if proxy := settings.get("proxy_url"):
-        session.proxies = {"http": proxy, "https": proxy}
-    if settings.get("allow_invalid_certificates", "").lower() == "true":
-        session.verify = False
+    session.proxies = proxies_in(settings)
+    session.verify = checks_certificates(settings)
     return session

@@ -10,12 +10,12 @@ from datetime import datetime
 from functools import partial
 from itertools import pairwise
 from threading import Lock
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import obstore
 
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.objects.read_ahead import HELD_BYTES, PIECE_BYTES, ReadAhead
+from parquet_bloom.storage.objects.read_ahead import HELD_BYTES, PIECE_BYTES, Prefetch
 from parquet_bloom.storage.objects.requests import (
     NoSuchRangeError,
     ask,
@@ -27,6 +27,9 @@ from parquet_bloom.storage.objects.stores import store_of
 from parquet_bloom.storage.source import changed as changed_before_writing
 from parquet_bloom.storage.source import check_length
 from parquet_bloom.storage.traffic import GET, HEAD, Requests, Traffic
+
+if TYPE_CHECKING:
+    from obstore import GetOptions, ObjectMeta, SuffixRange
 
 # Covers most footers, and filters in front of them.
 TAIL_BYTES: Final = 256 << 10
@@ -54,7 +57,7 @@ class ObjectSource:
         self.size = 0
         tail = submit(self._opened).result()
         self._tail, self._tail_start = tail, self.size - len(tail)
-        self._ahead = ReadAhead(self._get)
+        self._ahead = Prefetch(self._get)
 
     @property
     def requests(self) -> Requests:
@@ -152,13 +155,13 @@ class ObjectSource:
         except NoSuchRangeError:
             raise changed(self.address) from None
 
-    def _answer(self, range: Any, size: int | None) -> memoryview:
+    def _answer(self, wanted: tuple[int, int] | SuffixRange, size: int | None) -> memoryview:
         """The bytes of one range; `size`: of the object, None if this answer tells."""
-        options: Any = {"range": range}
+        options: GetOptions = {"range": wanted}
         if self._etag is not None and not self._etag.startswith("W/"):
             options["if_match"] = self._etag
 
-        def got() -> tuple[Any, Any, memoryview]:
+        def got() -> tuple[ObjectMeta, tuple[int, int], memoryview]:
             answer = obstore.get(self._store, self.address.key, options=options)
             # Before its bytes come: web servers do not look at If-Match, some stores neither.
             self._check_version(answer.meta, size)
@@ -170,20 +173,21 @@ class ObjectSource:
         self.generation = self.generation or meta["version"]
         if size is None:
             self.size, self._etag, self._modified = self._version_in(meta)
-            range = max(0, self.size - TAIL_BYTES), self.size
+            wanted = max(0, self.size - TAIL_BYTES), self.size
         elif self._modified is None:
             _, etag, self._modified = self._version_in(meta)
             self._etag = self._etag or etag
-        if tuple(found) != tuple(range) or len(data) != range[1] - range[0]:
+        assert isinstance(wanted, tuple)
+        if tuple(found) != wanted or len(data) != wanted[1] - wanted[0]:
             raise OSError(
                 errno.EIO,
-                f"asked for bytes {range[0]} to {range[1]}, got {found[0]} to {found[1]}, of which"
+                f"asked for bytes {wanted[0]} to {wanted[1]}, got {found[0]} to {found[1]}, of which"
                 f" {len(data)} came",
                 self.path,
             )
         return data
 
-    def _check_version(self, meta: Any, size: int | None) -> None:
+    def _check_version(self, meta: ObjectMeta, size: int | None) -> None:
         if size is None:
             return
         found_size, etag, modified = self._version_in(meta)
@@ -193,14 +197,14 @@ class ObjectSource:
         if not is_same:
             raise changed(self.address)
 
-    def _look(self) -> Any:
+    def _look(self) -> ObjectMeta:
         """What is said of the object now."""
         if self.address.kind != "http" or not self.size:
             return self._head()
         # A signed URL is signed for GET alone.
         last = self.size - 1, self.size
 
-        def got() -> Any:
+        def got() -> ObjectMeta:
             answer = obstore.get(self._store, self.address.key, options={"range": last})
             answer.bytes()
             return answer.meta
@@ -210,7 +214,7 @@ class ObjectSource:
         except NoSuchRangeError:
             raise changed(self.address) from None
 
-    def _head(self) -> Any:
+    def _head(self) -> ObjectMeta:
         return ask(
             self.address,
             HEAD,
@@ -218,7 +222,7 @@ class ObjectSource:
             self.traffic,
         )
 
-    def _version_in(self, meta: Any) -> tuple[int, str | None, datetime]:
+    def _version_in(self, meta: ObjectMeta) -> tuple[int, str | None, datetime]:
         return meta["size"], quoted(meta["e_tag"]), meta["last_modified"]
 
 

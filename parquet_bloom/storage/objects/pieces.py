@@ -34,7 +34,7 @@ class Piece:
         return Piece(self.start + start, self.start + end, self.is_old)
 
 
-class Pieces:
+class Composition:
     """The pieces of a version, in order."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Pieces:
 
     def replace(self, start: int, end: int, by: Piece) -> None:
         """Put a piece of the same size in the place of the bytes [start, end) of the version."""
-        changed = Pieces()
+        changed = Composition()
         for piece in self.between(0, start):
             changed.add(piece)
         changed.add(by)
@@ -86,7 +86,7 @@ def equal_cuts(start: int, end: int, most: int) -> Iterator[tuple[int, int]]:
 class PiecedSource:
     """The new version, before it is there: `new` is the file with what is new."""
 
-    def __init__(self, pieces: Pieces, old: Source, new: Source) -> None:
+    def __init__(self, pieces: Composition, old: Source, new: Source) -> None:
         self.path = new.path
         self.size = pieces.size
         self.bytes_read = 0

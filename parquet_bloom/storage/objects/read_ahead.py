@@ -27,10 +27,10 @@ GAP_BYTES: Final = 128 << 10
 PIECE_BYTES: Final = 8 << 20
 HELD_BYTES: Final = IN_FLIGHT * PIECE_BYTES
 
-Range = tuple[int, int]
+ByteRange = tuple[int, int]
 
 
-def pieces_of(ranges: Iterable[Range]) -> list[Range]:
+def pieces_of(ranges: Iterable[ByteRange]) -> list[ByteRange]:
     """The pieces to fetch for ranges [start, end), in the order in which these are wanted."""
     wanted = [(start, end, number) for number, (start, end) in enumerate(ranges) if start < end]
     joined: list[list[int]] = []
@@ -86,7 +86,7 @@ class _Piece:
         self.touched = 0
 
 
-class ReadAhead:
+class Prefetch:
     """The pieces of one object; `fetch` gets the bytes [start, end)."""
 
     def __init__(self, fetch: Callable[[int, int], memoryview]) -> None:
@@ -99,7 +99,7 @@ class ReadAhead:
         self._order: list[int] = []
         self._where: WeakKeyDictionary[Thread, _Piece] = WeakKeyDictionary()
 
-    def will_read(self, ranges: Iterable[Range]) -> None:
+    def will_read(self, ranges: Iterable[ByteRange]) -> None:
         """Forget what was wanted before, and begin to fetch the first of these."""
         pieces = [_Piece(start, end) for start, end in pieces_of(ranges)]
         self.close()

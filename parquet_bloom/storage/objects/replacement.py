@@ -19,7 +19,9 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from threading import Lock
 from typing import Final, Self
+from urllib.parse import urlsplit
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import own_module
@@ -29,13 +31,12 @@ from parquet_bloom.storage.objects.adapter import (
     NOTHING,
     Adapter,
     NewObject,
-    Seen,
-    ToldError,
+    ObjectState,
+    OutcomeError,
     changed_meanwhile,
 )
-from parquet_bloom.storage.objects.conditions import check_conditions
 from parquet_bloom.storage.objects.object_source import ObjectSource
-from parquet_bloom.storage.objects.pieces import Piece, PiecedSource, Pieces
+from parquet_bloom.storage.objects.pieces import Composition, Piece, PiecedSource
 from parquet_bloom.storage.objects.requests import ChangedError
 from parquet_bloom.storage.objects.sending import Attempts, Failures
 from parquet_bloom.storage.source import LocalSource, Source, naming
@@ -54,29 +55,60 @@ def _adapter_for(address: Address, old: ObjectSource, unconditional: bool) -> Ad
     found = own_module(address, module, "to be replaced")
     adapter: type[Adapter] = getattr(found, name)
     try:
-        with telling(address, adapter.failures):
+        with reporting(address, adapter.failures):
             return adapter(address, old, unconditional)
     except ValueError as error:
         # Settings that its library does not take.
-        raise adapter.failures.told(address, error, NOTHING) from None
+        raise adapter.failures.as_os_error(address, error, NOTHING) from None
 
 
 @contextmanager
-def telling(
+def reporting(
     address: Address, failures: Failures, became: Callable[[], str] = lambda: NOTHING
 ) -> Iterator[None]:
     """What fails within raises RewriteError if the object is another one by now, and else OSError; both
     say what `became` of the object."""
     try:
         yield
-    except ToldError:
+    except OutcomeError:
         raise
     except ChangedError:
         raise changed_meanwhile(address) from None
     except failures.kinds as error:
         if failures.is_unmet(error):
             raise changed_meanwhile(address) from None
-        raise failures.told(address, error, became()) from None
+        raise failures.as_os_error(address, error, became()) from None
+
+
+# ------------------------------------------------------------------------------------------------
+# Whether a store looks at the conditions of requests that write. One that does not would overwrite what
+# others have written, so whoever does not know asks it to replace, on a condition that cannot hold, an
+# object that is not there.
+
+# What those that were asked do, by endpoint and bucket, and who is asking them.
+_honouring: dict[tuple[str, str], bool] = {}
+_asking: Final[dict[tuple[str, str], Lock]] = {}
+
+
+def check_conditions(
+    address: Address, endpoint: str, honours: Callable[[], bool], condition: str = "If-Match"
+) -> None:
+    """`honours`: asks the store; once for each bucket in this process. `condition`: as the store calls
+    it. Raises RewriteError if it does not, and what `honours` raises."""
+    place = endpoint, address.host
+    # One of the threads that would ask the same at the same time; others need not wait for its answer.
+    with _asking.setdefault(place, Lock()):
+        if place not in _honouring:
+            _honouring[place] = honours()
+    if not _honouring[place]:
+        raise RewriteError(
+            f"{address}: not changed in place: the store at {urlsplit(endpoint).netloc} replaces objects"
+            f" whatever {condition} says, so that what others write meanwhile would be lost: use"
+            " unconditional if nobody else writes"
+        )
+
+
+# ------------------------------------------------------------------------------------------------
 
 
 class Commit:
@@ -90,15 +122,15 @@ class Commit:
         """Before anything is done: raise RewriteError if the store may lose what others write."""
         adapter = self._adapter
         if adapter.is_conditional and not adapter.is_own:
-            with telling(self._address, self._failures):
+            with reporting(self._address, self._failures):
                 check_conditions(
                     self._address, adapter.endpoint, adapter.honours_conditions, adapter.condition
                 )
 
     def run(self, new: NewObject) -> None:
-        """Raises RewriteError, OSError: see `telling`."""
+        """Raises RewriteError, OSError: see `reporting`."""
         adapter = self._adapter
-        with telling(self._address, self._failures, lambda: f"{adapter.left}{NOTHING}"):
+        with reporting(self._address, self._failures, lambda: f"{adapter.left}{NOTHING}"):
             try:
                 self._replace(new)
             except BaseException as error:
@@ -106,15 +138,15 @@ class Commit:
                 raise
             adapter.settle(None)
 
-    def look(self) -> Seen:
+    def unchanged_state(self) -> ObjectState:
         """At the version that was read. Raises RewriteError if it is another one by now."""
-        seen = self._adapter.look()
+        seen = self._adapter.state()
         if seen.version != self._adapter.version:
             raise changed_meanwhile(self._address)
         return seen
 
     def _replace(self, new: NewObject) -> None:
-        old = self.look()
+        old = self.unchanged_state()
         last = Attempts(self._look_again)
         try:
             self._adapter.assemble(new, old)
@@ -128,24 +160,24 @@ class Commit:
                     what = f"{still_open}: so far {NOTHING}"
                     raise self._no_answer(last.doubts[0], what) from None
             if self._failures.may_be_stale(error):
-                self.look()
+                self.unchanged_state()
             raise
 
     def _is_of_requests(self, error: BaseException) -> bool:
         """Not an interrupt, or what says more already."""
         kinds = (*self._failures.kinds, RewriteError)
-        return isinstance(error, kinds) and not isinstance(error, ToldError)
+        return isinstance(error, kinds) and not isinstance(error, OutcomeError)
 
     def _look_again(self) -> None:
         """Right before the last request, where its condition may not be looked at."""
         if not self._adapter.is_conditional:
-            self.look()
+            self.unchanged_state()
 
     def _is_written(self, new: NewObject, doubt: BaseException) -> bool:
         """Whether the object is the new version, or else the old one, after a last request that may have
-        been done. Raises ToldError if nobody can say."""
+        been done. Raises OutcomeError if nobody can say."""
         try:
-            now = self._adapter.look()
+            now = self._adapter.state()
             if now.version == self._adapter.version:
                 return False
             if now.size == new.size and self._adapter.is_new(now):
@@ -153,14 +185,14 @@ class Commit:
             what = f"and the object is another one by now, of {now.size} bytes"
         except self._failures.kinds as error:
             what = (
-                f"and the object cannot be looked at ({self._failures.said(error)}): it is either the"
+                f"and the object cannot be looked at ({self._failures.summary(error)}): it is either the"
                 f" old version, of {new.old.size} bytes, or the new one, of {new.size} bytes"
             )
         raise self._no_answer(doubt, what)
 
-    def _no_answer(self, doubt: BaseException, what: str) -> ToldError:
-        said = self._failures.said(doubt)
-        return ToldError(self._address, f"no answer came to the last request ({said}), {what}")
+    def _no_answer(self, doubt: BaseException, what: str) -> OutcomeError:
+        said = self._failures.summary(doubt)
+        return OutcomeError(self._address, f"no answer came to the last request ({said}), {what}")
 
 
 class ObjectReplacement(Output):
@@ -177,7 +209,7 @@ class ObjectReplacement(Output):
             )
         self._old = old
         self._steps = Commit(_adapter_for(address, old, unconditional))
-        self._pieces = Pieces()
+        self._pieces = Composition()
         self._pieces.add(Piece(0, prefix, is_old=True))
         self._new_bytes = 0
 

@@ -31,7 +31,7 @@ from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.traffic import EVERYTHING, Requests, Traffic
 from parquet_bloom.vocabulary import StoreKind
 
-Result = TypeVar("Result")
+Returned = TypeVar("Returned")
 
 IN_FLIGHT: Final = 16
 
@@ -83,7 +83,7 @@ class _Threads:
         self._pool: ThreadPoolExecutor | None = None
         self._process = 0
 
-    def submit(self, work: Callable[[], Result]) -> Future[Result]:
+    def submit(self, work: Callable[[], Returned]) -> Future[Returned]:
         """Raises OSError in a process that was forked after the pool was made."""
         with self._making:
             if self._pool is None:
@@ -101,7 +101,7 @@ class _Threads:
 _threads = _Threads()
 
 
-def submit(work: Callable[[], Result]) -> Future[Result]:
+def submit(work: Callable[[], Returned]) -> Future[Returned]:
     """Let a thread do `work`, at most IN_FLIGHT at a time. Raises OSError after a fork."""
     return _threads.submit(work)
 
@@ -112,7 +112,9 @@ def count(traffic: Traffic, more: Requests) -> None:
     EVERYTHING.add(more)
 
 
-def ask(address: Address, kind: Requests, work: Callable[[], Result], traffic: Traffic) -> Result:
+def ask(
+    address: Address, kind: Requests, work: Callable[[], Returned], traffic: Traffic
+) -> Returned:
     """What `work` returns, which sends one request of a `kind`; repeated if its failure may pass.
 
     Raises OSError that names `address`: FileNotFoundError, PermissionError, ChangedError,

@@ -8,11 +8,12 @@ import os
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 import boto3
 from botocore import UNSIGNED
+from botocore.client import BaseClient
 from botocore.config import Config
 from botocore.exceptions import (
     BotoCoreError,
@@ -29,9 +30,13 @@ from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.endpoints import endpoint_of
 from parquet_bloom.storage.objects.logs import unlogged
 from parquet_bloom.storage.objects.sending import Attempts, Failures, send
+from parquet_bloom.storage.objects.stores import checks_certificates, is_on, proxies_in
 from parquet_bloom.storage.traffic import Requests, Traffic
 
 _making: Final = Lock()
+
+# What is said of an object or upload, and what an operation takes: named as in S3's API.
+Fields: TypeAlias = dict[str, Any]
 
 # What is needed of answers.
 _ANSWERS: Final = {
@@ -73,25 +78,21 @@ class S3Client:
         operation: str,
         kind: Requests,
         attempts: Attempts | None = None,
-        **arguments: Any,
-    ) -> dict[str, Any]:
+        **arguments: object,
+    ) -> Fields:
         """The answer to an operation on the object. Raises BOTO3's kinds."""
         return self._sent(operation, kind, self._object | arguments, attempts)
 
-    def ask_bucket(self, operation: str, kind: Requests, **arguments: Any) -> dict[str, Any]:
+    def ask_bucket(self, operation: str, kind: Requests, **arguments: object) -> Fields:
         """The answer to an operation on its bucket. Raises BOTO3's kinds."""
         return self._sent(operation, kind, self._bucket | arguments, None)
 
     def _sent(
-        self,
-        operation: str,
-        kind: Requests,
-        arguments: dict[str, Any],
-        attempts: Attempts | None,
-    ) -> dict[str, Any]:
-        work: Callable[..., dict[str, Any]] = getattr(self._s3, operation)
+        self, operation: str, kind: Requests, arguments: Fields, attempts: Attempts | None
+    ) -> Fields:
+        work: Callable[..., Fields] = getattr(self._s3, operation)
 
-        def answered() -> dict[str, Any]:
+        def answered() -> Fields:
             answer = work(**arguments)
             _check_answer(operation, answer)
             return answer
@@ -99,9 +100,8 @@ class S3Client:
         return send(answered, kind, self._traffic, BOTO3, attempts)
 
 
-def _check_answer(operation: str, answer: Mapping[str, Any]) -> None:
+def _check_answer(operation: str, found: Fields) -> None:
     """Raise OSError if something else speaks there: boto3 takes whatever comes with status 200."""
-    found: Any = answer
     for name in _ANSWERS.get(operation, ()):
         if name not in found:
             said = operation.title().replace("_", "")
@@ -130,10 +130,10 @@ class _Boto3Failures(Failures):
     def may_pass(self, error: BaseException) -> bool:
         return super().may_pass(error) or self.code(error) in ("SlowDown", "RequestTimeout")
 
-    def told(self, address: Address, error: BaseException, what: str) -> OSError:
+    def as_os_error(self, address: Address, error: BaseException, what: str) -> OSError:
         if isinstance(error, NoCredentialsError | PartialCredentialsError):
             return PermissionError(errno.EACCES, f"no credentials found; {what}", str(address))
-        return super().told(address, error, what)
+        return super().as_os_error(address, error, what)
 
 
 BOTO3: Final = _Boto3Failures()
@@ -146,7 +146,7 @@ def _plain(options: Mapping[str, str]) -> dict[str, str]:
 def _payer(options: Mapping[str, str]) -> dict[str, str]:
     """What each request says if whoever asks pays for it."""
     said = options.get("request_payer") or os.environ.get("AWS_REQUEST_PAYER", "")
-    return {"RequestPayer": "requester"} if said.lower() in ("1", "on", "true", "y", "yes") else {}
+    return {"RequestPayer": "requester"} if is_on(said) else {}
 
 
 def _is_aws(endpoint: str | None) -> bool:
@@ -157,7 +157,7 @@ def _is_aws(endpoint: str | None) -> bool:
 @lru_cache(maxsize=64)
 def _client(
     given: tuple[tuple[str, str], ...], endpoint: str | None, bucket: str, whose: object
-) -> Any:
+) -> BaseClient:
     options = dict(given)
 
     def first(*names: str) -> str | None:
@@ -168,7 +168,7 @@ def _client(
         # There it has the bucket in it; boto3 puts it there itself.
         endpoint = endpoint.replace(f"://{bucket}.", "://", 1)
     # Attempts are made here, where they are counted. New checksums are not known to all stores.
-    settings: dict[str, Any] = {
+    settings: Fields = {
         "retries": {"total_max_attempts": 1},
         # As many as there are files at a time; more would be closed after each request.
         "max_pool_connections": 16,
@@ -180,9 +180,8 @@ def _client(
     }
     if options.get("skip_signature", "").lower() == "true":
         settings["signature_version"] = UNSIGNED
-    if proxy := first("proxy_url"):
-        settings["proxies"] = {"http": proxy, "https": proxy}
-    is_checked = options.get("allow_invalid_certificates", "").lower() != "true"
+    if proxies := proxies_in(options):
+        settings["proxies"] = proxies
     region = first("region", "default_region") or os.environ.get("AWS_REGION")
     session = boto3.Session(
         aws_access_key_id=first("access_key_id"),
@@ -193,7 +192,7 @@ def _client(
     return session.client(
         "s3",
         endpoint_url=endpoint,
-        verify=None if is_checked else False,
+        verify=None if checks_certificates(options) else False,
         region_name=None if session.region_name else "us-east-1",
         config=Config(**settings),
     )

@@ -8,16 +8,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final
 
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects import requests
 from parquet_bloom.storage.objects.logs import unlogged
-from parquet_bloom.storage.objects.requests import EXPIRED, TEMPORARY, count
+from parquet_bloom.storage.objects.requests import EXPIRED, TEMPORARY, Returned, count
 from parquet_bloom.storage.traffic import Requests, Traffic
-
-Answer = TypeVar("Answer")
-
 
 # No such object, in the words of S3, Azure and Google.
 _GONE: Final = {"404", "BlobNotFound", "NoSuchKey", "notFound"}
@@ -53,15 +50,15 @@ class Failures(ABC):
         """Whether the object may be another one by now, which a look at it tells."""
         return False
 
-    def said(self, error: BaseException) -> str:
+    def summary(self, error: BaseException) -> str:
         """`412 PreconditionFailed`, or what broke."""
         # Nothing else of it: messages may hold signed URLs.
         code, status = self.code(error), self.status(error)
         return f"{status} {'' if code == str(status) else code}".rstrip() if status else code
 
-    def told(self, address: Address, error: BaseException, what: str) -> OSError:
+    def as_os_error(self, address: Address, error: BaseException, what: str) -> OSError:
         """The OSError for one of them, which ends in `what` became of the object."""
-        path, said = str(address), self.said(error)
+        path, said = str(address), self.summary(error)
         status, code = self.status(error), self.code(error)
         if isinstance(error, OSError) and not status:
             kind = type(error) if type(error) in (PermissionError, FileNotFoundError) else OSError
@@ -89,12 +86,12 @@ class Attempts:
 
 
 def send(
-    work: Callable[[], Answer],
+    work: Callable[[], Returned],
     kind: Requests,
     traffic: Traffic,
     failures: Failures,
     attempts: Attempts | None = None,
-) -> Answer:
+) -> Returned:
     """What `work` returns, which sends one request of a `kind`. Raises one of the kinds of `failures`, and
     what is raised before an attempt."""
     attempts = attempts or Attempts()

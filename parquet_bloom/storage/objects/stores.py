@@ -35,9 +35,12 @@ _CLIENT_OPTIONS: Final = {
 }
 
 # A piece of 8 MiB may take its time on a slow line; what stalls is given up before.
-_CLIENT: Final = {"connect_timeout": "10s", "read_timeout": "30s", "timeout": "300s"}
+_CLIENT: Final[dict[str, str]] = {
+    "connect_timeout": "10s",
+    "read_timeout": "30s",
+    "timeout": "300s",
+}
 
-_PREFIXES = ("aws_", "azure_", "google_")
 _COMMON_NAMES = (
     "access_key_id",
     "account_key",
@@ -102,8 +105,7 @@ def _store(
 ) -> ObjectStore:
     # obstore's types know some names of options; it takes more.
     options: Any = dict(given)
-    client: dict[str, Any] = dict(_CLIENT)
-    client |= {name: options.pop(name) for name in _CLIENT_OPTIONS & options.keys()}
+    client = _CLIENT | {name: options.pop(name) for name in _CLIENT_OPTIONS & options.keys()}
     scheme, _, host = root.partition("://")
     endpoint = endpoint_of(OBJECT_SCHEMES[scheme], options)
     if (endpoint or root).startswith("http://"):
@@ -127,12 +129,27 @@ def _store(
     return HTTPStore.from_url(f"{root}/?{query}" if query else root, **settings)
 
 
+def proxies_in(options: Mapping[str, str]) -> dict[str, str]:
+    """The proxies of requests, by scheme, that options without a prefix name."""
+    proxy = options.get("proxy_url")
+    return {"http": proxy, "https": proxy} if proxy else {}
+
+
+def checks_certificates(options: Mapping[str, str]) -> bool:
+    return options.get("allow_invalid_certificates", "").lower() != "true"
+
+
+def is_on(value: str) -> bool:
+    """Whether the value of an option or variable switches something on."""
+    return value.lower() in ("1", "on", "true", "y", "yes")
+
+
 def _has_keys(options: Mapping[str, str]) -> bool:
     names = {name.lower().removeprefix("aws_") for name in options}
     return bool(names & {"access_key_id", "skip_signature"}) or "AWS_ACCESS_KEY_ID" in os.environ
 
 
-def _from_profile(profile: str, options: dict[str, str]) -> dict[str, Any]:
+def _from_profile(profile: str, options: dict[str, str]) -> dict[str, object]:
     """Raises ValueError without boto3, or without such a profile."""
     try:
         import boto3
@@ -152,7 +169,7 @@ def _from_profile(profile: str, options: dict[str, str]) -> dict[str, Any]:
     if session.region_name and not {"region", "aws_region"} & options.keys():
         options["region"] = session.region_name
 
-    def credentials() -> Any:
+    def credentials() -> object:
         with unlogged():
             return provider()
 
