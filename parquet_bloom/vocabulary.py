@@ -9,9 +9,6 @@ from typing import Any, Final, Literal, get_args
 
 Format = Literal["parquet", "orc"]
 
-# Where an object is: Amazon S3 and stores like it, Google Cloud Storage, Azure, a web server.
-StoreKind = Literal["s3", "gs", "az", "http"]
-
 # As texts for people spell them.
 FORMAT_TITLES: Final[dict[Format, str]] = {"parquet": "Parquet", "orc": "ORC"}
 

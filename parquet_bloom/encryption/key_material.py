@@ -30,7 +30,8 @@ from typing import Any
 
 from parquet_bloom.encryption.cipher import Key
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError
-from parquet_bloom.storage import open_source, reached_like
+from parquet_bloom.storage import open_source
+from parquet_bloom.storage.address import in_same_store
 
 _TYPE = "PKMT1"
 # The version of a wrapped key whose master key has no versions.
@@ -116,7 +117,7 @@ def _quoted(text: str) -> str:
 def material_path(path: str) -> str:
     """Where the external key material of the Parquet file at `path` is."""
     folder, slash, name = path.rpartition("/")
-    return reached_like(path, f"{folder}{slash}_KEY_MATERIAL_FOR_{name}.json")
+    return in_same_store(path, f"{folder}{slash}_KEY_MATERIAL_FOR_{name}.json")
 
 
 class ExternalMaterial:

@@ -29,9 +29,8 @@ from parquet_bloom.spark.outcome import Outcome, Report
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.schemas import OUTCOME, Batches, Row, giving, paths_in
 from parquet_bloom.spark.worker import attempt
-from parquet_bloom.storage import journal
+from parquet_bloom.storage import folder_at, journal
 from parquet_bloom.storage.source import is_url
-from parquet_bloom.storage.table_of_file import folder_at
 from parquet_bloom.storage.temporary_files import Leftover, folders_in, leftovers
 
 

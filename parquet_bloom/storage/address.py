@@ -13,13 +13,18 @@ read through pyarrow, see `remote`.
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Self
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from typing import TYPE_CHECKING, NamedTuple, Self
 
-from parquet_bloom.storage.source import OBJECT_SCHEMES
-from parquet_bloom.vocabulary import StoreKind
+from parquet_bloom.arguments import mapping_given
+from parquet_bloom.storage.source import is_object
+from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME, Store
+
+if TYPE_CHECKING:
+    # Here and below, urllib.parse is only for URLs of objects: to import it takes longer than to read a
+    # local file.
+    from urllib.parse import SplitResult
 
 # Not escaped in the URL of a key. An asterisk in a key would be taken for a glob.
 UNESCAPED = "/:@!$&'(),;=+"
@@ -28,8 +33,7 @@ UNESCAPED = "/:@!$&'(),;=+"
 _PYARROW_OPTIONS = {"access_key": "access_key_id", "secret_key": "secret_access_key"}
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(NamedTuple):
     """What a listing says of an object: its size in bytes, and its ETag, if the store has such."""
 
     size: int
@@ -59,11 +63,14 @@ class Address(str):
         """`options`: of the store; those in the query of `url` go before them."""
         if isinstance(url, cls) and options is None:
             return url
+        from urllib.parse import urlsplit
+
         try:
             split = urlsplit(url)
         except ValueError as error:
             raise OSError(errno.EINVAL, f"not a URL: {error}", url.partition("?")[0]) from None
-        is_http = OBJECT_SCHEMES.get(split.scheme.lower()) == "http"
+        store = STORE_BY_SCHEME.get(split.scheme.lower())
+        is_http = store is not None and not store.has_folders
         host = split.netloc.rpartition("@")[2] if is_http or ":" in split.netloc else split.netloc
         # `#` may be part of a key.
         rest, _, query = url.partition("://")[2].partition("?")
@@ -78,6 +85,8 @@ class Address(str):
 
     def found(self, key: str, listed: Listed | None = None) -> Self:
         """An object of the same store, with what a listing says of it."""
+        from urllib.parse import quote
+
         copy = self.other(f"{self.scheme}://{self.host}/{quote(key, safe=UNESCAPED)}")
         copy.listed = listed
         return copy
@@ -88,7 +97,7 @@ class Address(str):
         copy.query, copy.options, copy.listed = self.query, self.options, None
         return copy
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
         return str, (str(self),)
 
     @property
@@ -102,8 +111,9 @@ class Address(str):
         return self.partition("://")[0]
 
     @property
-    def kind(self) -> StoreKind:
-        return OBJECT_SCHEMES[self.scheme.lower()]
+    def store(self) -> Store:
+        """What kind of store it is in."""
+        return STORE_BY_SCHEME[self.scheme.lower()]
 
     @property
     def host(self) -> str:
@@ -112,11 +122,15 @@ class Address(str):
 
     @property
     def key(self) -> str:
+        from urllib.parse import unquote
+
         return unquote(self.partition("://")[2].partition("/")[2])
 
 
-def _options_in(query: str, split: Any) -> dict[str, str]:
+def _options_in(query: str, split: SplitResult) -> dict[str, str]:
     """The options that pyarrow takes in a URL, as obstore names them."""
+    from urllib.parse import parse_qsl, unquote
+
     # With what is no option: a key that has a `?` must not be cut there.
     pairs = parse_qsl(query, keep_blank_values=True)
     found = {_PYARROW_OPTIONS.get(name, name): value for name, value in pairs}
@@ -127,3 +141,26 @@ def _options_in(query: str, split: Any) -> dict[str, str]:
         found["access_key_id"] = unquote(split.username)
         found["secret_access_key"] = unquote(split.password)
     return found
+
+
+def addressed(url: str) -> str:
+    """The Address of an object, any other URL as it is."""
+    return Address.of(url) if is_object(url) else url
+
+
+def in_same_store(path: str, other: str) -> str:
+    """The path or URL `other`, with the options of the store of `path`."""
+    return path.other(other) if isinstance(path, Address) and is_object(other) else other
+
+
+def with_options(
+    path: str | os.PathLike[str], options: Mapping[str, str] | None
+) -> str | os.PathLike[str]:
+    """The URL of an object with the options of its store, which it does not show; any other `path` as
+    it is. Raises TypeError for options that are not text."""
+    if options is None:
+        return path
+    for name, value in mapping_given("storage_options", options, "text").items():
+        if not isinstance(value, str):
+            raise TypeError(f"storage_options: {name!r}: expected text for text")
+    return Address.of(path, options) if isinstance(path, str) and is_object(path) else path

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from glob import has_magic
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import cast
 
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.storage import own_module
+from parquet_bloom.storage import folder_at, own_library
+from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.source import is_data_file, is_object, is_url, local_path
-from parquet_bloom.storage.table_of_file import folder_at
+from parquet_bloom.storage.store_kinds import STORES
 from parquet_bloom.storage.temporary_files import Leftover, is_temporary, leftovers, leftovers_below
-
-if TYPE_CHECKING:
-    from parquet_bloom.storage.address import Address
-
-_END_BY_THEMSELVES = "Google discards them after a week"
-
-# What looks for them in a store: a module, and its function.
-_UNFINISHED: Final = {
-    "s3": ("s3_adapter", "unfinished_uploads"),
-    "az": ("azure_adapter", "unfinished_blocks"),
-}
 
 
 def files_left(path: str, older_than: float) -> Iterator[Leftover]:
@@ -47,8 +37,6 @@ def files_left(path: str, older_than: float) -> Iterator[Leftover]:
 
 def _behind(url: str, older_than: float) -> Iterator[Leftover]:
     if is_object(url):
-        from parquet_bloom.storage.address import Address
-
         return _behind_object(Address.of(url), older_than)
     place = url.partition("?")[0]
     _check_no_glob(place)
@@ -59,7 +47,7 @@ def _behind(url: str, older_than: float) -> Iterator[Leftover]:
 
 
 def _behind_object(address: Address, older_than: float) -> Iterator[Leftover]:
-    if address.kind == "http":
+    if not address.store.has_folders:
         raise UnsupportedError(f"{address}: web servers are only read: nothing is left there")
     _check_no_glob(address)
     # Spark gives such names to folders, too.
@@ -85,19 +73,14 @@ def _of_file(found: Iterator[Leftover], name: str) -> Iterator[Leftover]:
 def uploads_left(path: str, older_than: float) -> Iterator[Leftover]:
     """The uploads to an object in S3 or Azure, or to those in a folder and below it, that were begun at
     least `older_than` seconds ago, got nothing since, and can be ours. Raises OSError, UnsupportedError."""
-    kind = None
-    if is_object(path):
-        from parquet_bloom.storage.address import Address
-
-        address = Address.of(path)
-        kind = address.kind
-    if kind not in _UNFINISHED:
+    address = Address.of(path) if is_object(path) else None
+    if address is None or not address.store.unfinished:
+        where = " and ".join(store.title for store in STORES if store.unfinished)
+        discards = address.store.discards if address else ""
         raise UnsupportedError(
-            f"{path}: unfinished uploads are looked for in S3 and Azure only"
-            + f": {_END_BY_THEMSELVES}" * (kind == "gs")
+            f"{path}: unfinished uploads are looked for in {where} only"
+            + f": {discards}" * bool(discards)
         )
     _check_no_glob(address)
-    module, name = _UNFINISHED[kind]
-    found = own_module(address, module, "to look for uploads")
-    uploads: Iterator[Leftover] = getattr(found, name)(address, older_than)
-    return uploads
+    found = own_library(address, address.store.unfinished, "to look for uploads")
+    return cast(Callable[[Address, float], Iterator[Leftover]], found)(address, older_than)

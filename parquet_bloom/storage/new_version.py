@@ -20,14 +20,14 @@ from pathlib import Path
 
 from parquet_bloom.errors import REPLACE, ParquetBloomError, RewriteError
 from parquet_bloom.interruptions import hold, starting_threads
-from parquet_bloom.storage import addressed
+from parquet_bloom.storage.address import addressed
 from parquet_bloom.storage.change import Change
 from parquet_bloom.storage.journal import recover_first
 from parquet_bloom.storage.local_output import Output, mode_like, output_to
 from parquet_bloom.storage.source import (
-    OBJECT_SCHEMES,
     LocalSource,
     Source,
+    is_in_store,
     is_object,
     is_url,
     local_name,
@@ -233,7 +233,7 @@ def check_appendable(source: str | os.PathLike[str]) -> None:
 
 def _check_written_to(url: str) -> None:
     """Raise RewriteError for what is only read."""
-    if is_object(url) and OBJECT_SCHEMES[url.partition("://")[0].lower()] == "http":
+    if is_object(url) and not is_in_store(url):
         raise RewriteError(
             f"{url}: not changed in place: web servers are only read: write a local copy with an"
             " output, and upload it"

@@ -10,7 +10,8 @@ from glob import glob, has_magic
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.storage import not_installed, with_options
+from parquet_bloom.storage import not_installed
+from parquet_bloom.storage.address import Address, with_options
 from parquet_bloom.storage.source import (
     is_data_file,
     is_hidden,
@@ -92,16 +93,13 @@ def _expand_object(name: str, options: Mapping[str, str] | None) -> list[Input]:
     without looking; web servers have no folders. Raises OSError."""
     from pathlib import Path
 
-    from parquet_bloom.storage.address import Address
-
     address = Address.of(name, options or {})
     key = address.key
     itself = Input(address, Path(key).name)
     # Where it is percent-encoded, a wildcard is only a character.
-    is_glob = address.kind != "http" and has_magic(
-        address.removeprefix(f"{address.scheme}://{address.host}")
-    )
-    if address.kind == "http" or (is_data_file(key) and not is_glob):
+    has_folders = address.store.has_folders
+    is_glob = has_folders and has_magic(address.removeprefix(f"{address.scheme}://{address.host}"))
+    if not has_folders or (is_data_file(key) and not is_glob):
         return [itself]
     try:
         from parquet_bloom.storage.objects.listing import objects_in, objects_matching

@@ -51,7 +51,7 @@ def located(url: str) -> tuple[Any, str]:
     try:
         if isinstance(url, Address) and url.options:
             return _s3(url), f"{url.host}/{url.key}"
-        if isinstance(url, Address) and url.kind == "s3":
+        if isinstance(url, Address) and url.store.name == "s3":
             # pyarrow does not know `s3a`.
             url = f"s3://{url.partition('://')[2]}"
         system, path = fs.FileSystem.from_uri(str(url))
@@ -73,11 +73,12 @@ def _missing(error: OSError) -> str:
 
 def _s3(address: Address) -> Any:
     settings: dict[str, Any] = {}
+    is_s3 = address.store.name == "s3"
     for name, value in address.options.items():
         plain = name.lower().removeprefix("aws_")
-        if address.kind == "s3" and plain in _S3_OPTIONS:
+        if is_s3 and plain in _S3_OPTIONS:
             settings[_S3_OPTIONS[plain]] = value
-        elif address.kind == "s3" and plain in ("endpoint", "endpoint_url"):
+        elif is_s3 and plain in ("endpoint", "endpoint_url"):
             settings["scheme"], _, settings["endpoint_override"] = value.rpartition("://")
         elif plain not in _NO_DIFFERENCE:
             raise OSError(

@@ -8,7 +8,7 @@ from contextlib import closing
 
 from parquet_bloom.storage import open_folder, open_source
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.source import OBJECT_SCHEMES, is_object, is_url
+from parquet_bloom.storage.source import is_in_store, is_url
 
 
 def sizes_of(paths: Sequence[str]) -> list[int | None]:
@@ -17,7 +17,7 @@ def sizes_of(paths: Sequence[str]) -> list[int | None]:
     found: dict[str, int | None] = {}
     buckets: dict[str, list[tuple[str, Address]]] = {}
     for path in paths:
-        if is_object(path) and OBJECT_SCHEMES[path.partition("://")[0].lower()] != "http":
+        if is_in_store(path):
             address = Address.of(path)
             buckets.setdefault(f"{address.scheme}://{address.host}", []).append((path, address))
         else:

@@ -13,29 +13,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol
 
 from parquet_bloom.errors import FormatError, RewriteError
+from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from parquet_bloom.storage.traffic import Requests
-    from parquet_bloom.vocabulary import StoreKind
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-
-# URLs of objects, which are read without pyarrow, by their schemes.
-OBJECT_SCHEMES: Final[dict[str, StoreKind]] = {
-    "s3": "s3",
-    "s3a": "s3",
-    "s3n": "s3",
-    "gs": "gs",
-    "gcs": "gs",
-    "az": "az",
-    "azure": "az",
-    "abfs": "az",
-    "abfss": "az",
-    "http": "http",
-    "https": "http",
-}
 
 # Folders are searched for these; a file that is named may have any suffix.
 SUFFIXES = (".parquet", ".parq", ".pq", ".orc")
@@ -134,7 +119,13 @@ def is_url(path: str) -> bool:
 def is_object(path: str) -> bool:
     """Whether `path` is the URL of an object, see `address`."""
     scheme, mark, _ = path.partition("://")
-    return bool(mark) and scheme.lower() in OBJECT_SCHEMES
+    return bool(mark) and scheme.lower() in STORE_BY_SCHEME
+
+
+def is_in_store(path: str) -> bool:
+    """Whether `path` is the URL of an object in a store that has folders, and whose objects change: not
+    that of a web server, which is only read."""
+    return is_object(path) and STORE_BY_SCHEME[path.partition("://")[0].lower()].has_folders
 
 
 def is_data_file(name: str) -> bool:

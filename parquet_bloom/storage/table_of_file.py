@@ -21,14 +21,11 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage import folder_at
+from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.source import is_object, tolerating
-
-if TYPE_CHECKING:
-    from parquet_bloom.storage.objects.folders import ObjectFolder
-    from parquet_bloom.storage.remote import RemoteFolder
 
 # Seconds that the table of a remote folder is cached for: a task may change thousands of its files.
 KNOWN_FOR = 60
@@ -146,38 +143,16 @@ def _remote_table(
     return _remote_table(_parent(folder), period, options)
 
 
-def folder_at(url: str) -> RemoteFolder | ObjectFolder:
-    """A folder behind a URL. Raises OSError, UnsupportedError."""
-    if not is_object(url):
-        # It imports pyarrow.
-        from parquet_bloom.storage.remote import RemoteFolder
-
-        return RemoteFolder(url)
-    from parquet_bloom.storage.address import Address
-
-    try:
-        from parquet_bloom.storage.objects.folders import ObjectFolder
-    except ImportError as error:
-        from parquet_bloom.storage import not_installed
-
-        raise not_installed(url, error) from None
-    return ObjectFolder(Address.of(url))
-
-
 def _options_of(url: str) -> tuple[tuple[str, str], ...]:
     """Those of the object store, sorted."""
     if not is_object(url):
         return ()
-    from parquet_bloom.storage.address import Address
-
     return tuple(sorted(Address.of(url).options.items()))
 
 
 def _parent(url: str) -> str | None:
     """The URL of the folder above, with the same options; None for a bucket."""
     if is_object(url):
-        from parquet_bloom.storage.address import Address
-
         return Address.of(url).parent
     place, mark, options = url.partition("?")
     scheme, _, path = place.partition("://")

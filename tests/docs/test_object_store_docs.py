@@ -14,7 +14,7 @@ from parquet_bloom.storage.objects import (
     requests,
 )
 from parquet_bloom.storage.paths import expand
-from parquet_bloom.storage.source import OBJECT_SCHEMES
+from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME
 from parquet_bloom.storage.temporary_files import TEMPORARY_SUFFIX
 from parquet_bloom.storage.traffic import Requests
 
@@ -49,7 +49,7 @@ def test_costs(server, hundred_groups, verb):
 
 def test_schemes():
     table = PAGE.split("## ")[0]
-    assert set(re.findall(r"`(\w+)://", table)) == {*OBJECT_SCHEMES, "hdfs"}
+    assert set(re.findall(r"`(\w+)://", table)) == {*STORE_BY_SCHEME, "hdfs"}
 
 
 def test_figures():

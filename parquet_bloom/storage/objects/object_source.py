@@ -136,8 +136,7 @@ class ObjectSource:
             except OSError:
                 # It was replaced since it was listed.
                 self._etag = None
-        # Azure takes no request for the last bytes of an object of unknown size.
-        if self.address.kind != "az":
+        if self.address.store.has_suffix_ranges:
             # Of an empty object there is no range.
             with suppress(NoSuchRangeError):
                 return self._answer({"suffix": TAIL_BYTES}, None)
@@ -199,7 +198,7 @@ class ObjectSource:
 
     def _look(self) -> ObjectMeta:
         """What is said of the object now."""
-        if self.address.kind != "http" or not self.size:
+        if self.address.store.has_folders or not self.size:
             return self._head()
         # A signed URL is signed for GET alone.
         last = self.size - 1, self.size

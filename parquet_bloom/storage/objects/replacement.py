@@ -20,11 +20,11 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
-from typing import Final, Self
+from typing import Final, Self, cast
 from urllib.parse import urlsplit
 
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.storage import own_module
+from parquet_bloom.storage import own_library
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.local_output import Output
 from parquet_bloom.storage.objects.adapter import (
@@ -41,19 +41,11 @@ from parquet_bloom.storage.objects.requests import ChangedError
 from parquet_bloom.storage.objects.sending import Attempts, Failures
 from parquet_bloom.storage.source import LocalSource, Source, naming
 
-# What replaces objects in a store: a module, and its class.
-_ADAPTERS: Final = {
-    "s3": ("s3_adapter", "S3Adapter"),
-    "az": ("azure_adapter", "AzureAdapter"),
-    "gs": ("gcs_adapter", "GoogleAdapter"),
-}
-
 
 def _adapter_for(address: Address, old: ObjectSource, unconditional: bool) -> Adapter:
     """Raises UnsupportedError without the store's own library, RewriteError, OSError."""
-    module, name = _ADAPTERS[address.kind]
-    found = own_module(address, module, "to be replaced")
-    adapter: type[Adapter] = getattr(found, name)
+    _, name = address.store.adapter or ("", "")
+    adapter = cast(type[Adapter], own_library(address, name, "to be replaced"))
     try:
         with reporting(address, adapter.failures):
             return adapter(address, old, unconditional)

@@ -29,7 +29,6 @@ from obstore.exceptions import (
 
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.traffic import EVERYTHING, Requests, Traffic
-from parquet_bloom.vocabulary import StoreKind
 
 Returned = TypeVar("Returned")
 
@@ -55,16 +54,6 @@ _NO_KEY: Final = (
     "is encrypted with a customer's key (SSE-C): to read it, set the storage options"
     " server_side_encryption=sse-c and sse_customer_key_base64=KEY"
 )
-
-_CREDENTIALS: Final[dict[StoreKind, str]] = {
-    "s3": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or the storage option"
-    " skip_signature=true for a public bucket",
-    "gs": "set GOOGLE_APPLICATION_CREDENTIALS, or the storage option skip_signature=true for a public"
-    " bucket",
-    "az": "set AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_KEY, or the storage option"
-    " skip_signature=true for a public container",
-    "http": "expected a URL that needs no password, or a signed one",
-}
 
 
 class ChangedError(OSError):
@@ -173,7 +162,7 @@ def _failure(address: Address, error: BaseException) -> OSError:
         return NoSuchRangeError(errno.EINVAL, "the range is not there", path)
     if "169.254." in line or "metadata.google" in line:
         return PermissionError(
-            errno.EACCES, f"no credentials found: {_CREDENTIALS[address.kind]}", path
+            errno.EACCES, f"no credentials found: {address.store.credentials}", path
         )
     if code in EXPIRED:
         return PermissionError(
@@ -188,7 +177,7 @@ def _failure(address: Address, error: BaseException) -> OSError:
         return PermissionError(errno.EACCES, f"{_NO_KEY} ({shown})", path)
     if status in (401, 403):
         return PermissionError(
-            errno.EACCES, f"reading was refused ({shown}): {_CREDENTIALS[address.kind]}", path
+            errno.EACCES, f"reading was refused ({shown}): {address.store.credentials}", path
         )
     if "without LOCATION" in line or status in (301, 307):
         return OSError(
@@ -196,7 +185,7 @@ def _failure(address: Address, error: BaseException) -> OSError:
             "the bucket is in another region: set AWS_REGION, or the storage option region=NAME",
             path,
         )
-    if address.kind == "gs" and "Content-Length Header missing" in line:
+    if address.store.name == "gs" and "Content-Length Header missing" in line:
         return OSError(
             errno.ENOTSUP,
             "the store decompresses what has Content-Encoding: gzip, and sends no ranges of it: clear"

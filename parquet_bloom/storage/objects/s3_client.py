@@ -27,10 +27,9 @@ from botocore.exceptions import (
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.objects.endpoints import endpoint_of
 from parquet_bloom.storage.objects.logs import unlogged
 from parquet_bloom.storage.objects.sending import Attempts, Failures, send
-from parquet_bloom.storage.objects.stores import checks_certificates, is_on, proxies_in
+from parquet_bloom.storage.objects.stores import checks_certificates, endpoint_of, is_on, proxies_in
 from parquet_bloom.storage.traffic import Requests, Traffic
 
 _making: Final = Lock()
@@ -62,7 +61,7 @@ class S3Client:
                 f"{address}: not changed in place: objects encrypted with a customer's key (SSE-C)"
                 " are only read"
             )
-        self.endpoint = endpoint_of(address.kind, address.options)
+        self.endpoint = endpoint_of(address.store, address.options)
         self.is_aws = _is_aws(self.endpoint)
         profile = os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE")
         # Connections are not shared by processes.

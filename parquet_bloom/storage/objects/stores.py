@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from glob import has_magic
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from obstore import store as obstore_classes
 from obstore.exceptions import BaseError, UnknownConfigurationKeyError
-from obstore.store import AzureStore, GCSStore, HTTPStore, ObjectStore, S3Store
+from obstore.store import ObjectStore
 
 from parquet_bloom.errors import similar
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.objects.endpoints import check_endpoint, endpoint_of
 from parquet_bloom.storage.objects.logs import unlogged
-from parquet_bloom.storage.source import OBJECT_SCHEMES
+from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME, Store
 
 # Of the client, for all stores; the rest are options of the store.
 _CLIENT_OPTIONS: Final = {
@@ -86,13 +87,27 @@ def _check(address: Address) -> None:
     """Raise OSError for what obstore would take for another place."""
     if not address.host:
         raise OSError(errno.EINVAL, "names no bucket, container or server", str(address))
-    if address.kind != "http" and has_magic(address.host):
+    if address.store.has_folders and has_magic(address.host):
         raise OSError(errno.EINVAL, "a wildcard in the name of a bucket or container", str(address))
-    check_endpoint(address)
-    key = address.key.rstrip("/") if address.kind != "http" else address.key.strip("/")
+    endpoint = endpoint_of(address.store, address.options)
+    # At which obstore would panic.
+    if endpoint is not None and re.match(r"https?://[^/?#]", endpoint) is None:
+        what = f"endpoint: {endpoint!r}, expected http:// or https:// and a host"
+        raise OSError(errno.EINVAL, what, str(address))
+    key = address.key.rstrip("/") if address.store.has_folders else address.key.strip("/")
     if key and not {"", ".", ".."}.isdisjoint(key.split("/")):
         what = "a key with an empty part, or one of dots (//, /./, /../), cannot be reached"
         raise OSError(errno.EINVAL, what, str(address))
+
+
+def endpoint_of(store: Store, options: Mapping[str, str]) -> str | None:
+    """The endpoint that is set for a store of this kind, as obstore looks for it: first in the options,
+    then in the environment. None if there is none."""
+    plain = {name.lower().removeprefix(store.prefix): value for name, value in options.items()}
+    given = next((plain[name] for name in store.endpoint_options if name in plain), None)
+    if given is not None:
+        return given
+    return next(filter(None, map(os.environ.get, store.endpoint_variables)), None)
 
 
 def _profile() -> str | None:
@@ -107,26 +122,22 @@ def _store(
     options: Any = dict(given)
     client = _CLIENT | {name: options.pop(name) for name in _CLIENT_OPTIONS & options.keys()}
     scheme, _, host = root.partition("://")
-    endpoint = endpoint_of(OBJECT_SCHEMES[scheme], options)
+    store = STORE_BY_SCHEME[scheme]
+    opened_by = getattr(obstore_classes, store.opened_by)
+    endpoint = endpoint_of(store, options)
     if (endpoint or root).startswith("http://"):
         client.setdefault("allow_http", "true")
     settings: dict[str, Any] = {"client_options": client, "retry_config": {"max_retries": 0}}
-    match scheme:
-        case "s3" | "s3a" | "s3n":
-            if profile and not _has_keys(options):
-                settings |= _from_profile(profile, options)
-            return S3Store(host, config=options, **settings)
-        case "gs" | "gcs":
-            return GCSStore(host, config=options, **settings)
-        case "az" | "azure":
-            return AzureStore(host, config=options, **settings)
-        case "abfs" | "abfss" if "@" in host:
-            return AzureStore.from_url(f"{root}/", config=options, **settings)
-        case "abfs" | "abfss":
-            return AzureStore(host, config=options, **settings)
-    if options:
-        raise UnknownConfigurationKeyError(f"Configuration key: {next(iter(options))!r}")
-    return HTTPStore.from_url(f"{root}/?{query}" if query else root, **settings)
+    if not store.has_folders:
+        if options:
+            raise UnknownConfigurationKeyError(f"Configuration key: {next(iter(options))!r}")
+        url = f"{root}/?{query}" if query else root
+        return cast(ObjectStore, opened_by.from_url(url, **settings))
+    if store.name == "s3" and profile and not _has_keys(options):
+        settings |= _from_profile(profile, options)
+    if scheme.startswith("abfs") and "@" in host:
+        return cast(ObjectStore, opened_by.from_url(f"{root}/", config=options, **settings))
+    return cast(ObjectStore, opened_by(host, config=options, **settings))
 
 
 def proxies_in(options: Mapping[str, str]) -> dict[str, str]:
