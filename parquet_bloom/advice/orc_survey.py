@@ -60,7 +60,7 @@ from parquet_bloom.orc.keys import (
 from parquet_bloom.orc.row_index import GroupStatistics, Shown
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, OrcChunk
 from parquet_bloom.orc.values import groups, reason_unreadable, room_of_values
-from parquet_bloom.values.given import encode_given
+from parquet_bloom.values.literals import encode_given
 
 # The steps of MurmurHash3's finalizer.
 _SHIFT: Final = np.uint64(33)

@@ -55,7 +55,7 @@ from parquet_bloom.parquet.pages.pages import (
 from parquet_bloom.parquet.pages.runs import Run
 from parquet_bloom.parquet.thrift.ttypes import Statistics
 from parquet_bloom.values.encode import Encodings
-from parquet_bloom.values.given import encode_given
+from parquet_bloom.values.literals import encode_given
 from parquet_bloom.values.types import FLOAT_FORMAT, LeafType
 from parquet_bloom.vocabulary import NO_KEY
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from parquet_bloom.native import _kernel
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from parquet_bloom.native.lazy import NDArray, np
 
 # numpy takes longer to import than most files take to repair.
 Hashes: TypeAlias = "NDArray[np.uint64]"
@@ -17,8 +14,6 @@ Hashes: TypeAlias = "NDArray[np.uint64]"
 
 def distinct(hashes: Hashes) -> Hashes:
     """The distinct `hashes`, shape (n,), sorted. Faster than np.unique, which builds a hash table."""
-    import numpy as np
-
     ordered = np.sort(hashes)
     is_first = np.ones(ordered.size, np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
@@ -59,8 +54,6 @@ class Murmur3(WideMurmur3):
 
 
 def _first_halves(hashes: Hashes) -> Hashes:
-    import numpy as np
-
     return np.ascontiguousarray(hashes[:, 0])
 
 
@@ -71,8 +64,6 @@ class HiveBytes:
     seed: int = _kernel.HIVE_SEED
 
     def fixed(self, values: memoryview, width: int) -> Hashes:
-        import numpy as np
-
         starts = np.arange(0, len(values) + 1, width, dtype=np.int64)
         return _kernel.hive64_slices(values, starts, 0, self.seed)
 
@@ -85,8 +76,6 @@ class HiveNumbers:
 
     def fixed(self, values: memoryview, width: int) -> Hashes:
         """`width`: 4 or 8."""
-        import numpy as np
-
         return _kernel.wang(np.frombuffer(values, f"<i{width}").astype(np.int64))
 
     def slices(self, data: memoryview, starts: NDArray[np.int64], gap: int) -> Hashes:

@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING, Final, Self, TypeAlias
 from parquet_bloom.errors import FilterError
 from parquet_bloom.filters.rates import exact_percent
 from parquet_bloom.native import _kernel
+from parquet_bloom.native.lazy import NDArray, np
 
 if TYPE_CHECKING:
     from array import array
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     Counts: TypeAlias = array[int]
 
@@ -70,8 +68,6 @@ class KHashFilter:
     @property
     def words(self) -> NDArray[np.uint64]:
         """The words, shape (n,), dtype uint64: a view, not a copy."""
-        import numpy as np
-
         return np.frombuffer(self._words, np.uint64)
 
     @property
@@ -105,8 +101,6 @@ class KHashFilter:
 
     def bits_outside(self, other: KHashFilter) -> int:
         """The number of bits set here but clear in `other`, a filter of the same size."""
-        import numpy as np
-
         return int(np.bitwise_count(self.words & ~other.words).sum(dtype=np.int64))
 
     def insert_hashes(self, hashes: NDArray[np.uint64]) -> None:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from parquet_bloom.filters.sizing import WORDS_PER_BLOCK
 from parquet_bloom.filters.split_block import WORD_FORMAT, SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
+from parquet_bloom.native.lazy import NDArray, np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from parquet_bloom.filters.k_hash import KHashFilter
 
 
@@ -82,7 +81,5 @@ def in_k_hash(filter: KHashFilter, hash: NDArray[Any]) -> LookUp:
 
 def _positions(filter: KHashFilter) -> tuple[int, ...]:
     """The positions of all bits set, counted from the lowest bit of the first word."""
-    import numpy as np
-
     unpacked = np.unpackbits(np.frombuffer(filter.bitset, np.uint8), bitorder="little")
     return tuple(np.flatnonzero(unpacked).tolist())

@@ -13,15 +13,12 @@ from __future__ import annotations
 
 import sys
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.filters.sizing import BLOCK_BITS, BLOCK_BYTES, WORDS_PER_BLOCK, estimate_ndv
 from parquet_bloom.native import _kernel
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from parquet_bloom.native.lazy import NDArray, np
 
 WORD_FORMAT: Final = "I"
 
@@ -71,8 +68,6 @@ class SplitBlockBloomFilter:
     @property
     def words(self) -> NDArray[np.uint32]:
         """The words, shape (8 * num_blocks,), dtype uint32: a view, not a copy."""
-        import numpy as np
-
         return np.frombuffer(self._words, np.uint32)
 
     @property

@@ -17,13 +17,10 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from parquet_bloom.native import _kernel
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from parquet_bloom.native.lazy import NDArray, np
 
 # What numbers are held in.
 Held: TypeAlias = "memoryview[Any] | NDArray[Any]"
@@ -39,8 +36,6 @@ _WORD = 64
 
 def array_of(held: Held) -> NDArray[Any]:
     """The same memory as an array."""
-    import numpy as np
-
     return np.asarray(held)
 
 
@@ -205,8 +200,6 @@ _STEP = 10_000
 
 def selected(values: Values, wanted: NDArray[np.bool_], at_most: int) -> Values:
     """The first distinct values among the `wanted` ones."""
-    import numpy as np
-
     positions = np.flatnonzero(wanted)
     first: dict[Hashable, int] = {}
     for start in range(0, len(positions), _STEP):

@@ -44,13 +44,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.native import _kernel
-from parquet_bloom.native.lazy import np
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.orc.arrays import Held, Times
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
-
-    from numpy.typing import NDArray
 
 Millis: TypeAlias = "NDArray[np.int64]"
 # Positions of times, and times that may stand for them.

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Final
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.native import _kernel
-from parquet_bloom.native.lazy import np
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.orc.arrays import Decimals, Held, Numbers, Texts, Times, Values, array_of
 from parquet_bloom.orc.bloom import OrcKeyForm
 from parquet_bloom.orc.clocks import (
@@ -44,6 +44,7 @@ from parquet_bloom.orc.clocks import (
     wall_clock_keys,
 )
 from parquet_bloom.orc.columns import MOST_SCALE, UNKNOWN, OrcColumn
+from parquet_bloom.values.given import plain_value, texts_of
 from parquet_bloom.values.types import (
     NANOS_PER_DAY,
     UNIX_EPOCH_JULIAN_DAY,
@@ -54,8 +55,6 @@ from parquet_bloom.values.types import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters
 
 # What Double.doubleToLongBits returns for every NaN.
@@ -216,7 +215,7 @@ class AskedValues:
 
     def __init__(self, column: OrcColumn, values: Sequence[Any]) -> None:
         # Not for build, which is asked for none.
-        from parquet_bloom.values.given import encode_given
+        from parquet_bloom.values.literals import encode_given
 
         self._column, self._values = column, values
         self._unknown: dict[int, str] = {}
@@ -245,8 +244,6 @@ class AskedValues:
     @cached_property
     def texts(self) -> Sequence[str]:
         """The values as reports show them."""
-        from parquet_bloom.values.given import texts_of
-
         return texts_of(self._values)
 
     @cached_property
@@ -285,8 +282,6 @@ class AskedValues:
 
 
 def _is_ascii(value: object) -> bool:
-    from parquet_bloom.values.encode import plain_value
-
     if isinstance(value, literal):
         # Hexadecimal bytes can be any text.
         is_hex = value.text[:2].lower() in ("0x", "\\x") or value.read_as == "bytes"

@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.native import _kernel
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.orc.arrays import Decimals, Numbers, Texts, Times, Values
 from parquet_bloom.orc.clocks import from_2015
 from parquet_bloom.orc.columns import MOST_SCALE, OrcColumn, above
@@ -55,9 +56,6 @@ from parquet_bloom.orc.streams import (
 from parquet_bloom.orc.writers import LONG_DIGITS, UNSTABLE
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from parquet_bloom.orc.reader import OrcReader
     from parquet_bloom.orc.stripe import OrcChunk
 
@@ -226,8 +224,6 @@ class _Rows:
     steps: Sequence[_Step]
 
     def __call__(self) -> NDArray[np.int64]:
-        import numpy as np
-
         rows = np.arange(self.num_rows)
         for step in map(np.asarray, self.steps):
             rows = rows[step] if step.dtype == np.bool_ else np.repeat(rows, np.diff(step))
@@ -256,8 +252,6 @@ def _level(streams: ChunkStreams, below: OrcColumn) -> _Level:
         tags, wanted = streams.tags(), column.children.index(below.id)
 
         def union(slots: int, steps: list[_Step]) -> int:
-            import numpy as np
-
             is_wanted = np.asarray(tags.take(present(slots, steps))) == wanted
             steps.append(is_wanted.data)
             return int(np.count_nonzero(is_wanted))

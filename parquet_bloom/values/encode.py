@@ -19,13 +19,15 @@ Spec: parquet-format, BloomFilter.md "Hash Function", Encodings.md "PLAIN", Logi
 from __future__ import annotations
 
 import struct
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import inf, isfinite, isnan
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
+from parquet_bloom.values.given import plain_value
 from parquet_bloom.values.types import (
     FLOAT_FORMAT,
     NANOS_PER_DAY,
@@ -65,7 +67,7 @@ class Encodings:
     unknown: str = ""
 
 
-def encode(leaf: LeafType, value: Any) -> Encodings:
+def encode(leaf: LeafType, value: object) -> Encodings:
     """The stored bytes of a Python, numpy, pandas or pyarrow value.
 
     Takes int, float, Decimal, date, datetime, time, UUID, str or bytes, as the column requires. An
@@ -91,27 +93,6 @@ def encode(leaf: LeafType, value: Any) -> Encodings:
     return _encode_text(leaf, value)
 
 
-def plain_value(value: Any) -> Any:
-    """A numpy, pandas or pyarrow value as a Python one, or as one of values.types that is exact; None
-    for a null of any of them."""
-    module = type(value).__module__
-    if module == "builtins":
-        return value
-    match module.partition(".")[0]:
-        case "numpy":
-            from parquet_bloom.values.arrays import from_numpy
-
-            return from_numpy(value)
-        case "pyarrow":
-            from parquet_bloom.values.arrays import from_arrow_scalar
-
-            return from_arrow_scalar(value) if hasattr(value, "as_py") else value
-        case "pandas":
-            # pandas' null datetime is a datetime.
-            return None if str(value) in ("NaT", "<NA>") else value
-    return value
-
-
 def encode_stored(leaf: LeafType, value: bytes) -> Encodings:
     """The bytes themselves. Raises ValueTypeError if the column has values of another length."""
     if leaf.width is not None and len(value) != leaf.width:
@@ -131,7 +112,7 @@ def integer_range(leaf: LeafType) -> tuple[int, int]:
     return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
-def _encode_integer(leaf: LeafType, value: Any) -> Encodings:
+def _encode_integer(leaf: LeafType, value: object) -> Encodings:
     number = _stored_integer(leaf, value)
     low, high = integer_range(leaf)
     if not low <= number <= high:
@@ -140,7 +121,7 @@ def _encode_integer(leaf: LeafType, value: Any) -> Encodings:
     return Encodings(((number & ((1 << 8 * width) - 1)).to_bytes(width, "little"),))
 
 
-def _stored_integer(leaf: LeafType, value: Any) -> int:
+def _stored_integer(leaf: LeafType, value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     match leaf.logical_name:
@@ -154,7 +135,7 @@ def _stored_integer(leaf: LeafType, value: Any) -> int:
     raise not_a_value(leaf, value, expected.get(leaf.logical_name, "an integer"))
 
 
-def _days(value: Any) -> int | None:
+def _days(value: object) -> int | None:
     """Days since 1970 for a date; None for anything else."""
     if isinstance(value, Days):
         return value.number
@@ -163,7 +144,7 @@ def _days(value: Any) -> int | None:
     return None
 
 
-def _time_nanos(value: Any) -> int | None:
+def _time_nanos(value: object) -> int | None:
     """Nanoseconds since midnight for a time without a zone; None for anything else."""
     if isinstance(value, TimeNanos):
         return value.number
@@ -177,7 +158,7 @@ def clock_nanos(value: time | datetime) -> int:
     return seconds * 1_000_000_000 + value.microsecond * 1_000 + nanosecond
 
 
-def _timestamp_nanos(leaf: LeafType, value: Any) -> int | None:
+def _timestamp_nanos(leaf: LeafType, value: object) -> int | None:
     """Nanoseconds since 1970, UTC if the value has no zone; None for anything but a timestamp."""
     days = _days(value)
     if days is not None:
@@ -202,7 +183,7 @@ def _count_units(leaf: LeafType, value: object, nanos: int) -> int:
     return count
 
 
-def _encode_int96(leaf: LeafType, value: Any) -> Encodings:
+def _encode_int96(leaf: LeafType, value: object) -> Encodings:
     nanos = _timestamp_nanos(leaf, value)
     if nanos is None:
         raise not_a_value(leaf, value, "a timestamp or 12 bytes")
@@ -225,7 +206,7 @@ def _fits_32_bits(number: int) -> bool:
     return -(1 << 31) <= number < 1 << 31
 
 
-def _encode_float(leaf: LeafType, value: Any) -> Encodings:
+def _encode_float(leaf: LeafType, value: object) -> Encodings:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise not_a_value(leaf, value, "a number")
     # Without conversion: huge integers overflow as floats, and signaling NaNs raise.
@@ -243,7 +224,7 @@ def _encode_float(leaf: LeafType, value: Any) -> Encodings:
     return Encodings(zeros(width) if plain in zeros(width) else (plain,))
 
 
-def _encode_decimal(leaf: LeafType, value: Any) -> Encodings:
+def _encode_decimal(leaf: LeafType, value: object) -> Encodings:
     logical = leaf.logical
     assert logical is not None
     unscaled = _unscaled(leaf, value, logical)
@@ -272,7 +253,7 @@ def signed_bytes(number: int) -> int:
     return magnitude.bit_length() // 8 + 1
 
 
-def _unscaled(leaf: LeafType, value: Any, logical: LogicalType) -> int:
+def _unscaled(leaf: LeafType, value: object, logical: LogicalType) -> int:
     """The stored integer: exact, and range-checked before any large power is computed."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise not_a_value(leaf, value, "a decimal")
@@ -303,12 +284,13 @@ def _precision(logical: LogicalType) -> int:
     return min(logical.precision, MOST_DIGITS)
 
 
-def _encode_text(leaf: LeafType, value: Any) -> Encodings:
+def _encode_text(leaf: LeafType, value: object) -> Encodings:
     if leaf.logical_name == "UUID":
-        try:
-            return Encodings(((value if isinstance(value, UUID) else UUID(value)).bytes,))
-        except (AttributeError, TypeError, ValueError):
-            raise not_a_value(leaf, value, "a UUID") from None
+        with suppress(ValueError):
+            value = UUID(value) if isinstance(value, str) else value
+        if not isinstance(value, UUID):
+            raise not_a_value(leaf, value, "a UUID")
+        return Encodings((value.bytes,))
     if isinstance(value, UUID) and leaf.logical is None:
         return encode_stored(leaf, value.bytes)
     if not isinstance(value, str) or leaf.logical_name == "INTERVAL":

@@ -1,37 +1,41 @@
-"""Values as users give them: Python, numpy, pandas, polars and pyarrow values, and literals."""
+"""Values as users give them: Python, numpy, pandas, polars and pyarrow values, one by one and in arrays.
+
+They become values that encode() takes, never rounded: Python's own, or those of values.types that hold
+what Python's cannot.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isinf
+from typing import Any
 
-from parquet_bloom.errors import ValueTypeError
-from parquet_bloom.values.encode import Encodings, encode, plain_value
-from parquet_bloom.values.literals import encode_literal
-from parquet_bloom.values.types import LeafType, literal
+from parquet_bloom.native.lazy import NDArray, np
+from parquet_bloom.values.types import Days, Exact, TimeNanos, TimestampNanos, literal
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-# What text is a value of, in arrays of bytes.
-_TEXTS = ("", "BSON", "ENUM", "JSON", "STRING", "UUID")
+_PREFIXED = ("s", "ms", "us", "ns", "ps", "fs", "as")
+_UNITS_PER_SECOND = {unit: 1000**power for power, unit in enumerate(_PREFIXED)}
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "D": 86_400, "W": 604_800}
 
 
-def encode_given(leaf: LeafType, value: Any) -> Encodings:
-    """The stored bytes of a value, or of a literal. Raises ValueTypeError for what cannot be a value
-    of the column."""
-    if isinstance(value, literal):
-        return encode_literal(leaf, value.text, value.read_as)
-    try:
-        return encode(leaf, value)
-    except ValueTypeError as error:
-        holds_text = leaf.physical.endswith("BYTE_ARRAY") and leaf.logical_name in _TEXTS
-        if holds_text or not isinstance(value, str):
-            raise
-        raise ValueTypeError(f"{error}, or pb.literal(…) to read it from text") from None
+def plain_value(value: object) -> object:
+    """A numpy, pandas or pyarrow value as a Python one, or as one of values.types that is exact; None
+    for a null of any of them."""
+    module = type(value).__module__
+    if module == "builtins":
+        return value
+    match module.partition(".")[0]:
+        case "numpy":
+            return _from_numpy(value)
+        case "pyarrow":
+            return _from_arrow_scalar(value) if hasattr(value, "as_py") else value
+        case "pandas":
+            # pandas' null datetime is a datetime.
+            return None if str(value) in ("NaT", "<NA>") else value
+    return value
 
 
-def values_of(values: Any) -> list[Any] | NDArray[Any]:
+def values_of(values: Any) -> list[object] | NDArray[np.generic]:
     """Each value of a list or another iterable, of a numpy or pyarrow array, of a pandas or polars
     Series. Text, bytes, and all that is not iterable are one value.
 
@@ -47,40 +51,128 @@ def values_of(values: Any) -> list[Any] | NDArray[Any]:
         return [values]
     # polars' Series, and what pandas keeps in another way than numpy.
     if hasattr(values, "to_arrow"):
-        values = _in_arrow(values)
+        values = _from_polars(values)
     elif convert := getattr(getattr(values, "array", None), "__arrow_array__", None):
         values = convert()
-    if not (hasattr(values, "to_pylist") or hasattr(values, "__array__")):
-        return list(values)
-    from parquet_bloom.values.arrays import from_array, from_arrow
-
-    return from_arrow(values) if hasattr(values, "to_pylist") else from_array(values)
+    if hasattr(values, "to_pylist"):
+        return _from_arrow(values)
+    return _from_array(values) if hasattr(values, "__array__") else list(values)
 
 
-def _in_arrow(values: Any) -> Any:
-    """A Series of polars as an array of pyarrow; as a list, if it is of a type that only polars has, such as
-    integers of 128 bits."""
+def _from_polars(values: Any) -> Any:
+    """A Series as an array of pyarrow; as a list, if it is of a type that only polars has, such as integers
+    of 128 bits."""
     try:
         return values.to_arrow()
     except ValueError:
         return values.to_list()
 
 
-def texts_of(values: Any) -> list[str]:
+def texts_of(values: Sequence[object] | NDArray[np.generic]) -> list[str]:
     """Values as reports show them: the text of a literal, bytes as `0x…`, `null`."""
     # At once, as one by one is far slower; but not times, which lose nanoseconds.
     kind = getattr(getattr(values, "dtype", None), "kind", "")
-    return list(map(_text_of, values.tolist() if kind and kind in "iufSU" else values))
+    if kind and kind in "iufSU" and hasattr(values, "tolist"):
+        values = values.tolist()
+    return list(map(_text_of, values))
 
 
-def _text_of(value: Any) -> str:
+def _text_of(value: object) -> str:
     if isinstance(value, literal):
         return value.text
     value = plain_value(value)
-    if value is None:
-        return "null"
-    return (
-        f"0x{bytes(value).hex()}"
-        if isinstance(value, bytes | bytearray | memoryview)
-        else str(value)
-    )
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"0x{bytes(value).hex()}"
+    return "null" if value is None else str(value)
+
+
+# ------------------------------------------------------------------------------------------------
+# numpy
+
+
+def _from_numpy(value: object) -> object:
+    if isinstance(value, np.datetime64):
+        return _from_datetime64(value)
+    if isinstance(value, np.longdouble):
+        # The nearest float; an integer where that would be infinite, and the value is not.
+        number = float(value)
+        return int(value) if isinf(number) and not np.isinf(value) else number
+    if isinstance(value, np.generic) and not isinstance(value, np.timedelta64):
+        return value.item()
+    return value
+
+
+def _from_datetime64(value: np.datetime64) -> Days | TimestampNanos | np.datetime64 | None:
+    """None for NaT; the value itself if it is not a whole number of nanoseconds."""
+    if np.isnat(value):
+        return None
+    unit, step = np.datetime_data(value.dtype)
+    if unit in ("Y", "M"):
+        unit, step, value = "D", 1, value.astype("datetime64[D]")
+    count = int(value.astype(np.int64)) * step
+    if unit in ("D", "W"):
+        return Days(count * _SECONDS[unit] // _SECONDS["D"], str(value))
+    if unit in _SECONDS:
+        return TimestampNanos(count * _SECONDS[unit] * 10**9, str(value))
+    nanos, rest = divmod(count * 10**9, _UNITS_PER_SECOND[unit])
+    return value if rest else TimestampNanos(nanos, str(value))
+
+
+def _from_array(values: object) -> list[object] | NDArray[np.generic]:
+    """A numpy array of one dimension, with None where it is masked; the value of one without."""
+    array = values if isinstance(values, np.ndarray) else np.asarray(values)
+    if array.ndim == 0:
+        return [array[()]]
+    if isinstance(array, np.ma.MaskedArray):
+        masked = np.ma.getmaskarray(array)
+        return [None if gap else item for item, gap in zip(array.data, masked, strict=True)]
+    return array if array.ndim == 1 else list(array)
+
+
+# ------------------------------------------------------------------------------------------------
+# pyarrow
+
+
+def _from_arrow(array: Any) -> list[object]:
+    """None stays None."""
+    if str(array.type).startswith("dictionary"):
+        return _from_arrow(array.cast(array.type.value_type))
+    width, exact = _exact(array.type)
+    if exact is None:
+        values: list[object] = array.to_pylist()
+        return values
+    return [None if number is None else exact(number) for number in array.cast(width).to_pylist()]
+
+
+def _from_arrow_scalar(scalar: Any) -> object:
+    if str(scalar.type).startswith("dictionary"):
+        return _from_arrow_scalar(scalar.value)
+    width, exact = _exact(scalar.type)
+    if exact is None or not scalar.is_valid:
+        return scalar.as_py()
+    return exact(scalar.cast(width).as_py())
+
+
+def _exact(arrow_type: Any) -> tuple[str, Callable[[int], Exact] | None]:
+    """For an Arrow type of dates and times: the integers it is stored as, and what makes a value of
+    one; Python's own lack nanoseconds, and years beyond 9999. For any other: None."""
+    kind = str(arrow_type)
+    if kind.startswith("date"):
+        width, per_day = ("int32", 1) if kind.startswith("date32") else ("int64", 86_400_000)
+
+        def exact_date(number: int) -> Exact:
+            days = number // per_day
+            return Days(days, str(np.datetime64(days, "D")))
+
+        return width, exact_date
+    if not kind.startswith("time"):
+        return "", None
+    factor = 10**9 // _UNITS_PER_SECOND[arrow_type.unit]
+
+    def exact(number: int) -> Exact:
+        text = f"{number} {kind}"
+        if kind.startswith("timestamp"):
+            return TimestampNanos(number * factor, text, arrow_type.tz is not None)
+        return TimeNanos(number * factor, text)
+
+    return "int32" if kind.startswith("time32") else "int64", exact

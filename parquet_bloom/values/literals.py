@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import date, time
 from decimal import Decimal, InvalidOperation
 from math import isinf
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from parquet_bloom.errors import ValueTypeError
@@ -35,6 +35,7 @@ from parquet_bloom.values.types import (
     LogicalType,
     TimeNanos,
     TimestampNanos,
+    literal,
     not_a_value,
 )
 
@@ -47,11 +48,27 @@ TYPES = ("bytes", "date", "decimal", "float", "int", "string", "time", "timestam
 
 # Columns of text, in which even 0x… is text.
 _TEXTS = ("ENUM", "JSON", "STRING")
+# What text is a value of, in arrays of bytes.
+_HOLD_TEXT = ("", "BSON", "UUID", *_TEXTS)
 
 _NUMBERS = (*INTEGERS, "FLOAT", "DOUBLE")
 
 _TIME = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?")
 _TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](.+))?")
+
+
+def encode_given(leaf: LeafType, value: object) -> Encodings:
+    """The stored bytes of a value, or of a literal. Raises ValueTypeError for what cannot be a value
+    of the column."""
+    if isinstance(value, literal):
+        return encode_literal(leaf, value.text, value.read_as)
+    try:
+        return encode(leaf, value)
+    except ValueTypeError as error:
+        holds_text = leaf.physical.endswith("BYTE_ARRAY") and leaf.logical_name in _HOLD_TEXT
+        if holds_text or not isinstance(value, str):
+            raise
+        raise ValueTypeError(f"{error}, or pb.literal(…) to read it from text") from None
 
 
 def encode_literal(leaf: LeafType, text: str, read_as: str | None = None) -> Encodings:
@@ -82,11 +99,11 @@ def _as_integer(logical: LogicalType | None) -> LogicalType | None:
     return None if logical and logical.name in ("DATE", "TIME", "TIMESTAMP") else logical
 
 
-Reader = Callable[[LeafType, str], Any]
+Reader = Callable[[LeafType, str], object]
 
 
-def _reader(parse: Callable[[str], Any], expected: str) -> Reader:
-    def read(leaf: LeafType, text: str) -> Any:
+def _reader(parse: Callable[[str], object], expected: str) -> Reader:
+    def read(leaf: LeafType, text: str) -> object:
         try:
             return parse(text)
         except (InvalidOperation, ValueError):
@@ -115,11 +132,11 @@ def _integer(leaf: LeafType, text: str) -> int:
     return int(text)
 
 
-_number = _reader(lambda text: float(_plain(text)), "a number")
-
-
 def _float(leaf: LeafType, text: str) -> float:
-    number: float = _number(leaf, text)
+    try:
+        number = float(_plain(text))
+    except ValueError:
+        raise not_a_value(leaf, text, "a number") from None
     if isinf(number) and "inf" not in text.lower():
         raise not_a_value(leaf, text, "a number that fits 64 bits")
     return number

@@ -20,7 +20,8 @@ from parquet_bloom.container.doubts import Doubts
 from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.pages.runs import FixedRun, Run, run_of
 from parquet_bloom.values.encode import NAN, Encodings, integer_range
-from parquet_bloom.values.given import encode_given, texts_of
+from parquet_bloom.values.given import texts_of
+from parquet_bloom.values.literals import encode_given
 from parquet_bloom.values.types import LeafType, zeros
 
 if TYPE_CHECKING:
