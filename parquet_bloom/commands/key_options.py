@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from parquet_bloom.commands.options import FILE
 from parquet_bloom.commands.sections import Decorator, encryption_option, together
-from parquet_bloom.encryption.key_arguments import OPTIONS
+from parquet_bloom.encryption.settings import SETTINGS, TABLES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,13 +41,12 @@ _SETTINGS = {
     "key_retriever": ("MODULE:FUNCTION", "Function that finds a key by a file's key_metadata."),
     "key_material": ("FILE", "External key material, if it is not beside the file."),
 }
-_KEY_TABLES = {"columns", "key_ids", "master_keys", "kms_conf"}
 
 
 def _key_option(setting: str, metavar: str, help: str) -> Decorator:
-    repeatable = setting in _KEY_TABLES
+    repeatable = setting in TABLES
     return encryption_option(
-        OPTIONS[setting],
+        SETTINGS[setting].option,
         f"key_{setting}",
         metavar=metavar,
         multiple=repeatable,
@@ -72,10 +71,10 @@ def _take_settings(given: dict[str, Any]) -> dict[str, Any]:
     """The settings of a keys file that the options make, taken out of `given`."""
     taken = {setting: given.pop(f"key_{setting}") for setting in _SETTINGS}
     settings = {name: value for name, value in taken.items() if value not in (None, ())}
-    if _KEY_TABLES & settings.keys():
+    if TABLES & settings.keys():
         from parquet_bloom.encryption.keys_file import table_of
 
-        for name in _KEY_TABLES & settings.keys():
+        for name in TABLES & settings.keys():
             settings[name] = table_of(name, settings[name])
     return settings
 
@@ -101,8 +100,8 @@ def key_options(command: Any) -> Any:
 def _keys(settings: dict[str, Any], keys_file: Path | None) -> Keys | None:
     if keys_file is None and not settings:
         return None
-    from parquet_bloom.encryption.key_arguments import key_arguments
     from parquet_bloom.encryption.keys_file import keys_of, merged, read_keys_file
+    from parquet_bloom.encryption.settings import key_arguments
     from parquet_bloom.render.terminal import complain
 
     in_file = {} if keys_file is None else read_keys_file(keys_file, warn=complain)
@@ -123,7 +122,7 @@ def executor_key_options(command: Any) -> Any:
     )
     @wraps(command)
     def with_references(*args: Any, keys_file: Path | None, **given: Any) -> Any:
-        from parquet_bloom.encryption.key_references import KeyReferences
+        from parquet_bloom.encryption.keys_file import KeyReferences
 
         path = None if keys_file is None else str(keys_file)
         settings = _take_settings(given)

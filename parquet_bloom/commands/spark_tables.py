@@ -54,7 +54,7 @@ def build_in_tables(
     """The exit code. `given`: how filters are built, and files changed."""
     from dataclasses import replace
 
-    from parquet_bloom.encryption.key_references import KeyReferences
+    from parquet_bloom.encryption.keys_file import KeyReferences
     from parquet_bloom.options import BuildOptions
     from parquet_bloom.render.tables import (
         summarize_table_build,

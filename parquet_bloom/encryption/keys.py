@@ -14,7 +14,6 @@ from functools import partial
 from parquet_bloom.arguments import mapping_given, path_given
 from parquet_bloom.encryption.cipher import Key, Secretive
 from parquet_bloom.encryption.clients import Kms, KmsClient, as_bytes, ask
-from parquet_bloom.encryption.key_arguments import key_arguments
 from parquet_bloom.encryption.key_material import (
     ExternalMaterial,
     KeyCache,
@@ -25,6 +24,7 @@ from parquet_bloom.encryption.key_material import (
     unwrapped,
 )
 from parquet_bloom.encryption.keyspec import Secret, key_of, prefix_of
+from parquet_bloom.encryption.settings import key_arguments
 from parquet_bloom.errors import MissingKeyError
 
 

@@ -1,4 +1,4 @@
-"""Keys from a JSON file, from options, or from both.
+"""Keys from a JSON file, from options, or from both; here, or on another machine.
 
     {"footer": "env:KF", "columns": {"user_id": "file:/run/secrets/k1,hex"}, "key_ids": {…},
      "uniform": …, "aad_prefix": …, "master_keys": {…}, "kms": "module:Class", "kms_conf": {…},
@@ -18,31 +18,22 @@ import json
 import os
 import stat
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+from urllib.parse import urlsplit
 
-from parquet_bloom.arguments import path_given
+from parquet_bloom.arguments import mapping_given, path_given
 from parquet_bloom.encryption.clients import KmsConnection, load_callable, load_kms
-from parquet_bloom.encryption.key_arguments import key_arguments
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.encryption.keyspec import listed_keys, master_keys, named_keys, text_of
+from parquet_bloom.encryption.settings import SETTINGS, TABLES, KeySettings, key_arguments
 from parquet_bloom.errors import ConfigError, EncryptionError
 
-Settings = dict[str, Any]
-
-_TEXTS = (
-    "footer",
-    "uniform",
-    "aad_prefix",
-    "kms",
-    "kms_instance_id",
-    "kms_instance_url",
-    "kms_token",
-    "key_retriever",
-    "key_material",
-)
+# What is read where it is used, and so can be named anywhere.
+_NAMED_ANYWHERE = ("env:", "file:")
 
 
 def _configuration(text: str, what: str) -> dict[str, str]:
@@ -52,8 +43,8 @@ def _configuration(text: str, what: str) -> dict[str, str]:
     return {name: value}
 
 
-# Tables: what messages call an entry of each, and the parser of one in text.
-_TABLES: dict[str, tuple[str, Callable[[str, str], dict[str, str]]]] = {
+# What messages call an entry of each table, and the parser of one in text.
+_PARSERS: dict[str, tuple[str, Callable[[str, str], dict[str, str]]]] = {
     "columns": ("key of a column", named_keys),
     "key_ids": ("key id", named_keys),
     "master_keys": ("master key", master_keys),
@@ -66,7 +57,7 @@ _PROPERTIES = {
     "parquet.encryption.key.access.token": "kms_token",
     "parquet.encryption.key.list": "master_keys",
 }
-# Settings for writers, and Java classes whose work is done by pbloom or a Python KMS client.
+# KeySettings for writers, and Java classes whose work is done by pbloom or a Python KMS client.
 _IGNORED = {
     "parquet.crypto.factory.class",
     "parquet.encryption.kms.client.class",
@@ -104,7 +95,7 @@ def read_keys(path: str | os.PathLike[str], warn: Callable[[str], None] = warnin
 
 def read_keys_file(
     path: str | os.PathLike[str], warn: Callable[[str], None] = warnings.warn
-) -> Settings:
+) -> KeySettings:
     """The settings in a JSON file; calls `warn` if other users can read it. Raises ConfigError."""
     where = path_given("path", path)
     with Path(where).open("rb") as file:
@@ -125,19 +116,19 @@ def read_keys_file(
     return settings_in(found, where)
 
 
-def settings_in(content: Mapping[str, Any], where: str) -> Settings:
+def settings_in(content: Mapping[str, Any], where: str) -> KeySettings:
     """The settings that the content of a keys file makes. Raises ConfigError."""
-    settings: Settings = {}
+    settings: KeySettings = {}
     for name, value in content.items():
         settings = merged(settings, _setting(name, value, where))
     return settings
 
 
-def merged(settings: Settings, others: Settings) -> Settings:
+def merged(settings: KeySettings, others: KeySettings) -> KeySettings:
     """Both combined; `others` wins."""
     tables = {
         name: {**settings[name], **others[name]}
-        for name in _TABLES
+        for name in TABLES
         if name in settings and name in others
     }
     return {**settings, **others, **tables}
@@ -145,7 +136,7 @@ def merged(settings: Settings, others: Settings) -> Settings:
 
 def table_of(name: str, texts: Iterable[str]) -> dict[str, str]:
     """A table from texts such as `a=env:KEY`, one or more entries each. Raises EncryptionError."""
-    what, parse = _TABLES[name]
+    what, parse = _PARSERS[name]
     table: dict[str, str] = {}
     for text in texts:
         items = parse(text, what)
@@ -155,7 +146,7 @@ def table_of(name: str, texts: Iterable[str]) -> dict[str, str]:
     return table
 
 
-def keys_of(settings: Mapping[str, Any], arguments: tuple[str, ...] | None = None) -> Keys:
+def keys_of(settings: KeySettings, arguments: tuple[str, ...] | None = None) -> Keys:
     """Read the keys that the settings name, and create the KMS client. `arguments`: what gives a
     command the same keys, if not the settings. Raises EncryptionError."""
     given = dict(settings)
@@ -184,18 +175,18 @@ def _unique_names(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _setting(name: str, value: Any, where: str) -> Settings:
+def _setting(name: str, value: Any, where: str) -> KeySettings:
     """The setting that one entry of the file makes."""
-    if name in _TEXTS:
+    if name in SETTINGS and name not in TABLES:
         return {name: _text(value, name, where)}
-    if name in _TABLES:
+    if name in TABLES:
         if not isinstance(value, dict):
             raise ConfigError(f"{where}: {name}: expected an object")
         return {name: {item: _text(value[item], f"{name}.{item}", where) for item in value}}
     return _property(name, value, where)
 
 
-def _property(name: str, value: Any, where: str) -> Settings:
+def _property(name: str, value: Any, where: str) -> KeySettings:
     """The setting that one Hadoop property makes."""
     plain = name.removeprefix(_SPARK)
     if plain in _IGNORED:
@@ -218,5 +209,67 @@ def _text(value: Any, name: str, where: str) -> str:
 
 
 def _hint(name: str) -> str:
-    close = get_close_matches(name, [*_TEXTS, *_TABLES, *_PROPERTIES, *_IGNORED], 1)
+    close = get_close_matches(name, [*SETTINGS, *_PROPERTIES, *_IGNORED], 1)
     return f", did you mean {close[0]!r}?" if close else ""
+
+
+# ------------------------------------------------------------------------------------------------
+# Keys that another machine reads
+
+
+@dataclass(frozen=True, slots=True)
+class KeyReferences:
+    """Where the keys are, for another machine: what travels there is no secret. A Spark job is kept, shown and
+    logged in many places; executors find the keys themselves: in a keys file, in their environment, in files,
+    from a KMS. `keys_file`: path of a JSON file; `settings`: as in such a file, over which they take
+    precedence. Raises EncryptionError for what is, or may be, a secret itself."""
+
+    keys_file: str | None = None
+    settings: KeySettings = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, text in _secrets(self.settings):
+            if not text.startswith(_NAMED_ANYWHERE):
+                raise EncryptionError(
+                    f"{name}: would be part of the job, which others can see: expected env:VAR or"
+                    " file:PATH, for the executors to read"
+                )
+        for name, why in _exposed(self.settings):
+            raise EncryptionError(
+                f"{name}: {why}, and others can see the job: expected it in a keys file that the"
+                " executors can read"
+            )
+
+    @classmethod
+    def of(cls, keys: Mapping[str, Any] | None, keys_file: str | None) -> Self:
+        """`keys`: as the content of a keys file. Raises ConfigError for what it cannot have, too, and
+        TypeError for anything but a dictionary and a path."""
+        given = {} if keys is None else mapping_given("keys", keys, "references such as env:VAR")
+        path = None if keys_file is None else path_given("keys_file", keys_file)
+        return cls(path, settings_in(given, "keys"))
+
+    def read(self) -> Keys | None:
+        """The keys, None if none were named. Raises ConfigError, EncryptionError."""
+        if self.keys_file is None and not self.settings:
+            return None
+        in_file = {} if self.keys_file is None else read_keys_file(self.keys_file)
+        return keys_of(merged(in_file, self.settings), key_arguments(self.settings, self.keys_file))
+
+
+def _secrets(settings: KeySettings) -> Iterator[tuple[str, str]]:
+    """Each key and token, with its name."""
+    for name, setting in SETTINGS.items():
+        if setting.called and name in settings:
+            if not setting.is_table:
+                yield setting.called, settings[name]
+                continue
+            for item, text in settings[name].items():
+                yield f"{setting.called} {item}", text
+
+
+def _exposed(settings: KeySettings) -> Iterator[tuple[str, str]]:
+    """What may have a secret in it, and why."""
+    if settings.get("kms_conf"):
+        yield "KMS configuration", "it may hold a password"
+    if urlsplit(settings.get("kms_instance_url", "")).password is not None:
+        yield "KMS instance URL", "it has a password"

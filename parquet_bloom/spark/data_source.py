@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 
 from parquet_bloom.container import FilterDescription, Place
 from parquet_bloom.container.descriptions import ChunkDescription
-from parquet_bloom.encryption.key_references import KeyReferences
+from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.errors import complaint, complaint_about
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import InspectOptions

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from parquet_bloom.encryption.key_references import KeyReferences
+from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.options import Destination
 
 

@@ -18,7 +18,7 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
-from parquet_bloom.encryption.key_references import KeyReferences
+from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.spark.job import run_job
 from parquet_bloom.spark.listing import LakeFile, opened_by_executors

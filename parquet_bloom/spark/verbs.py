@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from parquet_bloom.arguments import PATH_OR_URL, Names, columns_needed, flag_given, path_given
-from parquet_bloom.encryption.key_references import KeyReferences
+from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.options import (
     AdviseOptions,
     BuildOptions,

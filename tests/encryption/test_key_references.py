@@ -8,7 +8,7 @@ import pytest
 from make.commands import outcome
 
 import parquet_bloom as pb
-from parquet_bloom.encryption.key_references import KeyReferences
+from parquet_bloom.encryption.keys_file import KeyReferences
 
 KEY = b"0123456789abcdef"
 HEX = KEY.hex()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from parquet_bloom.encryption.key_references import KeyReferences
+from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.options import BuildOptions, Destination, Selection
 from parquet_bloom.spark.request import Request
 

@@ -7,8 +7,8 @@ from make.encrypted_files import OWN, encrypted
 from make.encrypting import FOOTER_KEY, Recipe
 
 import parquet_bloom as pb
-from parquet_bloom.encryption.key_arguments import OPTIONS, key_arguments
-from parquet_bloom.encryption.key_references import KeyReferences
+from parquet_bloom.encryption.keys_file import KeyReferences
+from parquet_bloom.encryption.settings import SETTINGS, key_arguments
 
 SECRETS = ["hex:00112233", "base64:AAECAw==", "ascii:0123456789abcdef", b"0123456789abcdef"]
 
@@ -16,9 +16,9 @@ SECRETS = ["hex:00112233", "base64:AAECAw==", "ascii:0123456789abcdef", b"012345
 @pytest.mark.parametrize("secret", SECRETS, ids=repr)
 def test_no_secret_is_told(secret):
     for setting in ("footer", "uniform", "kms_token"):
-        assert key_arguments({setting: secret}) == (OPTIONS[setting], "KEYSPEC")
+        assert key_arguments({setting: secret}) == (SETTINGS[setting].option, "KEYSPEC")
     for setting in ("columns", "key_ids", "master_keys"):
-        assert key_arguments({setting: {"a": secret}}) == (OPTIONS[setting], "a=KEYSPEC")
+        assert key_arguments({setting: {"a": secret}}) == (SETTINGS[setting].option, "a=KEYSPEC")
 
 
 @pytest.mark.parametrize("place", ["env:KEY,hex", "file:/run/secrets/key", "fd:3"])
