@@ -23,18 +23,18 @@ each type, in files with filters by `pbloom build`, once with PLAIN pages and on
 which min/max statistics exclude nothing. Then all pages of the row groups that the filters exclude were
 overwritten, and the engine was asked again. It
 
-- **uses** the filters if its answer is right all the same;
+- **uses** the filters if its answer is still correct;
 - ignores them, which is an empty cell, if it fails at the overwritten pages;
-- **loses** rows if it finds them without filters and not with them, although the filters are right;
+- **loses** rows if it finds them without filters and not with them, although the filters are correct;
 - is **wrong** if it finds other rows even without filters: it rounds, or has another defect;
 - **refuses** if it cannot read the type, or compare it with a value, even without filters.
 """
 
 LOST = """## Rows that are lost
 
-The filters are right, but the engine hashes other bytes than those that are stored. `pbloom validate`
-says so ([PB212](rules.md)), and so do `build` and `advise`; not of @dsnp/parquetjs, which skips nothing by
-itself: it hashes numbers as text, and so misleads whoever asks its `sbbf.check`, as was done here.
+The filters are correct, but the engine hashes bytes other than the stored ones. `pbloom validate` says so
+([PB212](rules.md)), and so do `build` and `advise`; but not for @dsnp/parquetjs, which skips nothing by
+itself: it hashes numbers as text, and so misleads whoever calls its `sbbf.check`, as these tests do.
 """
 
 TABLE = """
@@ -54,7 +54,7 @@ What `pbloom advise` goes by: the newest version that was measured, or the sourc
 KNOWN = """
 ## What else is known
 
-By what a file, a filter or a column can be.
+By what is special about a file, a filter or a column.
 """
 
 WRITTEN = """
@@ -66,8 +66,8 @@ By what `created_by` says; `pbloom validate` says so of a file ([PB205](rules.md
 NESTED = """
 ## Predicates and nested columns
 
-Which predicates use the filters, asked as above of a file with filters on all leaves, written as DuckDB
-has them. DuckDB asks the filter of an element or of a value whatever the index or the key is, so a row
+Which predicates use the filters, asked as above of a file with filters on all leaves, written as in
+DuckDB. DuckDB asks the filter of an element or of a value whatever the index or the key is, so a row
 group is skipped only if the value is nowhere in the leaf; of neighbouring integers it makes a range.
 """
 
@@ -157,7 +157,7 @@ def losses(found: Sequence[Span]) -> Iterator[str]:
     """A line for versions that follow each other and lose the rows of the same types."""
 
     def lost(span: Span) -> tuple[str, tuple[str, ...]]:
-        types = (type for type, said in span.words.items() if "loses" in said)
+        types = (type for type, fate in span.words.items() if "loses" in fate)
         return span.engine, tuple(types) if span.engine != MISLEADING else ()
 
     for (engine, types), group in groupby(found, lost):

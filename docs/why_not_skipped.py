@@ -8,8 +8,8 @@ from parquet_bloom.engines.reading import engine_note
 
 INTRODUCTION = """# Why does it not skip?
 
-A file has filters, and a query reads all of it all the same. Ask the file first, then the engine. The
-examples use the file that `make demo` writes: 8 row groups, and one row of user 213649026705.
+A file has filters, and a query still reads all of it. Ask the file first, then the engine. The examples
+use the file that `make demo` writes: 8 row groups, and one row of user 213649026705.
 
 ## The file
 
@@ -26,18 +26,19 @@ value	verdict	row groups to read	rows to read	reason
   says which ([PB301, PB302](rules.md)).
 - **`unknown`:** there is no filter that can be trusted; the reason says why. `pbloom build FILE -c COLUMN`
   builds one.
-- **Fewer row groups than the engine reads:** the engine does not ask. The rest of this page is about that.
+- **Fewer row groups than the engine reads:** the engine does not use the filters. The rest of this
+  page is about that.
 
 These hold for every engine:
 
-- Only `=`, `IN` and what an engine rewrites to them ask a filter; ranges, `<>`, `LIKE 'x%'` and most
+- Only `=`, `IN` and what an engine rewrites to them use a filter; ranges, `<>`, `LIKE 'x%'` and most
   functions of the column do not.
 - The literal must become the stored type. An integer column compared with `1.0` is compared as a double.
 - Minimum and maximum come first, and what they exclude is not credited to a filter. On a sorted column
   filters have nothing left to do.
-- If all values of a chunk are in its dictionary, it may make no difference whether there is a filter:
+- If all values of a chunk are in its dictionary, a filter may make no difference:
 {only_dictionaries}.
-- Members of structs, elements of lists, values of maps and shredded fields of a VARIANT: few engines ask
+- Members of structs, elements of lists, values of maps and shredded fields of a VARIANT: few engines use
   their filters, for [some predicates](engines.md#predicates-and-nested-columns).
 - A file of one row group can only be skipped whole.
 - Which types an engine looks up: [engines.md](engines.md#which-types-each-uses-filters-for), or
@@ -52,8 +53,8 @@ def page() -> str:
         engine_note("only dictionaries"), 108, initial_indent="  ", subsequent_indent="  "
     )
     introduction = INTRODUCTION.format(only_dictionaries=looking)
-    told = (f"\n## {each.name}\n\n{each.why_not}" for each in engines() if each.why_not)
-    return introduction + "".join(told)
+    sections = (f"\n## {each.name}\n\n{each.why_not}" for each in engines() if each.why_not)
+    return introduction + "".join(sections)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ class Evidence:
 
     `limit`: what limits the size of a filter, in words; `users`: the engines that use filters of the column;
     `seldom_asked`: what the values are, if
-    they are seldom looked up by equality, else empty; `is_measured`: the user gives look-up values;
+    they are rarely looked up by equality, else empty; `is_measured`: the user gives look-up values;
     `reads`: None if nothing can be looked up; `unit`: what a group is called.
     """
 
@@ -79,7 +79,7 @@ class Evidence:
 
 
 def seldom_asked(type: LeafType) -> str:
-    """What the values are, if they are seldom looked up by equality; else empty.
+    """What the values are, if they are rarely looked up by equality; else empty.
 
     Amounts and points in time are looked up by range. Decimals without a fraction can be keys.
     """
@@ -141,7 +141,7 @@ def _reason_to_doubt(evidence: Evidence) -> str:
     if evidence.saved < min(MANY_SAVED, (1 - WORTHWHILE) * evidence.counts.groups):
         return f"min/max leaves few {evidence.unit}s to read, so a filter saves few"
     if evidence.seldom_asked and not evidence.is_measured:
-        return f"{evidence.seldom_asked} are seldom looked up by equality"
+        return f"{evidence.seldom_asked} are rarely looked up by equality"
     if evidence.counts.filter_bytes > evidence.counts.chunk_bytes:
         return "the filters are larger than the column"
     return ""

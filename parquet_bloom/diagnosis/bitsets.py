@@ -63,7 +63,7 @@ def views(file: ParquetFile, stored: StoredFilter) -> Iterator[View]:
         if rest == 0 and 0 < size <= MAX_BYTES and start + size <= file.footer.start:
             yield View(
                 name,
-                f"looked up in a bitset of {size:,} bytes: the header's numBytes counts {unit}",
+                f"counted {unit} in the header's numBytes: the bitset has {size:,} bytes",
                 _bitset_at(file.source.read_at(start, size), 0, size),
             )
 
@@ -80,8 +80,8 @@ def _shifted(file: ParquetFile, stored: StoredFilter) -> Iterator[View]:
         direction = "earlier" if shift < 0 else "later"
         yield View(
             "bitset-shifted",
-            f"looked up in a bitset that begins {number_of(abs(shift), 'byte')} {direction} than"
-            f" where the header of {stored.header_bytes} bytes ends",
+            f"began the bitset {number_of(abs(shift), 'byte')} {direction} than where the header of"
+            f" {stored.header_bytes} bytes ends",
             _bitset_at(
                 data, MAX_SHIFT + shift, stored.num_bytes, first=-(min(0, shift) // BLOCK_BYTES)
             ),

@@ -144,8 +144,8 @@ def _best(
 
 
 CLAUSES = {
-    "zero-sign": "each zero is hashed with the other sign",
-    "nan-payload": "each NaN is hashed as the canonical NaN",
+    "zero-sign": "each zero with the other sign",
+    "nan-payload": "each NaN as the canonical NaN",
 }
 
 # Even one value found by luck would be taken for evidence.
@@ -170,7 +170,7 @@ def made_equal(
             return None
         names.add(name)
     clauses = " and ".join(CLAUSES[name] for name in sorted(names))
-    explanation = f"the missing values are found if {clauses}"
+    explanation = f"the writer hashed {clauses}"
     return Diagnosis("+".join(sorted(names)), explanation, len(missing), len(missing))
 
 
@@ -399,10 +399,10 @@ def _diagnose_unnamed(
         return Diagnosis("blocks-alike", alike, 0, 0)
     hypothesis, trial = found[0]
     name = hypothesis.key_form.name or "as-stored"
-    clause = hypothesis.key_form.clause or "hashed as it is stored"
+    clause = hypothesis.key_form.clause or "as it is stored"
     return Diagnosis(
         f"blocks-alike+{name}" if alike else name,
-        f"{f'{alike}, and ' if alike else ''}the stored values are found if each is {clause}",
+        f"{f'{alike}, and ' if alike else ''}the writer hashed each value {clause}",
         trial.hits,
         trial.tried,
     )
@@ -414,8 +414,8 @@ def _identical_blocks(filter: SplitBlockBloomFilter) -> str:
     if filter.num_blocks < 2 or (words != words[0]).any():
         return ""
     return (
-        f"all {filter.num_blocks:,} blocks are the same, with the bits of all values, and find"
-        f" {percent(filter.fpp)} of others, too"
+        f"all {filter.num_blocks:,} blocks are the same, with the bits of all values, so"
+        f" {percent(filter.fpp)} of absent values pass the filter"
     )
 
 

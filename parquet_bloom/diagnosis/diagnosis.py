@@ -20,7 +20,7 @@ class Diagnosis:
 @dataclass(frozen=True, slots=True)
 class Deviation:
     """One thing that a writer may do differently; without a name, what the format says. `clause`
-    completes the sentence "the missing values are found if each is ..."."""
+    completes the sentence "the writer ...", or "the writer hashed each value ..."."""
 
     name: str = ""
     clause: str = ""

@@ -35,7 +35,9 @@ def too_few(values: int, what: str = "missing value") -> str:
     """Why so few values have no diagnosis; empty if they are enough."""
     if values >= MIN_TRIED:
         return ""
-    return f"no diagnosis: {number_of(values, what)}, fewer than {MIN_TRIED}, prove nothing"
+    return (
+        f"no diagnosis: {number_of(values, what)}, too few to prove anything: expected {MIN_TRIED}"
+    )
 
 
 def too_full(fpp: float) -> str:
@@ -43,8 +45,7 @@ def too_full(fpp: float) -> str:
     if fpp <= MAX_CHANCE:
         return ""
     return (
-        f"no diagnosis: the filter finds {percent(fpp)} of all values, so that nothing can be told from"
-        " luck"
+        f"no diagnosis: {percent(fpp)} of absent values pass the filter, so a match could be luck"
     )
 
 

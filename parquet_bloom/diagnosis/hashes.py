@@ -37,12 +37,12 @@ MURMUR3_SEEDS = (0, *SEEDS[:-1])
 
 
 def _xxh64(seed: int) -> Hash:
-    clause = f"hashed by XXH64 with seed {seed} instead of 0"
+    clause = f"using XXH64 with seed {seed} instead of 0"
     return Hash("xxh64-seed", clause, lambda value: xxhash.xxh64_intdigest(value, seed))
 
 
 def _murmur3(name: str, words: str, half: int, seed: int) -> Hash:
-    clause = f"hashed by Murmur3 x64_128 with seed {seed}, of which the {words} 64 bits are used"
+    clause = f"using the {words} 64 bits of Murmur3 x64_128 with seed {seed}"
     return Hash(name, clause, lambda value: _kernel.murmur3_128(value, seed)[half])
 
 
@@ -67,24 +67,24 @@ OTHER_HASHES = (
     *(_murmur3("murmur3-last-half", "last", 1, seed) for seed in MURMUR3_SEEDS),
     Hash(
         "xxh32",
-        "hashed by XXH32, whose 32 bits are the low half and leave the high half 0",
+        "using XXH32 as the low half of the hash, with a high half of 0",
         xxhash.xxh32_intdigest,
     ),
     Hash(
         "xxh32",
-        "hashed by XXH32, whose 32 bits choose both the block and the bits",
+        "using XXH32 to choose both the block and the bits",
         lambda value: _twice(xxhash.xxh32_intdigest(value)),
     ),
-    Hash("xxh3", "hashed by XXH3 with 64 bits", xxhash.xxh3_64_intdigest),
+    Hash("xxh3", "using 64-bit XXH3", xxhash.xxh3_64_intdigest),
     Hash(
         "xxh3-128",
-        "hashed by XXH3 with 128 bits, of which the low 64 are used",
+        "using the low 64 bits of 128-bit XXH3",
         lambda value: xxhash.xxh3_128_intdigest(value) & _64_BITS,
     ),
     Hash(
         "fnv-1a",
-        "hashed by FNV-1a with 64 bits",
+        "using 64-bit FNV-1a",
         _loop(0xCBF29CE484222325, lambda hash, byte: (hash ^ byte) * 0x100000001B3),
     ),
-    Hash("djb2", "hashed by djb2 with 64 bits", _loop(5381, lambda hash, byte: hash * 33 + byte)),
+    Hash("djb2", "using 64-bit djb2", _loop(5381, lambda hash, byte: hash * 33 + byte)),
 )

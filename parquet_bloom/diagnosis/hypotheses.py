@@ -43,14 +43,15 @@ class Hypothesis:
 
     def diagnosis(self, trial: Trial) -> Diagnosis:
         parts: Sequence[Deviation] = (self.key_form, self.hash, self.layout, self.view)
-        deviations = [part for part in parts if part.name]
-        clauses = " and ".join(part.clause for part in deviations)
-        return Diagnosis(
-            "+".join(part.name for part in deviations),
-            f"the missing values are found if each is {clauses}",
-            trial.hits,
-            trial.tried,
-        )
+        name = "+".join(part.name for part in parts if part.name)
+        return Diagnosis(name, f"the writer {self.what_was_done}", trial.hits, trial.tried)
+
+    @property
+    def what_was_done(self) -> str:
+        """`hashed each value as text, and counted the bits of each word from the highest`"""
+        how = ", ".join(filter(None, (self.key_form.clause, self.hash.clause)))
+        hashed = f"hashed each value {how}" if how else ""
+        return ", and ".join(filter(None, (hashed, self.layout.clause, self.view.clause)))
 
 
 def single(

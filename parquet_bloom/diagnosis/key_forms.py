@@ -74,7 +74,7 @@ def _dictionary_index(width: int) -> KeyForm:
             return None
         return value.index.to_bytes(width, "little")
 
-    clause = f"replaced by its index in the dictionary, an integer of {width} bytes"
+    clause = f"as its index in the dictionary, an integer of {width} bytes"
     return KeyForm("dictionary-index", clause, convert)
 
 
@@ -97,7 +97,7 @@ JULIAN_EPOCH = 2_440_588
 MAX_DECIMAL_BYTES = 64
 MAX_SCALE = 1000
 
-_BIG_ENDIAN = key_form("big-endian", "hashed as big-endian bytes", lambda plain: plain[::-1])
+_BIG_ENDIAN = key_form("big-endian", "as big-endian bytes", lambda plain: plain[::-1])
 
 
 def _integer_key_forms(leaf: LeafType) -> Iterator[KeyForm]:
@@ -107,7 +107,7 @@ def _integer_key_forms(leaf: LeafType) -> Iterator[KeyForm]:
     for width in (8, 4, 2, 1, 16):
         if width == stored_width:
             continue
-        name, clause = f"int{8 * width}", f"hashed as an integer of {number_of(width, 'byte')}"
+        name, clause = f"int{8 * width}", f"as an integer of {number_of(width, 'byte')}"
         yield key_form(name, clause, partial(_resized, width, "little", True))
         if width > stored_width:
             taken = f"{clause}, taken as unsigned"
@@ -118,7 +118,7 @@ def _integer_key_forms(leaf: LeafType) -> Iterator[KeyForm]:
     signed = leaf.logical is None or leaf.logical.signed
     if leaf.logical and leaf.logical.name == "INTEGER" and leaf.logical.bit_width in (8, 16):
         bits = leaf.logical.bit_width
-        clause = f"hashed as the integer of {bits} bits that readers make of the stored one"
+        clause = f"as the {bits}-bit integer that readers make of the stored one"
         yield key_form("integer-narrowed", clause, partial(_narrowed, bits, signed))
     yield from _as_floats_and_text(lambda plain: int.from_bytes(plain, "little", signed=signed))
     yield from _in_other_units(leaf)
@@ -139,12 +139,12 @@ def _as_floats_and_text(number: Callable[[bytes], int]) -> Iterator[KeyForm]:
     """`number` reads the stored bytes."""
     for width, name in FLOAT_NAMES.items():
         yield _as_float(width, name, number)
-    yield key_form("text", "hashed as text", lambda plain: str(number(plain)).encode())
+    yield key_form("text", "as text", lambda plain: str(number(plain)).encode())
 
 
 def _as_float(width: int, name: str, number: Callable[[bytes], float]) -> KeyForm:
     return key_form(
-        name, f"hashed as a {name}", lambda plain: struct.pack(FLOAT_FORMAT[width], number(plain))
+        name, f"as a {name}", lambda plain: struct.pack(FLOAT_FORMAT[width], number(plain))
     )
 
 
@@ -165,7 +165,7 @@ def _in_other_unit(factor: int, divisor: int = 1) -> KeyForm:
     def convert(plain: bytes) -> bytes:
         return _int64(int.from_bytes(plain, "little", signed=True) * factor // divisor)
 
-    return key_form("other-unit", f"hashed {scale}, in 8 bytes: in another unit", convert)
+    return key_form("other-unit", f"in another unit: {scale}, in 8 bytes", convert)
 
 
 def _int64(number: int) -> bytes:
@@ -187,13 +187,13 @@ def _carried_int96(plain: bytes) -> bytes:
 _INT96_KEY_FORMS = (
     key_form(
         "int96-carried",
-        "hashed with the nanoseconds within the day, unlike the stored ones",
+        "with the nanoseconds within the day, unlike the stored ones",
         _carried_int96,
     ),
     *(
         key_form(
             "int96-as-int64",
-            f"hashed as a timestamp of 8 bytes in {unit}",
+            f"as a timestamp of 8 bytes in {unit}",
             partial(_int96_as_int64, divisor),
         )
         for unit, divisor in (("nanoseconds", 1), ("microseconds", 10**3), ("milliseconds", 10**6))
@@ -212,10 +212,10 @@ def _float_key_forms(stored_width: int) -> Iterator[KeyForm]:
     for width, name in FLOAT_NAMES.items():
         if width != stored_width:
             yield _as_float(width, name, lambda plain: float(number(plain)))
-    yield key_form("text", "hashed as text", lambda plain: str(number(plain)).encode())
+    yield key_form("text", "as text", lambda plain: str(number(plain)).encode())
     yield key_form(
         "text",
-        "hashed as text, without a point if it is whole",
+        "as text, without a point if it is whole",
         lambda plain: str(number(plain)).removesuffix(".0").encode(),
     )
 
@@ -236,30 +236,30 @@ def _decimal_key_forms(leaf: LeafType) -> Iterator[KeyForm]:
 
     yield key_form(
         "decimal-byte-order",
-        f"hashed with its bytes in {'little' if order == 'big' else 'big'}-endian order",
+        f"with its bytes in {'little' if order == 'big' else 'big'}-endian order",
         lambda plain: plain[::-1],
     )
     yield key_form(
         "decimal-minimal",
-        "hashed as the fewest big-endian bytes that hold it",
+        "as the fewest big-endian bytes that hold it",
         lambda plain: _minimal(unscaled(plain)),
     )
     for width in sorted({bytes_for(precision), 4, 8, 12, 16, 32} - {leaf.width}):
         yield key_form(
             "decimal-width",
-            f"hashed as {width} big-endian bytes",
+            f"as {width} big-endian bytes",
             partial(in_width, width, "big"),
         )
     for width in sorted({4, 8, 16, 32} - {leaf.width}):
         yield key_form(
             "decimal-integer",
-            f"hashed as a little-endian integer of {width} bytes",
+            f"as a little-endian integer of {width} bytes",
             partial(in_width, width, "little"),
         )
     if 0 <= scale <= MAX_SCALE:
         yield key_form(
             "decimal-text",
-            "hashed as text with a decimal point",
+            "as text with a decimal point",
             lambda plain: f"{Decimal(f'{unscaled(plain)}E-{scale}'):f}".encode(),
         )
     yield from _as_floats_and_text(unscaled)
@@ -282,74 +282,68 @@ def _minimal(number: int) -> bytes:
 
 _LENGTH_PREFIX = key_form(
     "length-prefix",
-    "hashed with its 4-byte length in front",
+    "with its 4-byte length in front",
     lambda plain: len(plain).to_bytes(4, "little") + plain,
 )
-_HEX = key_form("hex", "hashed as hexadecimal digits", lambda plain: plain.hex().encode())
-_REVERSED = key_form(
-    "reversed-bytes", "hashed with its bytes in reverse order", lambda plain: plain[::-1]
-)
+_HEX = key_form("hex", "as hexadecimal digits", lambda plain: plain.hex().encode())
+_REVERSED = key_form("reversed-bytes", "with its bytes in reverse order", lambda plain: plain[::-1])
 
 _OF_UUIDS = (
     key_form(
         "uuid-text",
-        "hashed as text with hyphens",
+        "as text with hyphens",
         lambda plain: str(UUID(bytes=plain)).encode(),
     ),
     key_form(
         "uuid-text-upper-case",
-        "hashed as text with hyphens in upper case",
+        "as text with hyphens in upper case",
         lambda plain: str(UUID(bytes=plain)).upper().encode(),
     ),
     key_form(
         "uuid-hex-upper-case",
-        "hashed as hexadecimal digits in upper case, without hyphens",
+        "as hexadecimal digits in upper case, without hyphens",
         lambda plain: plain.hex().upper().encode(),
     ),
     key_form(
         "uuid-guid",
-        "hashed in the byte order of a Microsoft GUID, whose first three fields are little-endian",
+        "in the byte order of a Microsoft GUID, whose first three fields are little-endian",
         lambda plain: UUID(bytes=plain).bytes_le,
     ),
     key_form(
         "uuid-halves-reversed",
-        "hashed as two little-endian integers of 8 bytes",
+        "as two little-endian integers of 8 bytes",
         lambda plain: plain[7::-1] + plain[:7:-1],
     ),
     key_form(
         "uuid-halves-swapped",
-        "hashed with the last 8 bytes in front of the first 8",
+        "with the last 8 bytes in front of the first 8",
         lambda plain: plain[8:] + plain[:8],
     ),
 )
 
 
 def _truncated(size: int) -> KeyForm:
-    return key_form(
-        "truncated", f"hashed by its first {size} bytes only", lambda plain: plain[:size]
-    )
+    return key_form("truncated", f"by its first {size} bytes only", lambda plain: plain[:size])
 
 
 def _recoded(encoding: str) -> KeyForm:
-    return key_form(
-        "utf-16", f"hashed as {encoding}", lambda plain: plain.decode().encode(encoding)
-    )
+    return key_form("utf-16", f"as {encoding}", lambda plain: plain.decode().encode(encoding))
 
 
 _OF_BYTE_ARRAYS = (
-    key_form("zero-terminated", "hashed with a zero byte appended", lambda plain: plain + b"\0"),
-    key_form("lower-case", "hashed in lower case", lambda plain: plain.decode().lower().encode()),
-    key_form("upper-case", "hashed in upper case", lambda plain: plain.decode().upper().encode()),
+    key_form("zero-terminated", "with a zero byte appended", lambda plain: plain + b"\0"),
+    key_form("lower-case", "in lower case", lambda plain: plain.decode().lower().encode()),
+    key_form("upper-case", "in upper case", lambda plain: plain.decode().upper().encode()),
     key_form(
         "without-trailing-spaces",
-        "hashed without the spaces at its end",
+        "without trailing spaces",
         lambda plain: plain.rstrip(b" "),
     ),
     *map(_truncated, (8, 16, 32, 64)),
     *map(_recoded, ("UTF-16LE", "UTF-16BE")),
     key_form(
         "uuid-bytes",
-        "hashed as the 16 bytes of the UUID that the text spells",
+        "as the 16 bytes of the UUID that the text spells",
         lambda plain: UUID(plain.decode()).bytes,
     ),
 )

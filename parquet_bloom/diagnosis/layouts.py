@@ -143,25 +143,24 @@ def layouts(num_blocks: int) -> Iterator[BitLayout]:
 _SWAPS = (
     BitLayout(
         "halves-swapped",
-        "looked up in the block that the low half of its hash chooses, by the bits that the high"
-        " half chooses",
+        "chose the block with the low half of the hash, and the bits with the high half",
         block=lambda hashes, num_blocks: _scaled(low_half(hashes), num_blocks),
         key=high_half,
     ),
     BitLayout(
         "hash-byte-order",
-        "looked up by its hash with the 8 bytes in reverse order",
+        "reversed the 8 bytes of the hash",
         block=lambda hashes, num_blocks: _standard_block(hashes.byteswap(), num_blocks),
         key=lambda hashes: low_half(hashes.byteswap()),
     ),
     BitLayout(
         "low-half-twice",
-        "looked up by the low half of its hash, which chooses both the block and the bits",
+        "chose both the block and the bits with the low half of the hash",
         block=lambda hashes, num_blocks: _scaled(low_half(hashes), num_blocks),
     ),
     BitLayout(
         "high-half-twice",
-        "looked up by the high half of its hash, which chooses both the block and the bits",
+        "chose both the block and the bits with the high half of the hash",
         key=high_half,
     ),
 )
@@ -170,26 +169,29 @@ HashPart = Callable[[Hashes], Hashes]
 
 # What the block is computed from, and which half of the hash chooses the bits.
 _PARTS: tuple[tuple[str, HashPart, HashPart], ...] = (
-    ("the high half of its hash", high_half, low_half),
-    ("its whole hash", lambda hashes: hashes, low_half),
-    ("its whole hash", lambda hashes: hashes, high_half),
+    ("(hash >> 32)", high_half, low_half),
+    ("hash", lambda hashes: hashes, low_half),
+    ("hash", lambda hashes: hashes, high_half),
 )
 
 
 def _remainders(num_blocks: int) -> Iterator[BitLayout]:
     """For a power of two, a remainder and a mask are the same."""
     power = largest_power_of_two(num_blocks)
-    for words, part, key in _PARTS:
+    for number, part, key in _PARTS:
+        instead = "instead of the multiplication that the format prescribes"
+        if key is high_half:
+            instead += ", and the bits with the high half of the hash"
         yield BitLayout(
             "block-by-modulo",
-            f"looked up in the block that the remainder of {words} by the number of blocks gives",
+            f"chose the block with `{number} % blocks` {instead}",
             block=partial(_remainder, part),
             key=key,
         )
         for mask in (num_blocks - 1, power - 1) if power != num_blocks else ():
             yield BitLayout(
                 "block-by-mask",
-                f"looked up in the block that {words} and the mask {mask:#x} give",
+                f"chose the block with `{number} & {mask:#x}` {instead}",
                 block=partial(_masked, part, mask),
                 key=key,
             )
@@ -209,8 +211,8 @@ def _wrong_folds(num_blocks: int) -> Iterator[BitLayout]:
     while larger <= MAX_BLOCKS:
         yield BitLayout(
             "folded-by-halves",
-            f"looked up in its block of {larger:,}, modulo {num_blocks:,}: a larger filter was"
-            " folded by its halves, not by neighbours",
+            f"folded a filter of {larger:,} blocks to {num_blocks:,} by joining its halves instead of"
+            " neighbouring blocks",
             block=partial(_folded, larger),
         )
         larger *= 2
@@ -225,27 +227,27 @@ _PAIRS = [1, 0, 3, 2, 5, 4, 7, 6]
 _ARRANGEMENTS = (
     BitLayout(
         "words-big-endian",
-        "looked up in words of 32 bits that are stored big-endian",
+        "stored the 32-bit words big-endian",
         arrange=lambda rows: rows.byteswap(),
     ),
     BitLayout(
         "words-swapped-in-pairs",
-        "looked up in blocks whose words are swapped in pairs",
+        "swapped the words of each block in pairs",
         arrange=lambda rows: rows[:, _PAIRS],
     ),
     BitLayout(
         "longs-big-endian",
-        "looked up in blocks that are stored as four big-endian words of 64 bits",
+        "stored each block as four big-endian 64-bit words",
         arrange=lambda rows: rows[:, _PAIRS].byteswap(),
     ),
     BitLayout(
         "salts-reversed",
-        "looked up with the eight salts, or the eight words of a block, in reverse order",
+        "took the eight salts, or the eight words of a block, in reverse order",
         positions=lambda keys: (keys[:, np.newaxis] * SALTS[::-1]) >> np.uint32(27),
     ),
     BitLayout(
         "bits-from-the-top",
-        "looked up with the bits of each word counted from its highest",
+        "counted the bits of each word from the highest",
         positions=lambda keys: np.uint32(31) - _standard_positions(keys),
     ),
 )

@@ -271,7 +271,7 @@ def check_streams(file: OrcFile, stripe: Stripe, columns: Sequence[OrcColumn]) -
         return
     place = Place(stripe.index, units=STRIPES)
     if stripe.doubt:
-        message = f"{stripe.doubt}: readers look for the filters in other bytes"
+        message = f"{stripe.doubt}: readers look for the filters in different bytes"
         yield finding("PB601", message, place=place)
     for stream in streams:
         if stream.column >= len(file.tail.columns):
@@ -368,7 +368,7 @@ def _check_filter(item: ChunkStream, group: int, stored: Any) -> Iterator[Findin
     if not 1 <= stored.numHashFunctions <= MOST_HASHES:
         yield report(
             "PB607",
-            "every look-up takes as many hashes, and no reasonable target needs them",
+            "every look-up computes this many hashes, which no reasonable target needs",
             expected=f"1 to {MOST_HASHES} hashes",
             found=stored.numHashFunctions,
         )

@@ -60,7 +60,7 @@ def check_filter(view: FilterView) -> Iterator[Finding]:
 def _too_full(view: FilterView, rule: str, what: str, limit: float) -> Finding:
     return view.finding(
         rule,
-        f"{what}: some {view.bits.ndv_estimate:,.0f} values in {view.bits.num_bytes} bytes",
+        f"{what}: about {view.bits.ndv_estimate:,.0f} values in {view.bits.num_bytes} bytes",
         expected=f"FPP of at most {exact_percent(limit)}",
         found=percent(view.bits.fpp),
     )
@@ -69,7 +69,7 @@ def _too_full(view: FilterView, rule: str, what: str, limit: float) -> Finding:
 def _check_weight(view: FilterView, bits: SplitBlockBloomFilter) -> Iterator[Finding]:
     size, chunk_bytes = bits.num_bytes, view.chunk.stored_bytes
     if view.num_values == 0:
-        yield view.finding("PB308", "the chunk has no values, and needs no filter", found=size)
+        yield view.finding("PB308", "the chunk has no values, so it needs no filter", found=size)
         return
     target = view.policy.max_fpp or USUAL_FPP
     if size > NEGLIGIBLE_BYTES and (folds := _folds(bits, target)) >= LEAST_FOLDS:
@@ -84,7 +84,7 @@ def _check_weight(view: FilterView, bits: SplitBlockBloomFilter) -> Iterator[Fin
         yield view.finding(
             "PB305",
             "every page is dictionary-encoded, and the filter is no smaller than the dictionary,"
-            " which readers can look into",
+            " where readers can look instead",
             expected=f"less than {view.dictionary_bytes} bytes",
             found=size,
         )
@@ -117,7 +117,7 @@ def _check_limits(view: FilterView) -> Iterator[Finding]:
     if max_bytes is not None and view.bits.num_bytes > max_bytes:
         yield view.finding(
             "PB312",
-            "the bitset is above the limit",
+            "the bitset is larger than the limit",
             expected=f"at most {max_bytes} bytes",
             found=view.bits.num_bytes,
         )
@@ -136,8 +136,8 @@ def check_columns(examination: AnyExamination) -> Iterator[Finding]:
             wanted = there + len(wanting)
             yield finding(
                 "PB307",
-                f"no filter in {len(wanting)} of {wanted} {file.units.part}s that have values, the"
-                f" first of them {wanting[0]}",
+                f"no filter in {len(wanting)} of {wanted} {file.units.part}s that have values; the"
+                f" first is {wanting[0]}",
                 column=column.name,
                 expected=wanted,
                 found=there,
@@ -160,7 +160,7 @@ def _check_required(examination: AnyExamination, column: Column) -> Iterator[Fin
     for part in examination.parts_without(column):
         place = Place(part, units=examination.file.units)
         if examination.is_hidden(part, column):
-            message = "a filter is required, and encryption hides whether there is one"
+            message = "a filter is required, but encryption hides whether there is one"
             yield finding("PB310", message, place=place, column=column.name)
         elif examination.has_values(part, column):
             yield finding("PB310", "a filter is required", place=place, column=column.name)
@@ -172,7 +172,7 @@ def check_share(examination: AnyExamination) -> Iterator[Finding]:
     if size > max(LARGE_SHARE * file_size, NEGLIGIBLE_SHARE_BYTES):
         yield finding(
             "PB309",
-            f"filters take {percent(size / file_size)} of the file",
+            f"filters take up {percent(size / file_size)} of the file",
             expected=f"at most {exact_percent(LARGE_SHARE)}",
             found=f"{size} of {file_size} bytes",
         )
@@ -220,8 +220,8 @@ def _check_floats(view: FilterView, membership: Membership) -> Iterator[Finding]
         found, other = membership.lone_zero, "0.0" if membership.lone_zero == "-0.0" else "-0.0"
         yield view.finding(
             "PB403",
-            f"{found} is in the filter but {other} is not: readers that hash the zero of a query as"
-            f" it is lose rows where x = {other}",
+            f"{found} is in the filter but {other} is not: readers that hash the zero in a query as"
+            f" written lose rows where x = {other}",
             expected="0.0 and -0.0",
             found=found,
         )
@@ -256,7 +256,7 @@ def _check_excess(view: FilterView, membership: Membership) -> Iterator[Finding]
     if measured > explained + SIGMAS * sigma + 4 / FPP_PROBES:
         yield view.finding(
             "PB406",
-            f"of {FPP_PROBES:,} values that are not stored, the filter finds more than the stored"
+            f"of {FPP_PROBES:,} values that are not stored, more pass the filter than the stored"
             " ones explain",
             expected=f"at most {percent(explained)}",
             found=percent(measured),
@@ -275,7 +275,7 @@ def check_twins(filters: Iterable[Twin]) -> Iterator[Finding]:
     for _, twins in sorted(groups.items(), key=lambda found: found[1][0].key):
         model = next((twin for twin in twins if twin.is_right), twins[0])
         message = (
-            f"the filter is the same as in {model.place}, bit for bit: right only if both have"
+            f"the filter is the same as in {model.place}, bit for bit: correct only if both have"
             " the same values"
         )
         for twin in twins:

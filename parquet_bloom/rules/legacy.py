@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.filters.legacy_kind import LegacyFilter
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 
-UNDIAGNOSED = "no diagnosis: legacy filters are only read as their dialects have them"
+UNDIAGNOSED = "no diagnosis: legacy filters are only read as their dialects define them"
 
 
 def published(file: ParquetFile, chunk: ColumnChunk) -> Finding:
@@ -198,7 +198,7 @@ class _LegacyFilters:
         self._report(
             "PB705",
             f"{membership.missing:,} of {membership.num_values:,} stored values are not in the"
-            f" {filter.dialect} filter ({filter.hash}): readers that ask it lose their rows",
+            f" {filter.dialect} filter ({filter.hash}): readers that use it lose their rows",
             expected=0,
             found=membership.missing,
             rows=membership.rows,

@@ -65,7 +65,7 @@ _LACKING_FORMS: Final[Mapping[str, tuple[str, Situation]]] = {
 }
 _UNUSUAL_FORM = (
     "values are stored in an unusual form, and only that is in the filter: readers that hash the usual"
-    " one lose their rows"
+    " form lose rows"
 )
 
 
@@ -106,7 +106,7 @@ def is_concerned(chunk: ColumnChunk, when: Concerned) -> bool:
 def _misled(trouble: WriterTrouble) -> str:
     if trouble.when == "without length":
         return engines_in("without length")
-    return trouble.readers or "every reader that probes"
+    return trouble.readers or "every reader that uses filters"
 
 
 def check_order(places: Iterable[tuple[ChunkKey, int, int]], footer: Footer) -> Iterator[Finding]:
@@ -116,8 +116,8 @@ def check_order(places: Iterable[tuple[ChunkKey, int, int]], footer: Footer) -> 
             yield chunk_finding(
                 "PB206",
                 footer.chunk(row_group, footer.leaves[column]),
-                "filters are not in the order of row groups and columns: readers that fetch those of"
-                " a row group together need more requests",
+                "filters are not in the order of row groups and columns: readers that fetch a row"
+                " group's filters together need more requests",
                 expected=f"after {before}",
                 found=found,
             )

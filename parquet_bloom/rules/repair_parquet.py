@@ -108,7 +108,7 @@ def _without_values(file: ParquetFile, wanted: Collection[ChunkKey]) -> list[Bro
             _examine_bits(file, stored, each, {} if stored.is_encrypted else clear)
         if each.length and not each.doubt and _length_may_be_right(file, stored, offsets):
             message = (
-                "header and bloom_filter_length differ, and only the values tell which is right"
+                "header and bloom_filter_length differ, and only the values can tell which is right"
             )
             each.doubt = replace(each.length, message=message)
     for chunk, finding in structure_parquet.lengths_without_offset(file):
@@ -176,13 +176,13 @@ def _examine_places(
         elif unusable is not None:
             message = (
                 "another column chunk points inside this filter, to what may be a header, and only"
-                " the values tell whether this one is whole"
+                " the values can tell whether this one is whole"
             )
             found = f"bytes {stored.offset} to {stored.end - 1} and {unusable}"
             each.doubt = chunk_finding("PB106", each.chunk, message, found=found)
         elif sharing > 1:
             pointing = f"{sharing} column chunks point to this filter"
-            message = f"{pointing}, and only the values tell whose it is"
+            message = f"{pointing}, and only the values can tell whose it is"
             each.doubt = chunk_finding("PB107", each.chunk, message, found=stored.offset)
 
 
@@ -312,7 +312,7 @@ def _settle(file: ParquetFile, filters: Sequence[BrokenFilter]) -> None:
             if problem := _still_unusable(file, footer, each):
                 each.add(problem, "drop")
         elif footer.layout.filters.overlap_another(each.stored.offset, each.stored.end):
-            message = "the filter of a column chunk that is not to be repaired shares bytes with it"
+            message = "it shares bytes with the filter of a column chunk that is not being repaired"
             each.add(chunk_finding("PB106", each.chunk, message), "rebuild")
 
 

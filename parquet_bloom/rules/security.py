@@ -42,8 +42,8 @@ def does_not_open(chunk: Chunk, message: str, opens_as: str | None) -> Finding:
         return chunk_finding(
             "PB505",
             chunk,
-            "the header is encrypted as if it were a column index, as by parquet-go: no other reader"
-            " opens it",
+            "the header is encrypted as if it were a column index, as parquet-go does: no other reader"
+            " can open it",
             expected="a filter header",
             found=opens_as,
         )
@@ -54,7 +54,7 @@ def check_signature(unverified: str | None, is_signed: bool) -> Iterator[Finding
     """Without the key, a reader believes a footer that anyone may have changed."""
     if unverified and is_signed:
         yield finding(
-            "PB506", f"the footer is signed, and its signature was not verified: {unverified}"
+            "PB506", f"the footer is signed, but its signature was not verified: {unverified}"
         )
     elif unverified:
         yield finding("PB508", unverified)

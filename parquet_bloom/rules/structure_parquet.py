@@ -52,7 +52,7 @@ def check_footer(
     if footer.layout.pages_reach_past_the_end:
         yield finding(
             "PB115",
-            f"pages reach past {footer.start}, where the data ends: all later places are doubtful",
+            f"pages extend past {footer.start}, where the data ends, so no later offset can be trusted",
         )
     if footer.repeated_ordinals and any(footer.chunks.every("has_crypto_metadata")):
         groups = ", ".join(map(str, sorted(footer.repeated_ordinals)))
@@ -65,19 +65,19 @@ def check_footer(
         yield finding(
             "PB117",
             f"field {number} of the footer is an extension, such as a second footer in"
-            " FlatBuffers: whether it agrees about filters is not checked, and the file is not changed"
-            " as long as it has one",
+            " FlatBuffers: whether it agrees about filters is not checked, and the file cannot be"
+            " changed while it has one",
         )
     if footer.has_file_references:
         yield finding(
             "PB118",
-            "a column of type FILE may refer to bytes of the file by their offset: whatever moves"
-            " bytes breaks that",
+            "a column of type FILE may refer to bytes of the file by their offset: anything that"
+            " moves bytes breaks that",
         )
     for end in false_ends(file):
         yield finding(
             "PB119",
-            f"cut at {end}, the file seems to be whole, but is not as it was before something was"
+            f"cut at {end}, the file looks complete, but is not what it was before something was"
             " appended",
             found=end,
         )
@@ -273,8 +273,8 @@ def _check_length(chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Fi
     else:
         rule = "PB113"
         message = (
-            "bloom_filter_length is more than header and bitset take: readers that trust it look for"
-            " blocks in other bytes, and lose rows"
+            "bloom_filter_length is more than the header and bitset take up: readers that trust it look"
+            " for blocks in the wrong bytes, and lose rows"
         )
     yield chunk_finding(rule, chunk, message, expected=length, found=stored.length)
 

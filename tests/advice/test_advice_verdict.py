@@ -81,7 +81,7 @@ def test_a_good_column_is_built():
             "a look-up reads 1.10 of 20 row groups in 20 files with a filter, 20 with min/max alone",
         ),
         ({"groups": 1, "ndv": 101, "reads": reads(1, 1)}, "optional", "one row group: a"),
-        ({"seldom_asked": "dreams"}, "optional", "dreams are seldom looked up by equality; a "),
+        ({"seldom_asked": "dreams"}, "optional", "dreams are rarely looked up by equality; a "),
         ({"seldom_asked": "dreams", "is_measured": True}, "build", "a look-up reads 1.10 of 20"),
         ({"filter_bytes": 10_000_001}, "optional", "the filters are larger than the column"),
         (

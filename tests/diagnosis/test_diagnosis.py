@@ -44,11 +44,15 @@ HASHES = [
         for seed in (1, 42, 104729, 0x9747B28C, 0xFFFFFFFF, 2**64 - 1)
     ),
     *(
-        ("murmur3", wrong.murmur3(seed), f"seed {seed}, of which the first")
+        ("murmur3", wrong.murmur3(seed), f"the first 64 bits of Murmur3 x64_128 with seed {seed}")
         for seed in (0, 42, 104729, 1361930890)
     ),
     *(
-        ("murmur3-last-half", wrong.murmur3_last(seed), f"seed {seed}, of which the last")
+        (
+            "murmur3-last-half",
+            wrong.murmur3_last(seed),
+            f"the last 64 bits of Murmur3 x64_128 with seed {seed}",
+        )
         for seed in (0, 42, 104729)
     ),
     (
@@ -56,9 +60,9 @@ HASHES = [
         lambda plain: xxhash.xxh32_intdigest(plain) * 0x100000001,
         "choose both the block and the bits",
     ),
-    ("xxh3", xxhash.xxh3_64_intdigest, "by XXH3 with 64 bits"),
-    ("xxh3-128", lambda plain: xxhash.xxh3_128_intdigest(plain) % 2**64, "with 128 bits"),
-    ("fnv-1a", wrong.fnv_1a, "by FNV-1a"),
+    ("xxh3", xxhash.xxh3_64_intdigest, "using 64-bit XXH3"),
+    ("xxh3-128", lambda plain: xxhash.xxh3_128_intdigest(plain) % 2**64, "of 128-bit XXH3"),
+    ("fnv-1a", wrong.fnv_1a, "using 64-bit FNV-1a"),
 ]
 
 
@@ -72,7 +76,11 @@ def test_hashes(tmp_path, column, name, hash, clause):
 def test_djb2(tmp_path):
     """Of text only: of 8 bytes its high half, and so the block, is one of a few numbers."""
     path = tmp_path / "x.parquet"
-    check(diagnosed_after(path, make_column("text"), Writer(hash=wrong.djb2)), "djb2", "by djb2")
+    check(
+        diagnosed_after(path, make_column("text"), Writer(hash=wrong.djb2)),
+        "djb2",
+        "using 64-bit djb2",
+    )
 
 
 def test_xxh32_in_the_low_half_fills_one_block(tmp_path):
@@ -81,7 +89,7 @@ def test_xxh32_in_the_low_half_fills_one_block(tmp_path):
     few = Column(column.array[:12], column.plain[:12], {})
     writer = Writer(hash=xxhash.xxh32_intdigest)
     diagnosis = diagnosed_after(tmp_path / "x.parquet", few, writer, ndv=400)
-    check(diagnosis, "xxh32", "leave the high half 0")
+    check(diagnosis, "xxh32", "with a high half of 0")
 
 
 # --- another place in the filter ------------------------------------------------------------------
@@ -90,36 +98,44 @@ LAYOUTS = [
     (
         "halves-swapped",
         Writer(block=lambda hash, z: (hash % 2**32) * z >> 32, key=lambda hash: hash >> 32),
-        "by the bits that the high half chooses",
+        "the block with the low half of the hash, and the bits with the high half",
     ),
     (
         "hash-byte-order",
         Writer(hash=lambda plain: wrong.swap64(wrong.xxh64(plain))),
-        "the 8 bytes in reverse order",
+        "reversed the 8 bytes of the hash",
     ),
     ("low-half-twice", Writer(block=lambda hash, z: (hash % 2**32) * z >> 32), "the low half"),
-    ("high-half-twice", Writer(key=lambda hash: hash >> 32), "the high half of its hash"),
+    (
+        "high-half-twice",
+        Writer(key=lambda hash: hash >> 32),
+        "the bits with the high half of the hash",
+    ),
     (
         "block-by-modulo",
         Writer(block=lambda hash, z: (hash >> 32) % z),
-        "the remainder of the high half of its hash",
+        "`(hash >> 32) % blocks` instead of the multiplication",
     ),
-    ("block-by-modulo", Writer(block=lambda hash, z: hash % z), "the remainder of its whole hash"),
+    ("block-by-modulo", Writer(block=lambda hash, z: hash % z), "`hash % blocks`"),
     (
         "block-by-modulo",
         Writer(block=lambda hash, z: hash % z, key=lambda hash: hash >> 32),
-        "the remainder of its whole hash",
+        "prescribes, and the bits with the high half of the hash",
     ),
     (
         "folded-by-halves",
         Writer(block=lambda hash, z: ((hash >> 32) * 8 * z >> 32) % z),
-        "folded by its halves",
+        "by joining its halves",
     ),
-    ("words-big-endian", Writer(store=wrong.words_big_endian), "stored big-endian"),
-    ("words-swapped-in-pairs", Writer(store=wrong.words_in_pairs), "swapped in pairs"),
-    ("longs-big-endian", Writer(store=wrong.longs_big_endian), "big-endian words of 64 bits"),
+    (
+        "words-big-endian",
+        Writer(store=wrong.words_big_endian),
+        "stored the 32-bit words big-endian",
+    ),
+    ("words-swapped-in-pairs", Writer(store=wrong.words_in_pairs), "words of each block in pairs"),
+    ("longs-big-endian", Writer(store=wrong.longs_big_endian), "big-endian 64-bit words"),
     ("salts-reversed", Writer(mask=wrong.mask_with_salts_reversed), "in reverse order"),
-    ("bits-from-the-top", Writer(mask=wrong.mask_from_the_top), "counted from its highest"),
+    ("bits-from-the-top", Writer(mask=wrong.mask_from_the_top), "each word from the highest"),
 ]
 
 
@@ -136,9 +152,9 @@ def test_layouts(tmp_path, column, name, writer, clause, exact_blocks):
 @pytest.mark.parametrize(
     ("block", "clause"),
     [
-        (lambda hash, z: (hash >> 32) & (z - 1), "the high half of its hash and the mask"),
-        (lambda hash, z: hash & (z - 1), "its whole hash and the mask"),
-        (lambda hash, z: (hash >> 32) & (2 ** (z.bit_length() - 1) - 1), "the mask"),
+        (lambda hash, z: (hash >> 32) & (z - 1), "`(hash >> 32) & 0x"),
+        (lambda hash, z: hash & (z - 1), "`hash & 0x"),
+        (lambda hash, z: (hash >> 32) & (2 ** (z.bit_length() - 1) - 1), " & 0x"),
     ],
 )
 def test_blocks_by_mask(tmp_path, block, clause):
@@ -166,7 +182,7 @@ def test_bitset_later_than_the_header_says(tmp_path, shift, spelled):
     bits = sound_bits(path)
     header = bloom.encode_header(len(bits))
     wrong.append(path, header + bytes(shift) + bits, len(header) + len(bits))
-    check(diagnosed(path), "bitset-shifted", f"begins {spelled} later")
+    check(diagnosed(path), "bitset-shifted", f"began the bitset {spelled} later")
 
 
 @pytest.mark.parametrize("shift", [32, 64])
@@ -175,7 +191,7 @@ def test_bitset_whole_blocks_later(tmp_path, shift):
     bits = sound_bits(path)
     header = bloom.encode_header(len(bits))
     wrong.append(path, header + bytes(shift) + bits, len(header) + len(bits))
-    check(diagnosed(path), "bitset-shifted", f"begins {shift} bytes later")
+    check(diagnosed(path), "bitset-shifted", f"began the bitset {shift} bytes later")
 
 
 def test_bitset_that_begins_with_the_header(tmp_path):
@@ -186,15 +202,15 @@ def test_bitset_that_begins_with_the_header(tmp_path):
     region = header + bits[len(header) :]
     wrong.append(path, region + bytes(len(header)), len(region))
     diagnosis = diagnosed(path)
-    check(diagnosis, "bitset-shifted", f"begins {len(header)} bytes earlier")
+    check(diagnosis, "bitset-shifted", f"began the bitset {len(header)} bytes earlier")
 
 
 @pytest.mark.parametrize(
     ("name", "said", "clause"),
     [
-        ("size-in-bits", lambda size: size * 8, "numBytes counts bits"),
-        ("size-in-words", lambda size: size // 4, "numBytes counts words"),
-        ("size-in-blocks", lambda size: size // 32, "numBytes counts blocks"),
+        ("size-in-bits", lambda size: size * 8, "counted bits"),
+        ("size-in-words", lambda size: size // 4, "counted words"),
+        ("size-in-blocks", lambda size: size // 32, "counted blocks"),
     ],
 )
 def test_size_in_another_unit(tmp_path, name, said, clause):
@@ -433,7 +449,7 @@ def test_zero_of_the_other_sign(tmp_path, code):
     insert_only(path, plus)
     diagnosis = diagnosed(path)
     assert diagnosis == Diagnosis(
-        "zero-sign", "the missing values are found if each zero is hashed with the other sign", 1, 1
+        "zero-sign", "the writer hashed each zero with the other sign", 1, 1
     )
 
 
@@ -446,7 +462,7 @@ def test_nans_made_alike(tmp_path):
     diagnosis = diagnosed(path)
     assert diagnosis == Diagnosis(
         "nan-payload",
-        "the missing values are found if each NaN is hashed as the canonical NaN",
+        "the writer hashed each NaN as the canonical NaN",
         3,
         3,
     )
@@ -510,7 +526,7 @@ def test_two_deviations(tmp_path, column, writer, name):
     diagnosis = diagnosed_after(tmp_path / "x.parquet", make_column(column), writer)
     check(diagnosis, name)
     assert re.fullmatch(
-        r"the missing values are found if each is (hashed|looked up) .* and (hashed|looked up) .*",
+        r"the writer hashed each value .*(, using | and (chose|stored|counted) ).*",
         diagnosis.explanation,
     )
 

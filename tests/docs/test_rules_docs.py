@@ -24,7 +24,7 @@ TITLES = {
     "legacy": "Legacy filters",
 }
 
-WAYS_OUT = ("`pbloom", "writer", "Write the file again", "Get the data from elsewhere", "Store")
+WAYS_OUT = ("`pbloom", "writer", "Rewrite the file", "Get the data from another copy", "Store")
 
 each_rule = pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.id)
 

@@ -292,7 +292,7 @@ def test_an_end_that_is_another_file(file):
     (found,) = pb.validate(file).findings
     assert (found.rule, found.found) == ("PB119", str(old))
     assert found.message == (
-        f"cut at {old}, the file seems to be whole, but is not as it was before something was appended"
+        f"cut at {old}, the file looks complete, but is not what it was before something was appended"
     )
     assert ends(file) is None
     before = file.read_bytes()

@@ -147,11 +147,11 @@ def test_reasons_in_words(advice, column, reason):
 
 
 def test_reasons_name_the_numbers(advice):
-    elements = "elements of lists and maps are seldom looked up by equality; a look-up reads 1."
+    elements = "elements of lists and maps are rarely looked up by equality; a look-up reads 1."
     assert advice["list.list.element"].reason.startswith(elements)
     assert advice["random"].reason.startswith("a look-up reads 1.")
     assert "of 20 row groups with a filter, 20 with min/max alone" in advice["random"].reason
-    assert advice["price"].reason.startswith("floating-point numbers are seldom looked up")
+    assert advice["price"].reason.startswith("floating-point numbers are rarely looked up")
 
 
 def test_only_the_columns_that_are_asked_about(source):

@@ -39,9 +39,8 @@ def test_another_hash_is_named():
             " lose their rows (expected 0, found 1996); in 1,996 rows, 0 to 1999, page 0"
         ),
         (
-            "    the missing values are found if each is hashed by Murmur3 x64_128 with seed"
-            " 1361930890, of which the first 64 bits are used: 1,000 of 1,000 values are found that"
-            " way"
+            "    the writer hashed each value using the first 64 bits of Murmur3 x64_128 with seed"
+            " 1361930890: 1,000 of 1,000 values are found that way"
         ),
     ]
 

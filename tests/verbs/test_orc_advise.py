@@ -219,7 +219,7 @@ def test_what_is_seldom_looked_up(kind):
     }[kind]
     (found,) = advise(write(x=array)).columns
     assert found.verdict == "optional"
-    assert "are seldom looked up by equality" in found.reason
+    assert "are rarely looked up by equality" in found.reason
 
 
 def test_members_of_structs_are_judged():

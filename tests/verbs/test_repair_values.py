@@ -127,7 +127,7 @@ def test_a_length_of_whole_blocks_may_be_right_and_the_header_wrong(
     path = write(with_room(sound, 64))
     report = repair(path, dry_run=True)
     assert done(report) == A_DROPPED
-    assert "differ, and only the values tell" in report.repaired[0].reason
+    assert "differ, and only the values can tell" in report.repaired[0].reason
     assert done(repair(path, in_place=True, drop_bad=True)) == A_LENGTH
     assert errors(path) == set()
 

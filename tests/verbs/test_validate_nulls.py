@@ -113,5 +113,5 @@ def test_row_groups_that_want_a_filter_are_counted_without_those_that_do_not(tmp
     pb.build(path, in_place=True, columns=["a"], row_groups=[1, 3])
     (found,) = validate(path).findings
     assert found.rule == "PB307"
-    assert found.message == "no filter in 1 of 3 row groups that have values, the first of them 2"
+    assert found.message == "no filter in 1 of 3 row groups that have values; the first is 2"
     assert (found.expected, found.found) == ("3", "2")

@@ -49,7 +49,7 @@ def test_a_page_of_memory_is_not_worth_a_word(tmp_path):
 def test_what_comes_with_the_footer_is_not_worth_a_word(tmp_path):
     assert "PB309" not in findings(tiny(1024), tmp_path)
     found = findings(tiny(2048), tmp_path)["PB309"]
-    assert found.message == "filters take 99 % of the file"
+    assert found.message == "filters take up 99 % of the file"
 
 
 @pytest.mark.parametrize("value", [0.0, -0.0])
@@ -62,8 +62,8 @@ def test_the_zero_that_is_not_found_is_named(tmp_path, value, arrow):
     found = findings(data, tmp_path)["PB403"]
     stored, other = ("-0.0", "0.0") if np.signbit(value) else ("0.0", "-0.0")
     assert found.message == (
-        f"{stored} is in the filter but {other} is not: readers that hash the zero of a query as"
-        f" it is lose rows where x = {other}"
+        f"{stored} is in the filter but {other} is not: readers that hash the zero in a query as"
+        f" written lose rows where x = {other}"
     )
     assert found.found == stored
 
