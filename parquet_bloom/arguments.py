@@ -8,19 +8,19 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-# What a public function takes for several names or numbers.
-Names = str | Iterable[str]
-Numbers = int | Iterable[int]
+# What a public function takes for one name or number, or several.
+SomeNames = str | Iterable[str]
+SomeNumbers = int | Iterable[int]
 
 PATH_OR_URL = "one path or URL"
-Given = TypeVar("Given", tuple[str, ...] | None, tuple[int, ...] | None)
+OrNone = TypeVar("OrNone", tuple[str, ...] | None, tuple[int, ...] | None)
 
 _NAMES = "a name or a list of names"
 _NUMBERS = "a number or a list of numbers"
 _PATHS = "a path or a list of paths"
 
 
-def names_given(argument: str, names: Names | None) -> tuple[str, ...] | None:
+def names_given(argument: str, names: SomeNames | None) -> tuple[str, ...] | None:
     """Names, such as those of columns; text is one name, None stands for all. Raises TypeError for
     anything that is not text."""
     if names is None:
@@ -39,7 +39,7 @@ def name_given(argument: str, name: str) -> str:
     return name
 
 
-def numbers_given(argument: str, numbers: Numbers | None) -> tuple[int, ...] | None:
+def numbers_given(argument: str, numbers: SomeNumbers | None) -> tuple[int, ...] | None:
     """Numbers, such as those of row groups, None for all. Raises TypeError for anything else."""
     if numbers is None:
         return None
@@ -84,36 +84,36 @@ def rate_given(argument: str, rate: Any) -> float | None:
     raise TypeError(f"{argument}: {rate!r}, expected a number")
 
 
-def flag_given(argument: str, flag: Any) -> bool:
+def flag_given(argument: str, flag: object) -> bool:
     """True or False. Raises TypeError for anything else: 'no' is true, too."""
     if not isinstance(flag, bool):
         raise TypeError(f"{argument}: {flag!r}, expected True or False")
     return flag
 
 
-def columns_given(columns: Names | None) -> tuple[str, ...] | None:
+def columns_given(columns: SomeNames | None) -> tuple[str, ...] | None:
     """The names of columns, None for all. Raises TypeError, ValueError for none at all: the answer would
     be about nothing, and read as one about the file."""
     return _some("columns", names_given("columns", columns))
 
 
-def columns_needed(columns: Names | None) -> tuple[str, ...]:
+def columns_needed(columns: SomeNames | None) -> tuple[str, ...]:
     """The names of columns, of which there must be some. Raises as columns_given."""
     return columns_given(() if columns is None else columns) or ()
 
 
-def row_groups_given(row_groups: Numbers | None) -> tuple[int, ...] | None:
+def row_groups_given(row_groups: SomeNumbers | None) -> tuple[int, ...] | None:
     """The numbers of row groups or stripes, None for all. Raises as columns_given."""
     return _some("row_groups", numbers_given("row_groups", row_groups))
 
 
-def _some(argument: str, items: Given) -> Given:
+def _some(argument: str, items: OrNone) -> OrNone:
     if items == ():
         raise ValueError(f"{argument}: none, expected at least one")
     return items
 
 
-def path_given(argument: str, path: Any, expected: str = "one path") -> str:
+def path_given(argument: str, path: object, expected: str = "one path") -> str:
     """A path. Raises TypeError for anything but text and os.PathLike."""
     if isinstance(path, str | os.PathLike):
         name = os.fspath(path)
@@ -122,21 +122,21 @@ def path_given(argument: str, path: Any, expected: str = "one path") -> str:
     raise TypeError(f"{argument}: {path!r}, expected {expected}, as str or os.PathLike")
 
 
-def paths_given(argument: str, paths: Any) -> list[str]:
+def paths_given(argument: str, paths: object) -> list[str]:
     """One path, or several. Raises TypeError as path_given."""
     if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable):
         return [path_given(argument, paths, _PATHS)]
     return [path_given(argument, path, _PATHS) for path in _items(argument, paths, _PATHS)]
 
 
-def mapping_given(argument: str, items: Any, expected: str) -> dict[str, Any]:
+def mapping_given(argument: str, items: object, expected: str) -> dict[str, Any]:
     """A dictionary by name. Raises TypeError for anything else, without what may be secret in it."""
     if not isinstance(items, Mapping) or not all(isinstance(name, str) for name in items):
         raise TypeError(f"{argument}: a {type(items).__name__}, expected {expected} by name")
     return dict(items)
 
 
-def _items(argument: str, items: Any, expected: str) -> list[Any]:
+def _items(argument: str, items: object, expected: str) -> list[Any]:
     """The items of a list, or of a numpy or pyarrow array."""
     if not isinstance(items, Iterable) or isinstance(items, Mapping | bytes):
         raise TypeError(f"{argument}: {items!r}, expected {expected}")

@@ -53,7 +53,7 @@ class VerbOptions:
         check_flags(self)
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], **more: Any) -> Self:
+    def of(cls, given: Mapping[str, object], **more: object) -> Self:
         """`given`: the arguments of a public function by name, which is what `locals()` has at its
         beginning; those that are no options of this class are left to others. `more`: options that are
         no arguments, or are read otherwise. Raises TypeError, ValueError."""
@@ -272,7 +272,7 @@ def values_given(values: Any) -> Any:
     return values_of(values)
 
 
-def sample_given(sample: Any) -> dict[str, Any] | None:
+def sample_given(sample: object) -> dict[str, Any] | None:
     """The values that are looked up, by column. Raises TypeError."""
     if sample is None:
         return None
@@ -280,7 +280,7 @@ def sample_given(sample: Any) -> dict[str, Any] | None:
     return {name: values_given(values) for name, values in given.items()}
 
 
-def where_given(where: Any) -> dict[str, tuple[str | None, ...]]:
+def where_given(where: object) -> dict[str, tuple[str | None, ...]]:
     """The wanted values of partition columns: text or None, or several of them, by column. Raises
     TypeError."""
     found = {}
@@ -315,7 +315,7 @@ _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
 }
 
 
-def check_flags(options: Any) -> None:
+def check_flags(options: VerbOptions) -> None:
     """Raise TypeError for one of these options that is a flag, and neither True nor False."""
     kind: object = type(options)
     for name in _flags(kind):

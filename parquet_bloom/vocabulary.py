@@ -5,7 +5,7 @@ A list is a Literal, so that type checkers know it; `words` returns its words.
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 Format = Literal["parquet", "orc"]
 
@@ -43,7 +43,7 @@ HeaderLayout = Literal["12-byte", "thrift", "page"]
 Placement = Literal["footer", "chunk"]
 
 # How values are hashed for a `statistics` filter, and how its bits are stored.
-Strategy = Literal["hive", "guava-32", "guava-64"]
+StrategyName = Literal["hive", "guava-32", "guava-64"]
 BitsetEncoding = Literal["list", "binary", "java"]
 
 # Types that a literal may be read as, instead of the column's.
@@ -93,12 +93,12 @@ ENCRYPTED: Final = "encrypted"
 NO_MEMORY: Final = "does not fit the memory budget"
 
 
-def words(literal: Any) -> tuple[str, ...]:
+def words(literal: object) -> tuple[str, ...]:
     """The words of one of these lists."""
     return get_args(literal)
 
 
-def check_word(name: str, word: str, literal: Any) -> None:
+def check_word(name: str, word: str, literal: object) -> None:
     """Raise ValueError, naming the argument and its words, unless `word` is in the list."""
     if word not in words(literal):
         raise ValueError(f"{name}: {word}, expected {', '.join(words(literal))}")

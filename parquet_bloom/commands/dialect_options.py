@@ -15,7 +15,7 @@ from parquet_bloom.vocabulary import (
     Dialect,
     HeaderLayout,
     Placement,
-    Strategy,
+    StrategyName,
     words,
 )
 
@@ -47,7 +47,7 @@ _OF_DIALECT: Final[dict[str, dict[str, tuple[str, dict[str, Any]]]]] = {
         ),
     },
     "statistics": {
-        "--strategy": ("how values are hashed.  [default: hive]", _one_of(Strategy)),
+        "--strategy": ("how values are hashed.  [default: hive]", _one_of(StrategyName)),
         "--expected-entries": (
             "size for this many distinct values per chunk.  [default: count them]",
             _number(1, MAX_NDV),

@@ -22,7 +22,7 @@ from enum import Enum, IntEnum
 from itertools import count
 from os import urandom
 from struct import pack
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError, UnsupportedError
 
@@ -92,7 +92,7 @@ class Secretive:
 
     __slots__ = ()
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError(f"{type(self).__name__}: cannot be pickled or copied")
 
 

@@ -50,7 +50,7 @@ def _join_lines(text: str) -> str:
     return " ".join(text.split())
 
 
-def as_bytes(secret: Any, what: str) -> bytes:
+def as_bytes(secret: object, what: str) -> bytes:
     """A key returned by the user's code; text is encoded as UTF-8, as pyarrow does."""
     if isinstance(secret, bytes | bytearray | memoryview):
         return bytes(secret)
@@ -126,7 +126,7 @@ def load_kms(name: str, connection: KmsConnection) -> Kms:
     return Kms(client, token)
 
 
-def _as_pyarrow(connection: KmsConnection) -> Any:
+def _as_pyarrow(connection: KmsConnection) -> object:
     """pyarrow's own class if it is installed, so that a client can pass it on to pyarrow."""
     try:
         from pyarrow.parquet.encryption import KmsConnectionConfig

@@ -26,12 +26,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
-from typing import Any
+from typing import TypeVar
 
 from parquet_bloom.encryption.cipher import Key
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError
 from parquet_bloom.storage import open_source
 from parquet_bloom.storage.address import in_same_store
+
+_Kind = TypeVar("_Kind")
 
 _TYPE = "PKMT1"
 # The version of a wrapped key whose master key has no versions.
@@ -104,8 +106,8 @@ def describe_key(key_metadata: bytes | None) -> str:
         return "the file names no key"
     fields = _json_object(key_metadata) or {}
     for name, what in (("masterKeyID", "wrapped by master key"), ("keyReference", "key material")):
-        if isinstance(fields.get(name), str):
-            return f"{what} {_quoted(fields[name])}"
+        if isinstance(named := fields.get(name), str):
+            return f"{what} {_quoted(named)}"
     return f"key id {_quoted(key_metadata.decode(errors='backslashreplace'))}"
 
 
@@ -126,7 +128,7 @@ class ExternalMaterial:
     def __init__(self, path: str) -> None:
         self.path = path
 
-    def fields(self, reference: str) -> dict[str, Any]:
+    def fields(self, reference: str) -> dict[str, object]:
         """The material under this reference. Raises MissingKeyError if the file or the reference
         does not exist, EncryptionError if the material is invalid."""
         text = self._entries.get(reference)
@@ -138,7 +140,7 @@ class ExternalMaterial:
         return fields
 
     @cached_property
-    def _entries(self) -> dict[str, Any]:
+    def _entries(self) -> dict[str, object]:
         try:
             source = open_source(self.path)
         except FileNotFoundError:
@@ -204,7 +206,7 @@ def _opened(sealed: bytes, aad: bytes, key: Key, what: str) -> bytes:
         ) from None
 
 
-def _json_object(data: bytes | str) -> dict[str, Any] | None:
+def _json_object(data: bytes | str) -> dict[str, object] | None:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
@@ -212,7 +214,7 @@ def _json_object(data: bytes | str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _get(fields: dict[str, Any], name: str, kind: type) -> Any:
+def _get(fields: dict[str, object], name: str, kind: type[_Kind]) -> _Kind:
     value = fields.get(name)
     if not isinstance(value, kind):
         raise EncryptionError(f"key material: {name}: expected {kind.__name__}")

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 from parquet_bloom.arguments import mapping_given, path_given
@@ -116,7 +116,7 @@ def read_keys_file(
     return settings_in(found, where)
 
 
-def settings_in(content: Mapping[str, Any], where: str) -> KeySettings:
+def settings_in(content: Mapping[str, object], where: str) -> KeySettings:
     """The settings that the content of a keys file makes. Raises ConfigError."""
     settings: KeySettings = {}
     for name, value in content.items():
@@ -166,8 +166,8 @@ def keys_of(settings: KeySettings, arguments: tuple[str, ...] | None = None) -> 
     return keys
 
 
-def _unique_names(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _unique_names(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
     for name, value in pairs:
         if name in found:
             raise ValueError(f"{name!r} is given twice")
@@ -175,7 +175,7 @@ def _unique_names(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _setting(name: str, value: Any, where: str) -> KeySettings:
+def _setting(name: str, value: object, where: str) -> KeySettings:
     """The setting that one entry of the file makes."""
     if name in SETTINGS and name not in TABLES:
         return {name: _text(value, name, where)}
@@ -186,7 +186,7 @@ def _setting(name: str, value: Any, where: str) -> KeySettings:
     return _property(name, value, where)
 
 
-def _property(name: str, value: Any, where: str) -> KeySettings:
+def _property(name: str, value: object, where: str) -> KeySettings:
     """The setting that one Hadoop property makes."""
     plain = name.removeprefix(_SPARK)
     if plain in _IGNORED:
@@ -202,7 +202,7 @@ def _property(name: str, value: Any, where: str) -> KeySettings:
     return {setting: f"ascii:{text}" if setting == "kms_token" else text}
 
 
-def _text(value: Any, name: str, where: str) -> str:
+def _text(value: object, name: str, where: str) -> str:
     if not isinstance(value, str):
         raise ConfigError(f"{where}: {name}: expected a string")
     return value
@@ -241,7 +241,7 @@ class KeyReferences:
             )
 
     @classmethod
-    def of(cls, keys: Mapping[str, Any] | None, keys_file: str | None) -> Self:
+    def of(cls, keys: Mapping[str, object] | None, keys_file: str | None) -> Self:
         """`keys`: as the content of a keys file. Raises ConfigError for what it cannot have, too, and
         TypeError for anything but a dictionary and a path."""
         given = {} if keys is None else mapping_given("keys", keys, "references such as env:VAR")

@@ -6,7 +6,7 @@ Options say where keys are, never what they are: a key that was given itself is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
 # Text for each setting, by item where it is a table; an AAD prefix may be bytes.
@@ -41,12 +41,12 @@ TABLES: Final = {name for name, setting in SETTINGS.items() if setting.is_table}
 _PLACES: Final = ("env:", "file:", "fd:")
 
 
-def key_arguments(settings: Mapping[str, Any], keys_file: str | None = None) -> tuple[str, ...]:
+def key_arguments(settings: KeySettings, keys_file: str | None = None) -> tuple[str, ...]:
     """What to add to a command. `settings`: as in a keys file; `keys_file`: the path of one."""
     return (*(["--keys", keys_file] if keys_file else ()), *_options(settings))
 
 
-def _options(settings: Mapping[str, Any]) -> Iterator[str]:
+def _options(settings: KeySettings) -> Iterator[str]:
     for name, setting in SETTINGS.items():
         given = settings.get(name)
         if given is None:

@@ -7,7 +7,6 @@ of it. K-hash filters can be compared only if they have the same number of bits.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -29,7 +28,7 @@ class Difference:
         return self.fold is not None and self.fold > 1 and not self.only_a and not self.only_b
 
 
-def difference(a: Any, b: Any) -> Difference:
+def difference(a: object, b: object) -> Difference:
     """Compare two SplitBlockBloomFilters or two KHashFilters."""
     if isinstance(a, SplitBlockBloomFilter) and isinstance(b, SplitBlockBloomFilter):
         return _compare_split_blocks(a, b)

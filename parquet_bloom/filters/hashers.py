@@ -43,7 +43,7 @@ class WideMurmur3:
         return _kernel.murmur3_slices(data, starts, gap, self.seed)
 
 
-class Murmur3(WideMurmur3):
+class HalfMurmur3(WideMurmur3):
     """The first 64 bits of MurmurHash3 x64_128."""
 
     def fixed(self, values: memoryview, width: int) -> Hashes:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parquet_bloom.filters.sizing import WORDS_PER_BLOCK
 from parquet_bloom.filters.split_block import WORD_FORMAT, SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
-from parquet_bloom.native.lazy import NDArray, np
+from parquet_bloom.native.lazy import Array, np
 
 if TYPE_CHECKING:
     from parquet_bloom.filters.k_hash import KHashFilter
@@ -64,7 +64,7 @@ def in_block(hash: int, index: int, block: SplitBlockBloomFilter, num_blocks: in
     return LookUp(asked.hash, asked.bits, clear, index, num_blocks)
 
 
-def in_k_hash(filter: KHashFilter, hash: NDArray[Any]) -> LookUp:
+def in_k_hash(filter: KHashFilter, hash: Array) -> LookUp:
     """Look up a hash, shape (1,) or (1, 2), as the filter takes it."""
     alone = filter.empty(filter.num_bits, filter.num_hashes)
     alone.insert_hashes(hash)

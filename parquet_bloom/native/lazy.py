@@ -4,9 +4,9 @@ To import it takes longer than to build, ask or repair most files. What mostly w
 from here; whoever has an array to begin with imports numpy as usual.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-__all__ = ["NDArray", "np"]
+__all__ = ["Array", "NDArray", "np"]
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,3 +24,6 @@ else:
     np = _Numpy()
     # Stands in annotations alone, which nobody evaluates.
     NDArray = object
+
+# An array of anything.
+Array: TypeAlias = "NDArray[Any]"

@@ -20,10 +20,10 @@ from itertools import pairwise
 from typing import Any, Self, TypeAlias
 
 from parquet_bloom.native import _kernel
-from parquet_bloom.native.lazy import NDArray, np
+from parquet_bloom.native.lazy import Array, NDArray, np
 
 # What numbers are held in.
-Held: TypeAlias = "memoryview[Any] | NDArray[Any]"
+Held: TypeAlias = "memoryview[Any] | Array"
 
 # More bytes than any index group or dictionary has; see streams.MOST_VALUES.
 MOST_BYTES = 1 << 30
@@ -34,7 +34,7 @@ _CONTEXT = Context(prec=60)
 _WORD = 64
 
 
-def array_of(held: Held) -> NDArray[Any]:
+def array_of(held: Held) -> Array:
     """The same memory as an array."""
     return np.asarray(held)
 
@@ -49,7 +49,7 @@ class Numbers:
         return len(self.held)
 
     @property
-    def numbers(self) -> NDArray[Any]:
+    def numbers(self) -> Array:
         return array_of(self.held)
 
     def part(self, start: int, end: int) -> Self:
@@ -59,8 +59,7 @@ class Numbers:
         return type(self)(self.numbers[positions])
 
     def tolist(self) -> list[Any]:
-        numbers: list[Any] = self.held.tolist()
-        return numbers
+        return list(self.held.tolist())
 
     def identities(self) -> Iterable[Hashable]:
         """Equal only for values with the same bits."""

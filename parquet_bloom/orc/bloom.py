@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from struct import pack
-from typing import Any, Final
+from typing import Final
 
 from parquet_bloom.errors import FilterError, FormatError
 from parquet_bloom.filters.k_hash import KHashFilter
@@ -33,6 +33,7 @@ from parquet_bloom.orc.stripe import (
     OrcStream,
 )
 from parquet_bloom.orc.tail import DECODED, decode
+from parquet_bloom.orc.wire import Message
 
 _FILTER = 1
 # Of each filter besides its bits: decoded, as one of ours, and what is said about it.
@@ -107,7 +108,7 @@ def stored_messages(data: bytes, where: str) -> list[bytes]:
     ]
 
 
-def decoded_filters(message: Any, data: bytes, where: str) -> Sequence[Any]:
+def decoded_filters(message: Message, data: bytes, where: str) -> Sequence[Message]:
     """The filters of a decompressed stream, decoded as this class of index. Raises FooterError,
     UnsupportedError for more than fits the memory budget."""
     room = DECODED * len(data)
@@ -116,7 +117,7 @@ def decoded_filters(message: Any, data: bytes, where: str) -> Sequence[Any]:
         num_filters = sum(1 for _ in islice(wire.fields(data), MAX_INDEX_GROUPS + 2))
         if num_filters <= MAX_INDEX_GROUPS + 1:
             room = 3 * len(data) + FILTER_BYTES * num_filters
-    filters: Sequence[Any] = decode(message, data, where, room).bloomFilter
+    filters: Sequence[Message] = decode(message, data, where, room).bloomFilter
     return filters
 
 
@@ -134,12 +135,12 @@ def is_pre_release(data: bytes, kind: int, where: str) -> bool:
     return any(each.HasField("word") for each in stored)
 
 
-def stored_bitsets(stored: Any) -> tuple[bytes, bytes]:
+def stored_bitsets(stored: Message) -> tuple[bytes, bytes]:
     """The `bitset` and `utf8bitset` of a BloomFilter, little-endian; one of them is usually empty."""
     return pack(f"<{len(stored.bitset)}Q", *stored.bitset), bytes(stored.utf8bitset)
 
 
-def _read_filter(stored: Any, where: str) -> KHashFilter:
+def _read_filter(stored: Message, where: str) -> KHashFilter:
     words, text = stored_bitsets(stored)
     if words and text and words != text:
         raise FilterError(f"{where}: bitset and utf8bitset differ")

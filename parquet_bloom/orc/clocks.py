@@ -40,11 +40,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.native import _kernel
-from parquet_bloom.native.lazy import NDArray, np
+from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.orc.arrays import Held, Times
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class KeyNumbers:
     that may stand for them."""
 
     numbers: Held
-    others: Sequence[tuple[NDArray[np.int64], NDArray[Any]]] = ()
+    others: Sequence[tuple[NDArray[np.int64], Array]] = ()
 
 
 def wall_clock_keys(values: Times, zone: str) -> KeyNumbers:

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from parquet_bloom.errors import FooterError
-from parquet_bloom.orc.wire import text_of
+from parquet_bloom.orc.wire import Message, text_of
 from parquet_bloom.parallel import check_fits
 
 KINDS = (
@@ -93,7 +93,7 @@ class OrcColumn:
         return None
 
 
-def columns_of(types: Sequence[Any]) -> tuple[OrcColumn, ...]:
+def columns_of(types: Sequence[Message]) -> tuple[OrcColumn, ...]:
     """The columns by id, from the types in the footer.
 
     Raises FooterError unless the types form one tree, numbered from the root down, UnsupportedError
@@ -135,7 +135,7 @@ def columns_of(types: Sequence[Any]) -> tuple[OrcColumn, ...]:
     return tuple(columns[id] for id in range(len(types)))
 
 
-def _child_names(id: int, kind: str, stored: Any) -> Sequence[str]:
+def _child_names(id: int, kind: str, stored: Message) -> Sequence[str]:
     """The names of a column's children. Raises FooterError if their number is wrong."""
     match kind:
         case "STRUCT":

@@ -41,7 +41,7 @@ _HEADER_BYTES = 3
 _PART_BYTES: Final = 1 << 18
 
 # By codec: decompress into a buffer, compress.
-_FUNCTIONS: dict[int, tuple[Callable[[memoryview, Any], int], Compressor]] = {
+_FUNCTIONS: dict[int, tuple[Callable[[memoryview, memoryview], int], Compressor]] = {
     1: (cramjam.deflate.decompress_into, cramjam.deflate.compress),
     2: (cramjam.snappy.decompress_raw_into, cramjam.snappy.compress_raw),
     4: (lz4.decompress_into, partial(cramjam.lz4.compress_block, store_size=False)),

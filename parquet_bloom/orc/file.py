@@ -8,7 +8,7 @@ verbs need are imported where they are used.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 from parquet_bloom.arguments import name_given, number_given, number_if_given
 from parquet_bloom.container import STRIPES, NoFilters, Place, ReadFilter, Units, number_of
@@ -144,7 +144,7 @@ class OrcFile(OrcReader):
         found = self.column(column)
         return OrcChunk(self.stripe(stripe), found)
 
-    def encode(self, column: OrcColumn, values: Sequence[Any]) -> AskedValues:
+    def encode(self, column: OrcColumn, values: Sequence[object]) -> AskedValues:
         """Values to pass to probers. Raises ValueTypeError."""
         from parquet_bloom.orc.keys import AskedValues
 

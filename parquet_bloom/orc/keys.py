@@ -27,7 +27,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.hashers import Hashes
@@ -213,7 +213,7 @@ class AskedValues:
     stored value, shape (n,), and in `_unknown` why the hashes of some are. Raises ValueTypeError if the
     column cannot hold one, even where there is no filter."""
 
-    def __init__(self, column: OrcColumn, values: Sequence[Any]) -> None:
+    def __init__(self, column: OrcColumn, values: Sequence[object]) -> None:
         # Not for build, which is asked for none.
         from parquet_bloom.values.literals import encode_given
 

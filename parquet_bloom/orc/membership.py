@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from parquet_bloom.container.missing_rows import MissingRows, missing_rows
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.filters.look_up import Membership
+from parquet_bloom.native.lazy import Array
 from parquet_bloom.orc.arrays import Numbers, Values, selected
 from parquet_bloom.orc.bloom import OrcKeyForm
 from parquet_bloom.orc.columns import OrcColumn
@@ -40,7 +40,7 @@ class GroupMembership(Membership):
 
     group: GroupValues = field(repr=False)
     first_row: int
-    is_missing: Any = field(repr=False)
+    is_missing: Array | None = field(repr=False)
 
     @property
     def values(self) -> Values:
@@ -56,6 +56,7 @@ class GroupMembership(Membership):
 
     def examples(self, at_most: int) -> Values:
         """The first distinct values that are not found."""
+        assert self.is_missing is not None
         return selected(self.values, self.is_missing, at_most)
 
 
@@ -96,7 +97,7 @@ def _check_group(
     is_missing = None
     if explained.bits_outside(filter):
         found = filter.check_hashes(forms.ravel()).reshape(forms.shape).any(axis=1)
-        is_missing = None if found.all() else ~found
+        is_missing = None if found.all() else np.asarray(~found)
     if others.size:
         explained.insert_hashes(others.ravel())
     return GroupMembership(

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parquet_bloom.container import STRIPES, Answer, Explanation, GroupAnswers, Place
 from parquet_bloom.container.column_filter import ColumnFilter
 from parquet_bloom.container.doubts import Doubts
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.filters.look_up import LookUp, in_k_hash
-from parquet_bloom.native.lazy import np
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.row_index import IndexEntry, fits
 from parquet_bloom.parallel import read_once
@@ -77,7 +77,7 @@ class StripeProber:
         stored, _ = self._stored
         assert stored is not None
 
-        def ask(values: Any) -> Any:
+        def ask(values: Sequence[object]) -> NDArray[np.bool_]:
             from parquet_bloom.orc.keys import AskedValues
 
             asked = AskedValues(self._column, values)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from parquet_bloom.errors import FilterError
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.tail import decode
-from parquet_bloom.orc.wire import text_of
+from parquet_bloom.orc.wire import Message, text_of
 
 if TYPE_CHECKING:
     from parquet_bloom.orc.columns import OrcColumn
@@ -75,7 +75,7 @@ def read_row_index(data: bytes, num_index_groups: int, where: str) -> tuple[Inde
     )
 
 
-def _group_statistics(stored: Any) -> GroupStatistics:
+def _group_statistics(stored: Message) -> GroupStatistics:
     kind = next((kind for kind in _KINDS if stored.HasField(f"{kind}Statistics")), None)
     low, high, total = _shown(kind, getattr(stored, f"{kind}Statistics")) if kind else (None,) * 3
     return GroupStatistics(
@@ -108,7 +108,7 @@ def fits(statistics: GroupStatistics, column: OrcColumn) -> bool:
     return statistics.kind is None or column.kind in _KINDS[statistics.kind][1]
 
 
-def _shown(kind: str, stored: Any) -> Iterable[Shown]:
+def _shown(kind: str, stored: Message) -> Iterable[Shown]:
     """Minimum, maximum and sum."""
     if kind == "bucket":
         return None, None, sum(stored.count)
@@ -119,7 +119,7 @@ def _shown(kind: str, stored: Any) -> Iterable[Shown]:
     return map(_day if kind == "date" else _plain, values)
 
 
-def _optional(stored: Any, name: str) -> Any:
+def _optional(stored: Message, name: str) -> Any:
     return getattr(stored, name) if stored.HasField(name) else None
 
 

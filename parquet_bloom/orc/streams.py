@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from parquet_bloom.errors import FormatError, UnsupportedError, placing
 from parquet_bloom.native import _kernel
@@ -45,7 +45,7 @@ _VALUE_BYTES: Final = 48
 _PIECE: Final = 1 << 20
 
 # Decodes from a byte of a part into items; returns how many values those are, and the next byte.
-_Decode = Callable[[Any, int, memoryview], tuple[int, int]]
+_Decode = Callable[[memoryview | bytes, int, memoryview], tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)

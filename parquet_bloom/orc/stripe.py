@@ -16,13 +16,13 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
 from parquet_bloom.container import STRIPES, Place
 from parquet_bloom.errors import FilterError, UnsupportedError
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.tail import StripePlace
-from parquet_bloom.orc.wire import text_of
+from parquet_bloom.orc.wire import Message, text_of
 
 ROW_INDEX: Final = 6
 BLOOM_FILTER: Final = 7
@@ -82,7 +82,7 @@ class Stripe:
     place: StripePlace
     first_row: int
     row_index_stride: int
-    footer: Any = field(repr=False)
+    footer: Message = field(repr=False)
     footer_raw: bytes = field(repr=False)
 
     @property

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from google.protobuf.message import DecodeError
 
@@ -23,6 +23,7 @@ from parquet_bloom.errors import FooterError, FormatError, NotSupportedFileError
 from parquet_bloom.orc.columns import OrcColumn, above, columns_of
 from parquet_bloom.orc.compression import DEFAULT_BLOCK_BYTES, MAX_BLOCK_BYTES, Compression
 from parquet_bloom.orc.proto import orc_pb2
+from parquet_bloom.orc.wire import Message
 from parquet_bloom.parallel import check_fits
 
 if TYPE_CHECKING:
@@ -72,9 +73,9 @@ class Tail:
     where: str
     size: int
     compression: Compression
-    postscript: Any = field(repr=False)
+    postscript: Message = field(repr=False)
     postscript_raw: bytes = field(repr=False)
-    footer: Any = field(repr=False)
+    footer: Message = field(repr=False)
     footer_raw: bytes = field(repr=False)
 
     @property
@@ -240,7 +241,7 @@ def _read_postscript(source: Source) -> bytes:
     return raw
 
 
-def _compression(postscript: Any, where: str) -> Compression:
+def _compression(postscript: Message, where: str) -> Compression:
     has_size = postscript.HasField("compressionBlockSize")
     block_bytes = postscript.compressionBlockSize if has_size else DEFAULT_BLOCK_BYTES
     compression = Compression(postscript.compression, block_bytes)
@@ -252,7 +253,7 @@ def _compression(postscript: Any, where: str) -> Compression:
     return compression
 
 
-def decode(message: Any, data: bytes, where: str, room: int | None = None) -> Any:
+def decode(message: Message, data: bytes, where: str, room: int | None = None) -> Message:
     """Decode `data` as a `message`, a generated class. `room`: the most memory that it takes, where
     that is known to be less than what messages in a message can take. Raises FooterError,
     UnsupportedError for more than fits the memory budget."""

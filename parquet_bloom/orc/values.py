@@ -35,12 +35,12 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
-from parquet_bloom.orc.arrays import Decimals, Numbers, Texts, Times, Values
+from parquet_bloom.orc.arrays import Decimals, Held, Numbers, Texts, Times, Values
 from parquet_bloom.orc.clocks import from_2015
 from parquet_bloom.orc.columns import MOST_SCALE, OrcColumn, above
 from parquet_bloom.orc.streams import (
@@ -345,7 +345,7 @@ def decoder(streams: ChunkStreams) -> Decoder:
     raise UnsupportedError(f"{streams.where}: {column.kind}: values cannot be read")
 
 
-def _numbers(numbers: memoryview[Any]) -> Decoded:
+def _numbers(numbers: Held) -> Decoded:
     return Decoded(Numbers(numbers))
 
 

@@ -12,9 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from parquet_bloom.errors import FormatError
+
+# A decoded message: their classes are made at run time, so that no type checker knows their fields.
+Message: TypeAlias = Any
 
 VARINT: Final = 0
 FIXED64: Final = 1

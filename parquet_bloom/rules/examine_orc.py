@@ -187,7 +187,7 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
         self, chunk: OrcChunk, index: IndexFilters, group: int, membership: GroupMembership | None
     ) -> Diagnosis | str | None:
         """What the writer did instead if values are missing, or what was tried; None if nobody asked."""
-        if membership is None or not self.options.diagnose:
+        if membership is None or membership.is_missing is None or not self.options.diagnose:
             return None
         from parquet_bloom.diagnosis.orc_writers import Lacking, diagnose, unexplained
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from parquet_bloom.arguments import (
-    Names,
+    SomeNames,
     flag_given,
     mapping_given,
     names_given,
@@ -138,11 +138,11 @@ class Policy:
     def with_options(
         self,
         *,
-        require: Names = (),
+        require: SomeNames = (),
         max_fpp: float | None = None,
         max_bytes: int | None = None,
         fail_on: str | None = None,
-        ignore: Names = (),
+        ignore: SomeNames = (),
     ) -> Policy:
         """This policy with options on top; None leaves it as it is.
 
@@ -184,7 +184,7 @@ def _check_limits(max_fpp: float | None, max_bytes: int | None) -> None:
         raise ConfigError(f"max_bytes: {max_bytes}, expected a positive number of bytes")
 
 
-def _rule_ids(words: Names) -> frozenset[str]:
+def _rule_ids(words: SomeNames) -> frozenset[str]:
     """The ids of rules that are given by id or name. Raises ConfigError."""
     return frozenset(find_rule(word).id for word in names_given("ignore", words) or ())
 

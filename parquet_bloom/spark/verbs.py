@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from parquet_bloom.arguments import PATH_OR_URL, Names, columns_needed, flag_given, path_given
+from parquet_bloom.arguments import PATH_OR_URL, SomeNames, columns_needed, flag_given, path_given
 from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.options import (
     AdviseOptions,
@@ -38,7 +38,7 @@ def build(
     spark: SparkSession,
     paths: Paths,
     *,
-    columns: Names,
+    columns: SomeNames,
     fpp: float | None = None,
     ndv: int | None = None,
     max_bytes: int | None = None,
@@ -80,7 +80,7 @@ def build_table(
     spark: SparkSession,
     table: str | os.PathLike[str],
     *,
-    columns: Names | None = None,
+    columns: SomeNames | None = None,
     kind: TableChoice = "auto",
     catalog: str | None = None,
     where: Mapping[str, str | Sequence[str | None] | None] | None = None,
@@ -124,7 +124,7 @@ def strip(
     spark: SparkSession,
     paths: Paths,
     *,
-    columns: Names | None = None,
+    columns: SomeNames | None = None,
     verify: bool = True,
     unconditional: bool = False,
     dry_run: bool = False,
@@ -142,7 +142,7 @@ def inspect(
     spark: SparkSession,
     paths: Paths,
     *,
-    columns: Names | None = None,
+    columns: SomeNames | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
     keys: Mapping[str, Any] | None = None,
@@ -157,7 +157,7 @@ def validate(
     spark: SparkSession,
     paths: Paths,
     *,
-    columns: Names | None = None,
+    columns: SomeNames | None = None,
     deep: bool = True,
     diagnose: bool = False,
     policy: Policy | None = None,
@@ -176,7 +176,7 @@ def validate(
 def probe(
     spark: SparkSession,
     paths: Paths,
-    columns: Names,
+    columns: SomeNames,
     values: Any,
     *,
     dialect: Dialect | None = None,
@@ -203,7 +203,7 @@ def advise(
     spark: SparkSession,
     paths: Paths,
     *,
-    columns: Names | None = None,
+    columns: SomeNames | None = None,
     fpp: float | None = None,
     max_bytes: int | None = None,
     ignore_checksums: bool = False,

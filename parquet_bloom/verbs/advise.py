@@ -22,8 +22,8 @@ from parquet_bloom.advice.table import (
 )
 from parquet_bloom.arguments import (
     PATH_OR_URL,
-    Names,
-    Numbers,
+    SomeNames,
+    SomeNumbers,
     path_given,
 )
 from parquet_bloom.container import WHERE_KNOWN
@@ -116,8 +116,8 @@ class AdviceReport(Report):
 def advise(
     path: str | os.PathLike[str],
     *,
-    columns: Names | None = None,
-    row_groups: Numbers | None = None,
+    columns: SomeNames | None = None,
+    row_groups: SomeNumbers | None = None,
     fpp: float | None = None,
     max_bytes: int | None = None,
     value_sample: Mapping[str, Any] | None = None,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.arguments import Names, Numbers, columns_needed
+from parquet_bloom.arguments import SomeNames, SomeNumbers, columns_needed
 from parquet_bloom.container import WHERE_KNOWN, BuiltFilters, LeftChunk
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import RewriteError
@@ -64,13 +64,13 @@ def build(
     source: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
     *,
-    columns: Names,
+    columns: SomeNames,
     fpp: float | None = None,
     ndv: int | None = None,
     max_bytes: int | None = None,
     exact_blocks: bool = False,
     existing: Existing = "keep",
-    row_groups: Numbers | None = None,
+    row_groups: SomeNumbers | None = None,
     threads: int | None = None,
     ignore_checksums: bool = False,
     in_place: bool = False,

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from parquet_bloom.arguments import Names
+from parquet_bloom.arguments import SomeNames
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import open as open_file
@@ -78,7 +78,7 @@ class TableBuildReport(Report):
 def build_table(
     table: str | os.PathLike[str],
     *,
-    columns: Names | None = None,
+    columns: SomeNames | None = None,
     kind: TableChoice = "auto",
     catalog: str | None = None,
     where: Mapping[str, str | Sequence[str | None] | None] | None = None,

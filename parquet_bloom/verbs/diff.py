@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.arguments import Names, Numbers
+from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import (
     WHERE_KNOWN,
     FilterDescription,
@@ -106,8 +106,8 @@ def diff(
     a: str | os.PathLike[str],
     b: str | os.PathLike[str],
     *,
-    columns: Names | None = None,
-    row_groups: Numbers | None = None,
+    columns: SomeNames | None = None,
+    row_groups: SomeNumbers | None = None,
     diagnose: bool = False,
     ignore_checksums: bool = False,
     threads: int | None = None,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from parquet_bloom.arguments import Names, Numbers, columns_given, row_groups_given
+from parquet_bloom.arguments import SomeNames, SomeNumbers, columns_given, row_groups_given
 from parquet_bloom.container import WHERE_KNOWN, slim_record
 from parquet_bloom.container.footer_fields import FooterDescription, FooterField, Several
 from parquet_bloom.container.room import OF_FIELD_BYTE
@@ -126,8 +126,8 @@ class FooterDump(Report):
 def dump_footer(
     path: str | os.PathLike[str],
     *,
-    columns: Names | None = None,
-    row_groups: Numbers | None = None,
+    columns: SomeNames | None = None,
+    row_groups: SomeNumbers | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> FooterDump:

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from parquet_bloom.arguments import Names, Numbers
+from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, Place
 from parquet_bloom.container.room import TO_INSPECT, check_room
 from parquet_bloom.container.threads import threads_to_read
@@ -89,8 +89,8 @@ class FileInspection(Report):
 def inspect(
     path: str | os.PathLike[str],
     *,
-    columns: Names | None = None,
-    row_groups: Numbers | None = None,
+    columns: SomeNames | None = None,
+    row_groups: SomeNumbers | None = None,
     index_groups: bool = False,
     threads: int | None = None,
     keys: Keys | None = None,

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.arguments import Names, Numbers, paths_given, threads_given
+from parquet_bloom.arguments import SomeNames, SomeNumbers, paths_given, threads_given
 from parquet_bloom.container import UNITS, WHERE_KNOWN
 from parquet_bloom.container.threads import threads_for_files
 from parquet_bloom.files import open as open_file
@@ -70,8 +70,8 @@ class InspectionSummary(Report):
 def inspect_summary(
     paths: Path | Iterable[Path],
     *,
-    columns: Names | None = None,
-    row_groups: Numbers | None = None,
+    columns: SomeNames | None = None,
+    row_groups: SomeNumbers | None = None,
     threads: int | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
-from parquet_bloom.arguments import Numbers
+from parquet_bloom.arguments import SomeNumbers
 from parquet_bloom.container import (
     WHERE_KNOWN,
     Answer,
@@ -189,7 +189,7 @@ def probe(
     column: str,
     values: Any,
     *,
-    row_groups: Numbers | None = None,
+    row_groups: SomeNumbers | None = None,
     dialect: Dialect | None = None,
     seed: int | None = None,
     keys: Keys | None = None,

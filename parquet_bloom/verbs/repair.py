@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from parquet_bloom.arguments import Names, Numbers
+from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, Located, Place, RepairChange
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.options import Destination, RepairOptions
@@ -86,8 +86,8 @@ def repair(
     source: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
     *,
-    columns: Names | None = None,
-    row_groups: Numbers | None = None,
+    columns: SomeNames | None = None,
+    row_groups: SomeNumbers | None = None,
     drop_bad: bool = False,
     rebuild: bool = False,
     fpp: float | None = None,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.arguments import Names, Numbers
+from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, FilterDescription, Place
 from parquet_bloom.container.descriptions import ChunkDescription, ReadBits
 from parquet_bloom.container.room import TO_REPORT, check_room
@@ -116,8 +116,8 @@ class FileReport(Report):
 def report(
     path: str | os.PathLike[str],
     *,
-    columns: Names | None = None,
-    row_groups: Numbers | None = None,
+    columns: SomeNames | None = None,
+    row_groups: SomeNumbers | None = None,
     deep: bool = True,
     fpp: float = 0.01,
     policy: Policy | None = None,

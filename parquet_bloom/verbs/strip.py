@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from parquet_bloom.arguments import Names, Numbers
+from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, LeftChunk, RemovedFilters
 from parquet_bloom.legacy.change import strip_change
 from parquet_bloom.options import Destination, Selection
@@ -55,8 +55,8 @@ def strip(
     source: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
     *,
-    columns: Names | None = None,
-    row_groups: Numbers | None = None,
+    columns: SomeNames | None = None,
+    row_groups: SomeNumbers | None = None,
     in_place: bool = False,
     overwrite: bool = False,
     dry_run: bool = False,

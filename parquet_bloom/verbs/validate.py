@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from parquet_bloom.arguments import Names, Numbers
+from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import FormatError
@@ -63,16 +63,16 @@ class Failure:
 def validate(
     path: str | os.PathLike[str],
     *,
-    columns: Names | None = None,
-    row_groups: Numbers | None = None,
+    columns: SomeNames | None = None,
+    row_groups: SomeNumbers | None = None,
     deep: bool = True,
     diagnose: bool = False,
     policy: Policy | None = None,
-    require: Names = (),
+    require: SomeNames = (),
     max_fpp: float | None = None,
     max_bytes: int | None = None,
     fail_on: FailOn | None = None,
-    ignore: Names = (),
+    ignore: SomeNames = (),
     ignore_checksums: bool = False,
     threads: int | None = None,
     keys: Keys | None = None,

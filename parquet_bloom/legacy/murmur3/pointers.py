@@ -20,7 +20,7 @@ from zlib import crc32
 
 from parquet_bloom.errors import FilterError, FormatError
 from parquet_bloom.legacy.murmur3.headers import StoredLayout
-from parquet_bloom.legacy.murmur3.schemes import MAX_SEED, HashName, Scheme, Selection
+from parquet_bloom.legacy.murmur3.schemes import MAX_SEED, BlockSelection, HashName, Scheme
 from parquet_bloom.legacy.presence import KEY_VALUE_METADATA, NOTE_KEY, has_notes
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
@@ -47,7 +47,7 @@ class Note:
     header: StoredLayout
     hash: HashName
     seed: int
-    selection: Selection
+    selection: BlockSelection
 
     @property
     def end(self) -> int:
@@ -82,7 +82,7 @@ def decoded(text: str) -> Note:
         or note.seed > MAX_SEED
         or note.header not in get_args(StoredLayout)
         or note.hash not in ("MURMUR3", "XXHASH")
-        or note.selection not in get_args(Selection)
+        or note.selection not in get_args(BlockSelection)
     ):
         raise FilterError(f"{NOTE_KEY}: an impossible note: {text[:200]!r}")
     if note.encoded() != text:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from parquet_bloom.filters.hashers import HiveBytes, Murmur3
+from parquet_bloom.filters.hashers import HalfMurmur3, HiveBytes
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.pages.runs import LENGTH_BYTES
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.pages.runs import Run
 
 HashName = Literal["MURMUR3", "XXHASH", "HIVE"]
-Selection = Literal["mask", "multiply-shift"]
+BlockSelection = Literal["mask", "multiply-shift"]
 
 # Of parquet-mr and parquet-cpp from 2018-07 on; it once came from a clock.
 PARQUET_SEED = 1361930890
@@ -75,7 +75,7 @@ class Scheme:
 
     hash: HashName
     seed: int
-    selection: Selection
+    selection: BlockSelection
     word_order: Literal["little", "big"] = "little"
 
     @property
@@ -86,7 +86,7 @@ class Scheme:
 
     @property
     def _hasher(self) -> Hasher:
-        return Murmur3(self.seed) if self.hash == "MURMUR3" else PrefixedHive(self.seed)
+        return HalfMurmur3(self.seed) if self.hash == "MURMUR3" else PrefixedHive(self.seed)
 
     def hashes(self, run: Run, num_blocks: int) -> Hashes:
         """The hashes of a run for a SplitBlockBloomFilter of `num_blocks`: shape (n,), uint64. Damage

@@ -10,7 +10,7 @@ from parquet_bloom.arguments import mapping_given, number_if_given, rate_given
 from parquet_bloom.engines.reading import engine_note
 from parquet_bloom.legacy.presence import FIELD_IDS, PRIVATE_FIELD
 from parquet_bloom.legacy.statistics.strategies import STRATEGIES
-from parquet_bloom.vocabulary import BitsetEncoding, Strategy, check_word
+from parquet_bloom.vocabulary import BitsetEncoding, StrategyName, check_word
 
 DEFAULT_FPP: Final = 0.05
 
@@ -44,7 +44,7 @@ class StatisticsFilter:
     Raises ValueError for anything else.
     """
 
-    strategy: Strategy = "hive"
+    strategy: StrategyName = "hive"
     expected_entries: int | None = None
     fpp: float = DEFAULT_FPP
     encoding: BitsetEncoding = "list"
@@ -52,7 +52,7 @@ class StatisticsFilter:
     of_columns: Mapping[str, Expected] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_word("strategy", self.strategy, Strategy)
+        check_word("strategy", self.strategy, StrategyName)
         check_word("encoding", self.encoding, BitsetEncoding)
         if self.field_id not in FIELD_IDS:
             expected_ids = ", ".join(map(str, FIELD_IDS))

@@ -20,17 +20,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from parquet_bloom.filters.hashers import (
+    HalfMurmur3,
     Hasher,
     Hashes,
     HiveBytes,
     HiveNumbers,
-    Murmur3,
     WideMurmur3,
 )
 from parquet_bloom.filters.k_hash import KHashFilter, WideKHashFilter, guava_size, hive_size
 from parquet_bloom.parquet.pages.runs import Run
 from parquet_bloom.values.types import LeafType
-from parquet_bloom.vocabulary import Strategy as StrategyName
+from parquet_bloom.vocabulary import StrategyName
 
 NUMBERS: Final = ("INT32", "INT64", "FLOAT", "DOUBLE")
 
@@ -61,7 +61,7 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
             KHashFilter,
             lambda leaf: HiveNumbers() if leaf.physical in NUMBERS else HiveBytes(),
         ),
-        Strategy("guava-32", 0, guava_size, KHashFilter, lambda leaf: Murmur3(0)),
+        Strategy("guava-32", 0, guava_size, KHashFilter, lambda leaf: HalfMurmur3(0)),
         Strategy("guava-64", 1, guava_size, WideKHashFilter, lambda leaf: WideMurmur3(0)),
     )
 }
