@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.filters.rates import percent
+from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.values.given import values_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from parquet_bloom.container import Place
     from parquet_bloom.filters.k_hash import KHashFilter
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -66,7 +64,7 @@ class ColumnFilter:
         return self.bits.bitset
 
     @property
-    def words(self) -> NDArray[Any]:
+    def words(self) -> Array:
         """The words, one-dimensional, uint32 in a split block filter, else uint64: a view."""
         return self.bits.words
 

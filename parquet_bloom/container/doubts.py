@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from parquet_bloom.native.lazy import NDArray, np
 
+if TYPE_CHECKING:
     from parquet_bloom.container import Picks
 
 
@@ -35,8 +34,6 @@ class Doubts:
             return doubted
         if isinstance(doubted, list):
             return [pick or int(each) for pick, each in zip(doubted, found, strict=True)]
-        import numpy as np
-
         found = np.asarray(found)
         return np.where(doubted, doubted, found) if self._unknown else found.view(np.uint8)
 
@@ -49,7 +46,5 @@ class Doubts:
             picks[index] = numbers[reason]
         if not self._is_many:
             return picks
-        import numpy as np
-
         # There can be one for each of many groups.
         return np.array(picks, np.min_scalar_type(1 + len(self.reasons)))

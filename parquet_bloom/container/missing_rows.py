@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from parquet_bloom.container import WHERE_KNOWN
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from parquet_bloom.native.lazy import NDArray, np
 
 
 @dataclass(frozen=True, slots=True)

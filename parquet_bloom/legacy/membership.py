@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.errors import FilterError
+from parquet_bloom.native.lazy import np
 from parquet_bloom.parquet.filters.legacy_kind import LegacyFilter
 from parquet_bloom.parquet.filters.membership import MAX_EXAMPLES, rows_of_missing
 from parquet_bloom.parquet.pages.pages import chunk_runs, located, used_entries
@@ -85,8 +86,6 @@ def recognise(
 
 def _sample_of(file: ParquetFile, chunk: ColumnChunk) -> Run:
     """Up to SAMPLE distinct values, spread over the first of the chunk's pages that has any."""
-    import numpy as np
-
     runs = (part.run for part in chunk_runs(file.source, file.footer, chunk))
     run = next((run for run in runs if len(run)), None)
     if run is None:
@@ -114,8 +113,6 @@ def check_membership(
     file: ParquetFile, chunk: ColumnChunk, filter: LegacyFilter
 ) -> LegacyMembership:
     """Look up every stored value. Raises PageError, UnsupportedError."""
-    import numpy as np
-
     membership = LegacyMembership()
     literals: list[str] = []
     with located(file.footer, chunk):

@@ -11,6 +11,7 @@ from parquet_bloom.arguments import flag_given, name_given, number_given, number
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.errors import FilterError
 from parquet_bloom.files import open as open_file
+from parquet_bloom.native.lazy import np
 from parquet_bloom.options import check_dialect
 from parquet_bloom.verbs.documents import Report, as_json, document_of
 from parquet_bloom.vocabulary import DumpFormat, Format
@@ -122,8 +123,6 @@ def _npy(found: Dump) -> Iterator[bytes]:
             " its words can be written only if it is decrypted (--decrypt)"
         )
     import io
-
-    import numpy as np
 
     dtype, shape = _WORDS.get(found.stored.dialect, _BYTES)
     words = np.frombuffer(found.bitset, dtype).reshape(shape)

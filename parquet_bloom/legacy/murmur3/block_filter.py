@@ -18,14 +18,12 @@ from parquet_bloom.legacy.murmur3 import headers
 from parquet_bloom.legacy.murmur3.headers import LegacyHeader
 from parquet_bloom.legacy.murmur3.pointers import Note
 from parquet_bloom.legacy.murmur3.schemes import Scheme
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parquet.pages.pages import pages_end
 from parquet_bloom.parquet.pages.runs import run_of
 from parquet_bloom.values.types import LeafType
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from parquet_bloom.parquet.file import ParquetFile
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.pages.runs import Run

@@ -22,12 +22,10 @@ from typing import TYPE_CHECKING, Literal
 
 from parquet_bloom.filters.hashers import HalfMurmur3, HiveBytes
 from parquet_bloom.native import _kernel
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parquet.pages.runs import LENGTH_BYTES
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from parquet_bloom.filters.hashers import Hasher, Hashes
     from parquet_bloom.parquet.pages.runs import Run
 
@@ -56,8 +54,6 @@ def _with_lengths(
     data: memoryview, starts: NDArray[np.int64]
 ) -> tuple[memoryview, NDArray[np.int64]]:
     """Consecutive values, each with its length in front, as PLAIN has them."""
-    import numpy as np
-
     lengths = np.diff(starts)
     behind = starts - starts[0] + LENGTH_BYTES * np.arange(1, starts.size + 1)
     prefixed = np.empty(int(behind[-1]) - LENGTH_BYTES, np.uint8)
@@ -101,8 +97,6 @@ class Scheme:
         """Hashes by which multiply-shift selects the blocks that this scheme selects."""
         if self.selection == "multiply-shift":
             return hashes
-        import numpy as np
-
         shift = np.uint64(32 - (num_blocks - 1).bit_length())
         block = (hashes >> np.uint64(32)) & np.uint64(num_blocks - 1)
         return (block << shift << np.uint64(32)) | (hashes & np.uint64(_LOW_HALF))
@@ -111,6 +105,4 @@ class Scheme:
         """The bitset with little-endian words, or back."""
         if self.word_order == "little":
             return bitset
-        import numpy as np
-
         return np.frombuffer(bitset, ">u4").astype("<u4").tobytes()

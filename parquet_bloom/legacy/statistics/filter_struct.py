@@ -28,17 +28,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from parquet_bloom.errors import FilterError
 from parquet_bloom.filters.k_hash import MAX_BITS, MAX_HASHES
 from parquet_bloom.native import _kernel
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.vocabulary import BitsetEncoding
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 BITSET: Final = 1
 _NUM_BITS, _NUM_HASHES, _STRATEGY = 2, 3, 4
@@ -92,8 +89,6 @@ def _binary(data: bytes) -> Field:
 
 
 def _encoded(encoding: BitsetEncoding, bitset: bytes) -> Field:
-    import numpy as np
-
     from parquet_bloom.legacy.statistics import varints
 
     words = np.frombuffer(bitset, "<i8")
@@ -169,8 +164,6 @@ def from_java(data: bytes) -> NDArray[np.int64]:
             f"bitSet: {len(data)} bytes of Java's long[{count}], expected"
             f" {start + WORD_BYTES * count}"
         )
-    import numpy as np
-
     return np.frombuffer(data[start:], ">i8").astype("<i8")
 
 

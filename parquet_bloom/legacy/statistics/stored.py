@@ -25,13 +25,11 @@ from parquet_bloom.legacy.statistics.filter_struct import (
     fields_of,
 )
 from parquet_bloom.legacy.statistics.strategies import STRATEGIES, Strategy
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.pages.runs import run_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from parquet_bloom.parquet.file import ParquetFile
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.footer import Footer

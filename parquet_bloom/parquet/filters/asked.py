@@ -14,19 +14,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from parquet_bloom.container.doubts import Doubts
+from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.pages.runs import FixedRun, Run, run_of
 from parquet_bloom.values.encode import NAN, Encodings, integer_range
 from parquet_bloom.values.given import texts_of
 from parquet_bloom.values.literals import encode_given
 from parquet_bloom.values.types import LeafType, zeros
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 # From here on, it pays to import numpy and to read filters whole.
 MANY: Final = 256
@@ -36,7 +33,7 @@ class Asked:
     """Values to look up. Raises ValueTypeError if the column cannot hold one of them, even where
     there is no filter."""
 
-    def __init__(self, leaf: LeafType, values: Sequence[Any] | NDArray[Any]) -> None:
+    def __init__(self, leaf: LeafType, values: Sequence[Any] | Array) -> None:
         self._leaf = leaf
         self._values = values
         if self.is_many:
@@ -73,7 +70,7 @@ class Asked:
 _latest: tuple[LeafType, Sequence[Any], Asked] | None = None
 
 
-def asked_of(leaf: LeafType, values: Sequence[Any] | NDArray[Any]) -> Asked:
+def asked_of(leaf: LeafType, values: Sequence[Any] | Array) -> Asked:
     """As Asked, which is kept for the next file if these are a few values that nobody can change."""
     global _latest
     latest = _latest
@@ -105,18 +102,14 @@ class Stored:
         the run. Those that are unknown count as found."""
         if self.owners is None:
             return hits
-        import numpy as np
-
         found = np.zeros(self.num_values, np.bool_)
         found[self.owners[hits]] = True
         found[list(self.unknown)] = True
         return found
 
 
-def stored_of(leaf: LeafType, values: Sequence[Any] | NDArray[Any]) -> Stored:
+def stored_of(leaf: LeafType, values: Sequence[Any] | Array) -> Stored:
     """Raises ValueTypeError for a value that the column cannot hold."""
-    import numpy as np
-
     array = values if isinstance(values, np.ndarray) else _numbers(values)
     if array is not None and _are_integers(leaf, array):
         return Stored(array.size, _fixed(array.astype(f"<{_kind(leaf)}{leaf.width}")))
@@ -136,10 +129,8 @@ def _unknown(encodings: Sequence[Encodings]) -> dict[int, str]:
     return {index: each.unknown for index, each in enumerate(encodings) if each.unknown}
 
 
-def _numbers(values: Sequence[Any]) -> NDArray[Any] | None:
+def _numbers(values: Sequence[Any]) -> Array | None:
     """Python integers or floats as an array; None if there is anything else, or they do not fit."""
-    import numpy as np
-
     kinds = set(map(type, values))
     if kinds not in ({int}, {float}):
         return None
@@ -154,7 +145,7 @@ def _kind(leaf: LeafType) -> str:
     return "i" if leaf.logical is None or leaf.logical.signed else "u"
 
 
-def _are_integers(leaf: LeafType, values: NDArray[Any]) -> bool:
+def _are_integers(leaf: LeafType, values: Array) -> bool:
     if values.dtype.kind not in "iu" or leaf.logical_name not in ("", "INTEGER"):
         return False
     if leaf.physical not in ("INT32", "INT64"):
@@ -163,26 +154,22 @@ def _are_integers(leaf: LeafType, values: NDArray[Any]) -> bool:
     return values.size == 0 or low <= int(values.min()) <= int(values.max()) <= high
 
 
-def _are_floats(leaf: LeafType, values: NDArray[Any]) -> bool:
+def _are_floats(leaf: LeafType, values: Array) -> bool:
     if values.dtype.kind != "f" or leaf.physical not in ("FLOAT", "DOUBLE"):
         return False
     if values.dtype.itemsize > 8:
         # One by one, they become floats first: all at once, some would be rounded otherwise.
         return False
-    import numpy as np
-
     limit = np.finfo(f"f{leaf.width}").max
     return bool((np.abs(values[np.isfinite(values)]) <= limit).all())
 
 
-def _fixed(values: NDArray[Any]) -> FixedRun:
+def _fixed(values: Array) -> FixedRun:
     return FixedRun(memoryview(values.tobytes()), values.itemsize)
 
 
-def _floats(values: NDArray[Any]) -> Stored:
+def _floats(values: Array) -> Stored:
     """Both zeros count as one value, and NaN may be any of its encodings."""
-    import numpy as np
-
     (known,) = np.nonzero(~np.isnan(values))
     (zero,) = np.nonzero(values == 0)
     others = np.frombuffer(b"".join(zeros(values.itemsize)), values.dtype)

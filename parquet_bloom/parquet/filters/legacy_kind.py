@@ -13,10 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from parquet_bloom.native.lazy import NDArray, np
 
+if TYPE_CHECKING:
     from parquet_bloom.filters.k_hash import KHashFilter
     from parquet_bloom.filters.look_up import LookUp
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter

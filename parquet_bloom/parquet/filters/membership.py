@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from parquet_bloom.container.missing_rows import MissingRows, missing_rows
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parquet.filters.insertion import (
     has_other_forms,
     other_forms,
@@ -35,10 +36,6 @@ from parquet_bloom.parquet.pages.pages import (
 from parquet_bloom.parquet.pages.runs import Run
 from parquet_bloom.parquet.pages.whole_pages import WholePages
 from parquet_bloom.values.types import LeafType, canonical_nan, zeros
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MAX_EXAMPLES = 5
 
@@ -142,8 +139,6 @@ def stores_values(file: OpenFile, chunk: ColumnChunk) -> bool:
 def _with_missing(
     membership: ChunkMembership, file: OpenFile, chunk: ColumnChunk, filter: SplitBlockBloomFilter
 ) -> ChunkMembership:
-    import numpy as np
-
     # Values and missing ones by page, which can have several runs.
     counts: dict[int | None, tuple[int, int]] = {}
     examples: list[bytes] = []

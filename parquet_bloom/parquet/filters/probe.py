@@ -18,15 +18,13 @@ from parquet_bloom.errors import FilterError, MissingKeyError, ParquetBloomError
 from parquet_bloom.filters.look_up import LookUp, in_block, unasked
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.legacy_kind import NOT_OF_DIALECT, private_or_reason
 from parquet_bloom.vocabulary import NO_KEY
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from parquet_bloom.container.column_filter import ColumnFilter
     from parquet_bloom.parquet.filters.asked import Asked
     from parquet_bloom.parquet.filters.legacy_kind import LegacyFilter

@@ -14,20 +14,17 @@ Spec: parquet-format, Encodings.md.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from parquet_bloom.errors import PageError, UnreadableError, UnsupportedError
 from parquet_bloom.native import _kernel
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.pages.runs import FixedRun, PrefixedRun, Run, SlicedRun
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.parquet.thrift.ttypes import Encoding
 from parquet_bloom.values.types import LeafType
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MAGIC = b"PAR1"
 
@@ -100,8 +97,6 @@ def _delta_runs(leaf: LeafType, values: memoryview, count: int) -> Iterator[Run]
 
 def _suffix_runs(values: memoryview, count: int) -> Iterator[Run]:
     """DELTA_LENGTH_BYTE_ARRAY: | lengths | values |"""
-    import numpy as np
-
     rest = values[_kernel.delta_end(values) :]
     for lengths in _deltas(values, count):
         try:
@@ -117,8 +112,6 @@ def _suffix_runs(values: memoryview, count: int) -> Iterator[Run]:
 def _joined_run(leaf: LeafType, values: memoryview, count: int) -> Run:
     """DELTA_BYTE_ARRAY: | how many bytes each has of the value before it | the others' lengths |
     the others |"""
-    import numpy as np
-
     suffixes = values[_kernel.delta_end(values) :]
     rest = suffixes[_kernel.delta_end(suffixes) :]
     # Few bytes can repeat the value before them without limit.
@@ -140,8 +133,6 @@ def _joined_run(leaf: LeafType, values: memoryview, count: int) -> Run:
 
 
 def _all_deltas(values: memoryview, count: int) -> NDArray[np.int64]:
-    import numpy as np
-
     numbers = np.empty(count, np.uint64)
     at = 0
     for part in _deltas(values, count):
@@ -180,8 +171,6 @@ def _named(encoding: int) -> str:
 
 
 def _run(array: Any, leaf: LeafType) -> Run:
-    import numpy as np
-
     width = leaf.width
     if width is not None:
         data = memoryview(array.buffers()[1] or b"").cast("B")

@@ -10,16 +10,12 @@ Spec: parquet-format, Encodings.md "Run Length Encoding / Bit-Packing Hybrid".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from parquet_bloom.errors import PageError
 from parquet_bloom.native import _kernel
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parquet.pages.runs import checked
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 _NOTHING: Final = memoryview(b"")
 
@@ -43,8 +39,6 @@ class Levels:
 
     def decoded(self) -> NDArray[np.uint32]:
         """All of them, shape (count,). Raises PageError for damage."""
-        import numpy as np
-
         if self.highest == 0:
             return np.zeros(self.count, np.uint32)
         width = self.highest.bit_length()
@@ -56,8 +50,6 @@ class Levels:
 
 def hybrid(data: memoryview, width: int, count: int) -> NDArray[np.uint32]:
     """The first `count` values of a hybrid of `width` bits each. Raises PageError for damage."""
-    import numpy as np
-
     values = np.zeros(count, np.uint32)
     at = done = 0
     while done < count:
@@ -92,8 +84,6 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
 
 def _numbers(bits: NDArray[np.uint8]) -> NDArray[np.uint32]:
     """The number in each row of `bits`, the lowest bit first."""
-    import numpy as np
-
     numbers = np.zeros(len(bits), np.uint32)
     for place in range(bits.shape[1]):
         numbers |= bits[:, place].astype(np.uint32) << np.uint32(place)

@@ -28,6 +28,7 @@ from parquet_bloom.errors import (
     UnsupportedError,
 )
 from parquet_bloom.native import _kernel
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parallel import check_fits, memory, num_processors
 from parquet_bloom.parquet.pages.codecs import ChunkBuffers, check_supported, decompress
 from parquet_bloom.parquet.pages.encodings import check_encoding, decoded_runs, plain_run
@@ -39,9 +40,6 @@ from parquet_bloom.parquet.pages.whole_pages import STRETCH_BYTES, WholePages
 from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType, Type
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.footer import Footer
     from parquet_bloom.storage.source import Source
@@ -312,8 +310,6 @@ class _Section:
     def rows(self, num_before: int) -> tuple[NDArray[np.int64], int]:
         """The row of each stored value, of which `num_before` began in earlier pages; and how many
         have begun by the end of this one."""
-        import numpy as np
-
         count = self.definition.count
         check_fits(f"the rows of {count} values take", _ROW_BYTES * count)
         begins = self.repetition.decoded() == 0

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from parquet_bloom.errors import PageError
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
+from parquet_bloom.native.lazy import NDArray, np
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from parquet_bloom.filters.hashers import Hasher, Hashes
 
 MILLIS_PER_DAY = 86_400_000
@@ -77,8 +75,6 @@ class Run(ABC):
 
     def lengths(self) -> NDArray[np.int64]:
         """The bytes that each value takes: shape (len,)."""
-        import numpy as np
-
         return np.fromiter(map(len, self.values()), np.int64, len(self))
 
 
@@ -121,8 +117,6 @@ class FixedRun(Run):
 
     def widened_halves(self) -> FixedRun:
         """FLOAT16 values as FLOAT."""
-        import numpy as np
-
         floats = np.frombuffer(self._data, "<f2").astype("<f4")
         return FixedRun(floats.data.cast("B"), 4)
 
@@ -132,8 +126,6 @@ class FixedRun(Run):
 
         Source: duckdb pull request 24277; bit for bit equal to DuckDB 2.0's filters.
         """
-        import numpy as np
-
         months, days, millis = np.frombuffer(self._data, "<u4").reshape(-1, 3).T
         days = days + millis // MILLIS_PER_DAY
         months = months + days // DAYS_PER_MONTH
@@ -143,8 +135,6 @@ class FixedRun(Run):
     def carried_int96(self) -> FixedRun:
         """The INT96 values whose nanoseconds lie outside their day, with whole days carried over to
         the day; without those whose day would not fit 32 bits."""
-        import numpy as np
-
         stored = np.frombuffer(self._data, INT96)
         days = stored["day"] + stored["nanos"] // NANOS_PER_DAY
         is_other = (days != stored["day"]) & (days == days.astype(np.int32))
@@ -155,8 +145,6 @@ class FixedRun(Run):
 
     def narrowed(self, bit_width: int, signed: bool) -> FixedRun:
         """The INT32 values that do not fit 8 or 16 bits, cut to that as readers do."""
-        import numpy as np
-
         stored = np.frombuffer(self._data, "<i4")
         narrow = stored.astype(f"{'i' if signed else 'u'}{bit_width // 8}").astype("<i4")
         return FixedRun(memoryview(narrow[narrow != stored].tobytes()), self._width)
@@ -229,15 +217,11 @@ class PrefixedRun(Run):
             yield PrefixedRun(self._data[start - LENGTH_BYTES : end - LENGTH_BYTES])
 
     def lengths(self) -> NDArray[np.int64]:
-        import numpy as np
-
         return np.diff(self._starts()) - LENGTH_BYTES
 
 
 def run_of(values: Sequence[bytes], width: int | None) -> Run:
     """A run of these stored bytes, each of `width` bytes unless that is None."""
-    import numpy as np
-
     data = memoryview(b"".join(values))
     if width:
         return FixedRun(data, width)
@@ -272,6 +256,4 @@ class SlicedRun(Run):
             yield bytes(self._data[self._offsets[position] : self._offsets[position + 1]][:most])
 
     def lengths(self) -> NDArray[np.int64]:
-        import numpy as np
-
         return np.diff(self._offsets)
