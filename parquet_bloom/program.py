@@ -20,6 +20,7 @@ import click
 from parquet_bloom import __version__
 from parquet_bloom.errors import complaint
 from parquet_bloom.interruptions import is_postponed
+from parquet_bloom.render import terminal
 
 FINE, NO, TROUBLE = 0, 1, 2
 SIGNALLED = 128
@@ -77,16 +78,12 @@ def show_traceback(error: BaseException) -> None:
     """Write the traceback of an error to stderr, if the user wants to see it."""
     context = click.get_current_context(silent=True)
     if context is not None and context.meta.get(_DEBUG):
-        from parquet_bloom.render import terminal
-
         terminal.write_traceback(error)
 
 
 @contextmanager
 def in_order() -> Iterator[None]:
     """Turn what goes wrong into one line on stderr and an exit code; click shows its own errors."""
-    from parquet_bloom.render import terminal
-
     try:
         try:
             yield
@@ -177,8 +174,6 @@ def run(commands: click.Group) -> NoReturn:
 
 
 def _run(commands: click.Group) -> None:
-    from parquet_bloom.render import terminal
-
     with in_order():
         terminal.prepare()
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:

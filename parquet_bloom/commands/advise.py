@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from parquet_bloom.advice.samples import read_value_sample
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.check_options import ignore_checksums
-from parquet_bloom.commands.inputs import Inputs, answer
-from parquet_bloom.commands.key_options import GivenKeys, key_options
+from parquet_bloom.commands.inputs import Answers
+from parquet_bloom.commands.parameters import FILE
 from parquet_bloom.commands.sections import Command, output_option, values_option
-from parquet_bloom.commands.store_options import stores
+from parquet_bloom.container import UNITS, number_of
+from parquet_bloom.engines.reading import EngineUse
+from parquet_bloom.filters.rates import percent
+from parquet_bloom.options import AdviseOptions
+from parquet_bloom.render.hints import would_refuse
+from parquet_bloom.render.reports import FileSummary, Summary, View
+from parquet_bloom.render.terminal import Cells, progress, write_line, write_table, write_text
+from parquet_bloom.render.wording import shortened, size, without_numbers
+from parquet_bloom.values.types import literal
+from parquet_bloom.verbs.advise import AdviceReport, Advisor, ColumnAdvice
+
+if TYPE_CHECKING:
+    from parquet_bloom.encryption.keys import Keys
 
 
 @click.command(cls=Command)
@@ -23,10 +35,10 @@ from parquet_bloom.commands.store_options import stores
 @option.row_groups
 @option.fpp
 @option.max_bytes
-@ignore_checksums
+@option.ignore_checksums
 @values_option(
     "--value-sample",
-    type=option.FILE,
+    type=FILE,
     help="Values that are really looked up: one per line, with one --column, or CSV with a header.",
 )
 @output_option(
@@ -34,16 +46,12 @@ from parquet_bloom.commands.store_options import stores
     is_flag=True,
     help="Also show which engines use each filter, and settings for writers.",
 )
-@option.as_json
-@option.answers
-@option.verbose
+@option.answered()
 @option.threads
-@option.memory
-@stores
-@key_options
+@option.access
 def advise(
-    inputs: Inputs, columns: tuple[str, ...] | None, value_sample: Path | None,
-    details: bool, keys: GivenKeys, as_json: bool, verbose: bool, **given: Any,
+    answers: Answers, columns: tuple[str, ...] | None, value_sample: Path | None, details: bool,
+    keys: Keys | None, **given: Any,
 ) -> None:  # fmt: skip
     """Say which columns deserve a filter, and what it would save.
 
@@ -56,20 +64,8 @@ def advise(
     Example:
       pbloom advise events.parquet
     """
-    from parquet_bloom.advice.samples import read_value_sample
-    from parquet_bloom.options import AdviseOptions
-    from parquet_bloom.render.advise import (
-        summarize_advice,
-        total_advised,
-        write_advice,
-        write_details,
-    )
-    from parquet_bloom.render.many_files import Summary
-    from parquet_bloom.render.terminal import progress
-    from parquet_bloom.values.types import literal
-    from parquet_bloom.verbs.advise import Advisor
-
     texts = read_value_sample(value_sample, columns or ()) if value_sample else {}
+    inputs, as_json = answers.inputs, answers.as_json
     inputs.check_columns((*texts, *(columns or ())))
     sample = {name: list(map(literal, each)) for name, each in texts.items()}
     advisor = Advisor(AdviseOptions(columns=columns, value_sample=sample or None, **given), keys)
@@ -78,17 +74,130 @@ def advise(
         with progress(path) as show, inputs.open(path, keys) as file:
             advisor.add_file(file, show)
 
-    complaints = inputs.complaints(at_once=as_json or verbose)
-    code = inputs.each(work, complaints=complaints)
+    code = inputs.each(work, complaints=inputs.complaints(answers.at_once))
     reports = list(advisor.reports() if as_json else advisor.tables())
-    if len(reports) < 2 or as_json or verbose or details:
+    view = AdviceView()
+    if len(reports) < 2 or answers.at_once or details:
         for report in reports:
-            answer(report, as_json, partial(write_advice, verbose=verbose))
+            answers.write(report, view)
             if details and not as_json:
-                write_details(report)
+                _write_details(report)
     else:
-        summary = Summary(len(reports), total_advised, "table")
+        summary = Summary(len(reports), view, "table")
         for report in reports:
-            summary.add(report.path, summarize_advice(report))
+            summary.add(report.path, view.summarize(report))
         summary.finish()
     sys.exit(code)
+
+
+HEADER = ("column", "type", "verdict", "NDV", "filters", "of the file", "{}s read", "reason")
+# For terminals of 80 characters.
+NARROW = ("column", "type", "verdict", "NDV", "filters", "of file", "groups read")
+# What gives way there.
+_GIVES = ("type…", "of file", "filters", "column…", "NDV")
+
+
+class AdviceView(View[AdviceReport]):
+    """The advice on tables."""
+
+    def summarize(self, report: AdviceReport) -> FileSummary:
+        return FileSummary(
+            state="with columns to build" if report.recommended else "without",
+            line=_heading(report),
+            numbers={"files": report.files},
+            is_answer=bool(report.recommended),
+        )
+
+    def total(self, numbers: Mapping[str, int]) -> str:
+        return number_of(numbers["files"], "file")
+
+    def write(self, report: AdviceReport, verbose: bool = False) -> None:
+        """One line about the files, then one row per column; on a terminal, the reasons follow below,
+        their first clauses unless `verbose`."""
+        unit = UNITS[report.format].group
+        write_text(f"{report.path}: {_heading(report)}")
+        for line in would_refuse(report.obstacles):
+            write_text(line)
+        cells = [_row(advice) for advice in report.columns]
+        if not sys.stdout.isatty():
+            write_table([name.format(unit) for name in HEADER], cells)
+            return
+        write_table(NARROW, [row[: len(NARROW)] for row in cells], _GIVES, verbose)
+        for line in _reasons(report.columns, verbose):
+            write_text(line)
+
+
+def _reasons(columns: Sequence[ColumnAdvice], verbose: bool) -> Iterator[str]:
+    """Why, column by column; unless `verbose`, only the first clause, and once for all columns where
+    it differs only in numbers."""
+    if verbose:
+        yield from (f"{advice.column}: {advice.reason}" for advice in columns)
+        return
+    alike: dict[str, list[ColumnAdvice]] = {}
+    for advice in columns:
+        alike.setdefault(without_numbers(_clause(advice)), []).append(advice)
+    for those in alike.values():
+        example = "for example " if len({_clause(each) for each in those}) > 1 else ""
+        yield f"{shortened([each.column for each in those])}: {example}{_clause(those[0])}"
+
+
+def _clause(advice: ColumnAdvice) -> str:
+    first, more, _ = advice.reason.partition("; ")
+    return f"{first} …" if more else first
+
+
+def _heading(report: AdviceReport) -> str:
+    unit = UNITS[report.format].group
+    rows, groups = number_of(report.num_rows, "row"), number_of(report.num_groups, unit)
+    names = shortened(report.recommended)
+    summary = f"build filters for {names}" if names else "no filter recommended"
+    return f"{rows} in {groups}, {size(report.size)}; {summary}"
+
+
+def _row(advice: ColumnAdvice) -> Cells:
+    return (
+        advice.column,
+        advice.logical_type or advice.physical_type,
+        advice.verdict,
+        _ndv(advice),
+        size(advice.filter_bytes) if advice.filter_bytes else "",
+        percent(advice.filter_share) if advice.filter_bytes else "",
+        _read(advice.groups_statistics, advice.groups_filter),
+        advice.reason,
+    )
+
+
+def _ndv(advice: ColumnAdvice) -> str:
+    """`1,024`, or `5,000,000 ± 0.78 %`."""
+    if advice.ndv is None:
+        return ""
+    error = "" if advice.ndv_error is None else f" ± {percent(advice.ndv_error)}"
+    return f"{advice.ndv:,}{error}"
+
+
+def _read(by_statistics: float | None, with_filter: float | None) -> str:
+    """`8.00 → 1.01`: by min/max statistics, and with filters."""
+    if by_statistics is None or with_filter is None:
+        return ""
+    return f"{by_statistics:.2f} → {with_filter:.2f}"
+
+
+def _write_details(report: AdviceReport) -> None:
+    """For each column that may deserve a filter: which engines use it, and settings for writers."""
+    for advice in report.columns:
+        if advice.verdict == "skip":
+            continue
+        write_line("")
+        write_line(f"{advice.column}: {advice.verdict}")
+        for use in advice.engines:
+            write_line(f"  {use.engine} {_does(use)}")
+        for settings in advice.settings:
+            write_line(f"  {settings.writer}:")
+            for line in settings.text.split("\n"):
+                write_line(f"    {line}")
+
+
+def _does(use: EngineUse) -> str:
+    if use.uses:
+        return f"uses it, but {use.reason}" if use.reason else "uses it"
+    return f"does not use it: {use.reason}"

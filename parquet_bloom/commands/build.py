@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
@@ -12,40 +12,31 @@ import click
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.build_options import (
     append_in_place,
+    dialect_options,
     drop_foreign_fields,
     expose_filter_location,
     filters,
     orc_streams,
+    take_dialect,
 )
-from parquet_bloom.commands.check_options import ignore_checksums
-from parquet_bloom.commands.dialect_options import dialect_options, take_dialect
-from parquet_bloom.commands.inputs import Answers, Inputs
-from parquet_bloom.commands.key_options import GivenKeys, key_options
+from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.sections import Command, columns_option
-from parquet_bloom.commands.store_options import stores
-from parquet_bloom.commands.table_options import appending_in_tables, change_tables
+from parquet_bloom.commands.table_options import appending_in_tables
+from parquet_bloom.options import AdviseOptions, BuildOptions, TableOptions
+from parquet_bloom.render.changes import BUILD, TABLE_BUILD
+from parquet_bloom.render.terminal import complain, no_progress, progress
+from parquet_bloom.verbs.build import BuildReport, build_file
 
 if TYPE_CHECKING:
-    from parquet_bloom.options import BuildOptions, TableOptions
-    from parquet_bloom.verbs.build import BuildReport
+    from parquet_bloom.encryption.keys import Keys
 
 # The columns to build, None for all; or why a file has none.
-Choice: TypeAlias = "tuple[str, ...] | Exception | None"
+Choice: TypeAlias = tuple[str, ...] | Exception | None
 
 # What says nothing about the files of a table: their places, and formats that are not Parquet's own.
 _ONLY_FILES = {
-    *(
-        "output",
-        "output_dir",
-        "in_place",
-        "overwrite",
-        "append_in_place",
-        "drop_foreign_fields",
-        "layout",
-        "auto",
-        "parts",
-    ),
-    *("orc_streams", "dialect"),
+    *("output", "output_dir", "in_place", "overwrite", "append_in_place", "layout"),
+    *("drop_foreign_fields", "auto", "parts", "orc_streams", "dialect"),
 }
 
 
@@ -59,20 +50,16 @@ _ONLY_FILES = {
 @append_in_place
 @drop_foreign_fields
 @filters
-@ignore_checksums
+@option.ignore_checksums
 @option.threads
-@option.memory
-@stores
 @orc_streams
 @dialect_options
-@key_options
+@option.access
 @expose_filter_location
-@option.as_json
-@option.verbose
 def build(
-    inputs: Inputs, columns: tuple[str, ...] | None, auto: bool,
-    destination_of: option.DestinationOf, keys: GivenKeys,
-    of_table: TableOptions | None, as_json: bool, verbose: bool, **given: Any,
+    answers: Answers, columns: tuple[str, ...] | None, auto: bool,
+    destination_of: option.DestinationOf, keys: Keys | None, of_table: TableOptions | None,
+    **given: Any,
 ) -> None:  # fmt: skip
     """Add Bloom filters to files (alias: inject).
 
@@ -88,22 +75,25 @@ def build(
     Example:
       pbloom build events.parquet -c user_id -o events.bloom.parquet
     """
-    from dataclasses import replace
-
-    from parquet_bloom.options import BuildOptions
-    from parquet_bloom.render.changes import summarize_build, total_built, write_build
-    from parquet_bloom.render.terminal import no_progress, progress
-    from parquet_bloom.verbs.build import build_file
-
     dialect, columns = take_dialect(given, columns)
     if auto == bool(columns) and of_table is None:
         raise click.UsageError("expected exactly one of --column and --auto")
     options = BuildOptions(columns=columns, dialect=dialect, **given)
     if of_table is not None:
-        sys.exit(_build_in_tables(inputs, options, of_table, keys, (as_json, verbose)))
+        from parquet_bloom.commands.table_inputs import change_tables
+        from parquet_bloom.verbs.build_table import build_in_table
+
+        code, _ = change_tables(
+            answers,
+            of_table,
+            TABLE_BUILD,
+            lambda table, show: build_in_table(table, options, of_table, keys=keys, progress=show),
+        )
+        sys.exit(code)
+    inputs = answers.inputs
     chosen: Mapping[str, Choice] = dict.fromkeys((path for path, _ in inputs.files), columns)
     if auto:
-        chosen = _recommended(inputs, options, keys, at_once=as_json or verbose)
+        chosen = _recommended(answers, options, keys)
 
     at_a_time, of_each = inputs.threads_to_change(options.threads)
     options = replace(options, threads=of_each)
@@ -117,40 +107,13 @@ def build(
         with bar(path) as show:
             return build_file(path, wanted, destination_of(path), keys=keys, progress=show)
 
-    summed = summarize_build, total_built
-    answers = Answers(inputs, write_build, summed, as_json=as_json, verbose=verbose)
-    sys.exit(answers.each(work, threads=at_a_time))
-
-
-def _build_in_tables(
-    inputs: Inputs,
-    options: BuildOptions,
-    of_table: TableOptions,
-    keys: GivenKeys,
-    shown: tuple[bool, bool],
-) -> int:
-    """The exit code. `shown`: whether as JSON, and whether in full."""
-    from parquet_bloom.render.tables import (
-        summarize_table_build,
-        total_built_in_tables,
-        write_table_build,
-    )
-    from parquet_bloom.verbs.build_table import build_in_table
-
-    as_json, verbose = shown
-    summed = summarize_table_build, total_built_in_tables
-    answers = Answers(inputs, write_table_build, summed, as_json=as_json, verbose=verbose)
-    change = partial(build_in_table, options=options, of_table=of_table, keys=keys)
-    code, _ = change_tables(answers, of_table, change)
-    return code
+    sys.exit(answers.each(work, BUILD, threads=at_a_time))
 
 
 def _recommended(
-    inputs: Inputs, options: BuildOptions, keys: GivenKeys, at_once: bool
+    answers: Answers, options: BuildOptions, keys: Keys | None
 ) -> Mapping[str, Choice]:
     """By file, the columns that `pbloom advise` would recommend, or what went wrong with it."""
-    from parquet_bloom.options import AdviseOptions
-    from parquet_bloom.render.terminal import complain, progress
     from parquet_bloom.verbs.advise import Advisor
 
     wanted = AdviseOptions(
@@ -160,7 +123,6 @@ def _recommended(
         threads=options.threads,
     )
     advisor = Advisor(wanted, keys)
-
     failed: dict[str, Exception] = {}
 
     def work(path: str) -> None:
@@ -171,7 +133,7 @@ def _recommended(
             failed[path] = error
             raise
 
-    inputs.each(work, complaints=inputs.complaints(at_once))
+    answers.inputs.each(work, complaints=answers.inputs.complaints(answers.at_once))
     for table in advisor.tables():
         if not table.recommended:
             complain(f"{table.path}: no column that advise would build; `pbloom advise` says why")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import wraps
 from pathlib import Path
-from typing import Any
 
 import click
 
-from parquet_bloom.commands.options import FILE, RATE, any_size, names
-from parquet_bloom.commands.sections import checks_option, files_option, together
+from parquet_bloom.commands.parameters import FILE, RATE, any_size, names
+from parquet_bloom.commands.sections import Callback, checks_option, together
+from parquet_bloom.rules.policy import Policy, find_config, read_policy
 from parquet_bloom.vocabulary import FailOn, words
 
 deep = checks_option(
@@ -19,14 +19,8 @@ deep = checks_option(
     help="Look up every stored value, or read only footers and filters.",
 )
 
-ignore_checksums = files_option(
-    "--ignore-checksums",
-    is_flag=True,
-    help="Read pages even if their checksums are wrong; those that are all 0 are taken for none anyway.",
-)
 
-
-def checks(command: Any) -> Any:
+def checks(command: Callback) -> Callback:
     """How to check filters, and by which policy. The command gets `deep`, `diagnose` and `policy`."""
 
     @together(
@@ -68,21 +62,21 @@ def checks(command: Any) -> Any:
     )
     @wraps(command)
     def with_policy(
-        *args: Any, policy: Any, deep: bool, diagnose: bool, require: tuple[str, ...],
+        policy: Policy, deep: bool, diagnose: bool, require: tuple[str, ...],
         max_fpp: float | None, max_bytes: int | None, fail_on: FailOn | None,
-        ignore: tuple[str, ...], **given: Any,
-    ) -> Any:  # fmt: skip
+        ignore: tuple[str, ...], **given: object,
+    ) -> object:  # fmt: skip
         if diagnose and not deep:
             raise click.UsageError("--diagnose looks up values, which --no-deep does not")
         policy = policy.with_options(
             require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore
         )
-        return command(*args, deep=deep, diagnose=diagnose, policy=policy, **given)
+        return command(deep=deep, diagnose=diagnose, policy=policy, **given)
 
     return with_policy
 
 
-def configured(command: Any) -> Any:
+def configured(command: Callback) -> Callback:
     """Where the policy comes from: the command gets `policy`, from the file that was named, or the
     one found from here upwards."""
 
@@ -95,13 +89,11 @@ def configured(command: Any) -> Any:
         checks_option("--no-config", is_flag=True, help="Use no configuration file."),
     )
     @wraps(command)
-    def with_config(*args: Any, config: Path | None, no_config: bool, **given: Any) -> Any:
-        from parquet_bloom.rules.policy import Policy, find_config, read_policy
-
+    def with_config(config: Path | None, no_config: bool, **given: object) -> object:
         if config is not None and no_config:
             raise click.UsageError("expected at most one of --config and --no-config")
         if config is None and not no_config:
             config = find_config(Path.cwd())
-        return command(*args, policy=Policy() if config is None else read_policy(config), **given)
+        return command(policy=Policy() if config is None else read_policy(config), **given)
 
     return with_config

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import click
 
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.ages import in_seconds, older_than
 from parquet_bloom.commands.inputs import Inputs
-from parquet_bloom.commands.sections import Command, files_option, output_option
+from parquet_bloom.commands.parameters import age_in_seconds
+from parquet_bloom.commands.sections import Command, files_option
 from parquet_bloom.commands.store_options import storage_options, stores
+from parquet_bloom.container import number_of
 from parquet_bloom.program import TROUBLE
-
-if TYPE_CHECKING:
-    from parquet_bloom.storage.paths import Input
-    from parquet_bloom.verbs.clean_temp import CleaningReport
+from parquet_bloom.render.terminal import complain, write_json, write_text
+from parquet_bloom.render.wording import size
+from parquet_bloom.storage.paths import expand_named
+from parquet_bloom.verbs.clean_temp import LEAST_UPLOAD_AGE, CleaningReport, FoundLeftover
+from parquet_bloom.verbs.clean_temp import clean_temp as clean
 
 
 def _upload_age(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
-    seconds = in_seconds(ctx, param, text)
-    from parquet_bloom.verbs.clean_temp import LEAST_UPLOAD_AGE
-
+    seconds = age_in_seconds(ctx, param, text)
     if seconds is not None and seconds < LEAST_UPLOAD_AGE:
         least = "expected at least 1d: other programs keep uploads open for hours"
         raise click.BadParameter(f"{text}: {least}")
@@ -31,7 +31,7 @@ def _upload_age(ctx: click.Context, param: click.Parameter, text: str | None) ->
 
 @click.command("clean-temp", cls=Command)
 @option.file_argument("paths", nargs=-1, required=True, metavar="PATH...")
-@older_than
+@option.older_than
 @files_option(
     "--uploads",
     "uploads_older_than",
@@ -41,7 +41,7 @@ def _upload_age(ctx: click.Context, param: click.Parameter, text: str | None) ->
     " may be those of other programs, and to Azure, only our own.",
 )
 @files_option("--dry-run", is_flag=True, help="Only show what would be removed.")
-@output_option("--json", "as_json", is_flag=True, help="One JSON document per path.")
+@option.as_json("path")
 @stores
 def clean_temp(
     paths: tuple[str, ...],
@@ -67,15 +67,6 @@ def clean_temp(
     Example:
       pbloom clean-temp . --dry-run
     """
-    from parquet_bloom.commands.inputs import answer
-    from parquet_bloom.render.clean_temp import write_cleaning, write_total
-    from parquet_bloom.render.terminal import complain
-    from parquet_bloom.storage.paths import expand_named
-    from parquet_bloom.verbs.clean_temp import clean_temp as clean
-
-    def find(names: tuple[str, ...]) -> tuple[list[Input], list[OSError]]:
-        return expand_named(names, storage_options(), "a file or folder")
-
     reports: list[CleaningReport] = []
 
     def work(path: str) -> CleaningReport:
@@ -85,14 +76,48 @@ def clean_temp(
 
     def take(path: str, report: CleaningReport) -> None:
         reports.append(report)
-        answer(report, as_json, write_cleaning)
+        if as_json:
+            write_json(report)
+        else:
+            _write(report)
         for left in report.leftovers:
             if left.problem is not None:
                 complain(left.problem)
 
-    code = Inputs(paths, find).each(work, take=take)
+    inputs = Inputs(paths, lambda names: expand_named(names, storage_options(), "a file or folder"))
+    code = inputs.each(work, take=take)
     if any(left.problem is not None for report in reports for left in report.leftovers):
         code = TROUBLE
     if reports and not as_json:
-        write_total(reports)
+        _write_total(reports)
     sys.exit(code)
+
+
+_BEGAN = {"temporary file": "last written", "upload": "begun"}
+_DONE = {"temporary file": "removed", "upload": "aborted"}
+
+
+def _write(report: CleaningReport) -> None:
+    """A line for each leftover that is gone, or would be."""
+    for left in report.leftovers:
+        if left.problem is None:
+            write_text(f"{left.file}: {_line(left, report.dry_run)}")
+
+
+def _line(left: FoundLeftover, dry_run: bool) -> str:
+    done = f"would be {_DONE[left.kind]}" if dry_run else _DONE[left.kind]
+    since = left.since.replace("T", " ").replace("Z", " UTC")
+    return f"{left.kind} of {size(left.num_bytes)}, {_BEGAN[left.kind]} {since}: {done}"
+
+
+def _write_total(reports: Sequence[CleaningReport]) -> None:
+    """`2 temporary files, 1 upload: 12.3 MiB`"""
+    gone = [left for report in reports for left in report.leftovers if left.problem is None]
+    if not gone:
+        if not any(report.leftovers for report in reports):
+            write_text("nothing is left to remove")
+        return
+    counts = [(kind, sum(left.kind == kind for left in gone)) for kind in _DONE]
+    kinds = ", ".join(number_of(count, kind) for kind, count in counts if count)
+    dry = "; dry run: nothing was removed" if any(report.dry_run for report in reports) else ""
+    write_text(f"{kinds}; {size(sum(left.num_bytes for left in gone))}{dry}")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+
+from parquet_bloom.errors import ParquetBloomError
+from parquet_bloom.files import open as open_file
+from parquet_bloom.storage.source import is_url, local_path
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -53,16 +57,12 @@ def _given_files(ctx: click.Context) -> list[str]:
     found: list[str] = list(ctx.args)
     for parameter in ctx.command.params:
         if isinstance(parameter, click.Argument):
-            value: Any = ctx.params.get(parameter.name or "")
+            value: str | tuple[str, ...] | None = ctx.params.get(parameter.name or "")
             found += [value] if isinstance(value, str) else value or ()
     return found
 
 
 def _columns_of(name: str) -> tuple[str, ...]:
-    from parquet_bloom.errors import ParquetBloomError
-    from parquet_bloom.files import open as open_file
-    from parquet_bloom.storage.source import is_url, local_path
-
     if is_url(name) or not local_path(name).is_file():
         return ()
     try:

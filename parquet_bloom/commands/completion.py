@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import click
+from click.shell_completion import get_completion_class
 
 from parquet_bloom.commands.sections import Command
+from parquet_bloom.render.terminal import write_bytes
 from parquet_bloom.vocabulary import Shell, words
 
 
@@ -29,10 +31,6 @@ def completion(ctx: click.Context, shell: Shell) -> None:
     Example:
       pbloom completion bash
     """
-    from click.shell_completion import get_completion_class
-
-    from parquet_bloom.render.terminal import write_bytes
-
     kind = get_completion_class(shell)
     assert kind is not None
     # The variable is the one that click looks for in a program of this name.

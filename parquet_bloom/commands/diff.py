@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.check_options import ignore_checksums
-from parquet_bloom.commands.inputs import answer
-from parquet_bloom.commands.key_options import GivenKeys, arguments_of, key_options
+from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.sections import Command, output_option
-from parquet_bloom.commands.store_options import storage_options, stores
+from parquet_bloom.commands.store_options import storage_options
+from parquet_bloom.container import UNITS, FilterDescription
+from parquet_bloom.filters.rates import percent
+from parquet_bloom.options import quoted_name
 from parquet_bloom.program import FINE, NO
+from parquet_bloom.render.findings import grouped
+from parquet_bloom.render.hints import next_line
+from parquet_bloom.render.terminal import Cells, write_json, write_table, write_text
+from parquet_bloom.render.wording import size, where
+from parquet_bloom.verbs.diff import FileDiff, FilterDiff
+from parquet_bloom.verbs.diff import diff as diff_files
+
+if TYPE_CHECKING:
+    from parquet_bloom.encryption.keys import Keys
 
 
 @click.command(cls=Command)
@@ -31,14 +42,12 @@ from parquet_bloom.program import FINE, NO
 )
 @output_option("--json", "as_json", is_flag=True, help="One JSON document.")
 @option.answer_options
-@ignore_checksums
+@option.ignore_checksums
 @option.threads_to_read
-@option.memory
-@stores
-@key_options
+@option.access
 def diff(
     a: str, b: str, columns: tuple[str, ...] | None, parts: tuple[int, ...] | None, with_same: bool,
-    keys: GivenKeys, as_json: bool, output: Path | None, overwrite: bool, **given: Any,
+    keys: Keys | None, as_json: bool, output: Path | None, overwrite: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Compare the filters of two files.
 
@@ -52,10 +61,6 @@ def diff(
     Example:
       pbloom diff events.parquet events.bloom.parquet
     """
-    from parquet_bloom.options import quoted_name
-    from parquet_bloom.render.diff import write_diff
-    from parquet_bloom.verbs.diff import diff as diff_files
-
     again = [
         *(word for name in columns or () for word in ("-c", quoted_name(name))),
         *(word for part in parts or () for word in ("-g", str(part))),
@@ -71,5 +76,117 @@ def diff(
             storage_options=storage_options(),
             **given,
         )
-        answer(report, as_json, lambda report: write_diff(report, with_same, again))
+        if as_json:
+            write_json(report)
+        else:
+            _write(report, with_same, again)
         sys.exit(FINE if report.same else NO)
+
+
+_HEADER = ("column", "filter", "size a", "size b", "FPP a", "FPP b", "bits only a", "bits only b",
+           "difference")  # fmt: skip
+# What gives way on a narrow terminal.
+_GIVES = (
+    "difference…",
+    "FPP a",
+    "FPP b",
+    "bits only a",
+    "bits only b",
+    "size a",
+    "size b",
+    "column…",
+)
+
+
+def _write(report: FileDiff, with_same: bool, again: Sequence[str]) -> None:
+    """What differs and what was not compared, if anything; `with_same`: also equal filters. `again`:
+    options that the next command needs, too."""
+    filters = [item for item in report.filters if with_same or item.status != "same"]
+    units = UNITS[report.format]
+    for what, a, b in (
+        (f"{units.part}s", report.num_parts_a, report.num_parts_b),
+        ("row index stride", report.row_index_stride_a, report.row_index_stride_b),
+    ):
+        # Equal as far as was asked if the row groups were chosen.
+        if a != b and not report.same:
+            write_text(f"{what}: {a} in a, {b} in b")
+    for side, columns in (("a", report.columns_only_a), ("b", report.columns_only_b)):
+        for column in columns:
+            write_text(f"column {column}: only in {side}")
+    if filters:
+        places = (units.part, f"{units.group}s") if units.has_groups else (units.part,)
+        write_table((*places, *_HEADER), [_row(alike) for alike in _runs(filters)], _GIVES)
+    for line in _wrong_lines(filters):
+        write_text(line)
+    differing = (item for item in filters if item.bits_only_a or item.bits_only_b)
+    if any(item.wrong_a is None for item in differing):
+        write_text(next_line("diff", report.path_a, report.path_b, "--diagnose", *again))
+    for note in report.notes:
+        write_text(f"note: {note}")
+
+
+def _wrong_lines(filters: Iterable[FilterDiff]) -> Iterator[str]:
+    """What the values of each file say about its filters, a line for the like in several groups."""
+    looked_up = [item for item in filters if item.wrong_a is not None]
+    for side in ("a", "b"):
+        wrong = [each for item in looked_up for each in getattr(item, f"wrong_{side}")]
+        for group in grouped(wrong):
+            yield f"{side}: {group.text}"
+            if group.diagnosis is not None:
+                yield f"    {group.diagnosis}"
+        right = [item for item in looked_up if not getattr(item, f"wrong_{side}")]
+        for column in dict.fromkeys(item.column for item in right):
+            places = [item.place for item in right if item.column == column]
+            yield f"{side}: {where(column, places)}: nothing wrong is found"
+
+
+def _runs(filters: Iterable[FilterDiff]) -> list[list[FilterDiff]]:
+    """What one row shows each: neighbouring groups of a column, unless their bits differ."""
+    runs: list[list[FilterDiff]] = []
+    for item in filters:
+        if runs and _continues(runs[-1][-1], item):
+            runs[-1].append(item)
+        else:
+            runs.append([item])
+    return runs
+
+
+def _continues(before: FilterDiff, item: FilterDiff) -> bool:
+    return (
+        before.place.group is not None
+        and before.status != "different"
+        and (before.place.part, before.place.group + 1) == (item.place.part, item.place.group)
+        and (before.column, before.status, before.reason) == (item.column, item.status, item.reason)
+    )
+
+
+def _row(alike: Sequence[FilterDiff]) -> Cells:
+    """Some groups of a column in a part: their total size and mean FPP."""
+    first = alike[0]
+    sides = [[item.a for item in alike if item.a], [item.b for item in alike if item.b]]
+    only_a = [item.bits_only_a for item in alike if item.bits_only_a is not None]
+    only_b = [item.bits_only_b for item in alike if item.bits_only_b is not None]
+    return (
+        *_places(first, alike[-1]),
+        first.column,
+        first.status,
+        *map(_size, sides),
+        *map(_fpp, sides),
+        *(str(sum(bits)) if bits else "" for bits in (only_a, only_b)),
+        first.reason,
+    )
+
+
+def _places(first: FilterDiff, last: FilterDiff) -> tuple[str, ...]:
+    part, group = str(first.place.part), first.place.group
+    if group is None:
+        return (part,)
+    return part, str(group) if first is last else f"{group}-{last.place.group}"
+
+
+def _size(filters: Sequence[FilterDescription]) -> str:
+    return size(sum(filter.num_bytes for filter in filters)) if filters else ""
+
+
+def _fpp(filters: Sequence[FilterDescription]) -> str:
+    return percent(sum(filter.fpp for filter in filters) / len(filters)) if filters else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import click
 
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.completers import verbatim_columns
-from parquet_bloom.commands.key_options import key_options
+from parquet_bloom.commands.parameters import FILE, numbers, one_name
 from parquet_bloom.commands.sections import (
     Command,
     columns_option,
@@ -18,11 +17,14 @@ from parquet_bloom.commands.sections import (
     orc_option,
     output_option,
 )
-from parquet_bloom.commands.store_options import storage_options, stores
+from parquet_bloom.commands.store_options import storage_options
+from parquet_bloom.render.reports import Complaints
+from parquet_bloom.render.terminal import write_bytes
+from parquet_bloom.verbs.dump import dump as dump_filter
 from parquet_bloom.vocabulary import DumpFormat, words
 
 if TYPE_CHECKING:
-    from parquet_bloom.commands.key_options import GivenKeys
+    from parquet_bloom.encryption.keys import Keys
 
 # What only a filter has, by the name of the argument.
 _OF_FILTER = {
@@ -42,7 +44,7 @@ _OF_FILTER = {
     "columns",
     metavar="COLUMN",
     multiple=True,
-    callback=lambda ctx, param, names: tuple(option.one_name(ctx, param, each) for each in names),
+    callback=lambda ctx, param, names: tuple(map(one_name, names)),
     shell_complete=verbatim_columns,
     help="Leaf column, such as user.id, or by its index in a Parquet file: '#3'; else taken literally."
     " With --footer repeatable, and all if there is none.",
@@ -53,7 +55,7 @@ _OF_FILTER = {
     "parts",
     metavar="N",
     multiple=True,
-    callback=lambda ctx, param, texts: option.numbers(texts),
+    callback=lambda ctx, param, texts: numbers(texts),
     help="Row group, or stripe of an ORC file, counted from 0. With --footer repeatable or"
     " comma-separated.  [default: 0; with --footer all]",
 )
@@ -77,9 +79,7 @@ _OF_FILTER = {
     " shape (blocks, 8), or uint64 in ORC files and Statistics.  [default: hex]",
 )
 @output_option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@output_option(
-    "-o", "--output", type=option.FILE, default="-", help="File to write.  [default: stdout]"
-)
+@output_option("-o", "--output", type=FILE, default="-", help="File to write.  [default: stdout]")
 @option.overwrite_answer
 @output_option(
     "--unparsed",
@@ -88,9 +88,7 @@ _OF_FILTER = {
     " bloom_filter_length says, or all up to what comes next in the file. In npy they are uint8.",
 )
 @option.stored_dialect
-@option.memory
-@stores
-@key_options
+@option.access
 @encryption_option(
     "--decrypt",
     is_flag=True,
@@ -99,7 +97,7 @@ _OF_FILTER = {
 def dump(
     file: str, columns: tuple[str, ...], parts: tuple[int, ...], footer: bool,
     output_format: DumpFormat | None, as_json: bool, output: Path, overwrite: bool,
-    keys: GivenKeys, **given: Any,
+    keys: Keys | None, **given: Any,
 ) -> None:  # fmt: skip
     """Write one filter's header and bitset, or the whole footer.
 
@@ -124,17 +122,17 @@ def dump(
         raise click.UsageError("Missing option '-c' / '--column'.")
     if len(columns) > 1 or len(parts) > 1:
         raise click.UsageError("expected one --column and one --row-group, or --footer")
-    from parquet_bloom.verbs.dump import dump as dump_filter
-
     (column,), row_group = columns, parts[0] if parts else 0
     dumped = dump_filter(
         file, column, row_group, keys=keys, storage_options=storage_options(), **given
     )
-    _complain_if_unverified(file, dumped)
-    _write(dumped.parts(format_name or "hex"), file, output, overwrite)
+    Complaints(1).add_if_unverified(file, dumped)
+    with option.answering([file], output, overwrite):
+        for part in dumped.parts(format_name or "hex"):
+            write_bytes(part)
 
 
-def _is_given(value: Any) -> bool:
+def _is_given(value: object) -> bool:
     """Whether an option has a value, which may be 0."""
     return value is not None and value is not False
 
@@ -143,7 +141,7 @@ def _dump_footer(
     file: str,
     columns: tuple[str, ...] | None,
     row_groups: tuple[int, ...] | None,
-    keys: GivenKeys,
+    keys: Keys | None,
     as_json: bool,
 ) -> None:
     from parquet_bloom.render.dump_footer import write_footer, write_footer_json
@@ -152,25 +150,5 @@ def _dump_footer(
     report = dump_footer(
         file, columns=columns, row_groups=row_groups, keys=keys, storage_options=storage_options()
     )
-    _complain_if_unverified(file, report)
-    (write_footer_json if as_json else write_footer)(report)
-
-
-def _complain_if_unverified(file: str, report: Any) -> None:
-    from parquet_bloom.render.many_files import Complaints
-
     Complaints(1).add_if_unverified(file, report)
-
-
-def _write(parts: Iterable[bytes], file: str, output: Path, overwrite: bool) -> None:
-    """What was read of the file, piece by piece, to standard output or a file."""
-    from parquet_bloom.render.terminal import write_bytes
-    from parquet_bloom.verbs.answer_file import answer_file
-
-    if output == Path("-"):
-        for part in parts:
-            write_bytes(part)
-        return
-    with answer_file(output, [file], overwrite=overwrite) as written:
-        for part in parts:
-            written.append(part)
+    (write_footer_json if as_json else write_footer)(report)

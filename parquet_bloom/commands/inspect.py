@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.inputs import Answers, Inputs
-from parquet_bloom.commands.key_options import GivenKeys, arguments_of, key_options
+from parquet_bloom.commands.inputs import Answers
+from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.sections import Command, orc_option, output_option
-from parquet_bloom.commands.store_options import stores
+from parquet_bloom.options import InspectOptions
+from parquet_bloom.render.inspect import InspectionView
+from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 
 if TYPE_CHECKING:
-    from parquet_bloom.verbs.inspect import FileInspection
+    from parquet_bloom.encryption.keys import Keys
 
 
 @click.command(cls=Command)
@@ -26,17 +27,12 @@ if TYPE_CHECKING:
 @orc_option("--index-groups", is_flag=True, help="Also show each index group.")
 @output_option("--summary", is_flag=True, help="One table by column, over all files.")
 @output_option("--histogram", is_flag=True, help="Draw how many blocks have how many bits set.")
-@option.as_json
-@option.answers
-@option.verbose
+@option.answered()
 @option.threads_to_read
-@option.memory
-@stores
-@key_options
+@option.access
 def inspect(
-    inputs: Inputs, index_groups: bool, summary: bool, histogram: bool,
-    columns: tuple[str, ...] | None, keys: GivenKeys, as_json: bool, verbose: bool,
-    threads: int | None, **given: Any,
+    answers: Answers, index_groups: bool, summary: bool, histogram: bool,
+    columns: tuple[str, ...] | None, keys: Keys | None, threads: int | None, **given: Any,
 ) -> None:  # fmt: skip
     """Show which column chunks have filters, and how good they are.
 
@@ -53,14 +49,7 @@ def inspect(
     """
     if summary + histogram + index_groups > 1:
         raise click.UsageError("expected at most one of --summary, --histogram and --index-groups")
-    from parquet_bloom.options import InspectOptions
-    from parquet_bloom.render.inspect import (
-        summarize_inspection,
-        total_inspected,
-        write_inspection,
-    )
-    from parquet_bloom.verbs.inspect import inspect_file
-
+    inputs = answers.inputs
     # Each histogram is drawn while its file is read.
     at_a_time, of_each = (1, threads) if histogram else inputs.threads_for(threads)
     inputs.check_columns(columns or ())
@@ -70,36 +59,38 @@ def inspect(
         with inputs.open(path, keys) as file:
             return inspect_file(file, options)
 
-    def draw(path: str) -> FileInspection:
-        from parquet_bloom.render.histogram import HistogramWriter, write_histograms_json
-        from parquet_bloom.verbs.occupancy import FilterOccupancy, inspect_occupancy
+    if summary:
+        sys.exit(_sum_up(answers, work, at_a_time))
+    if histogram:
+        sys.exit(_draw(answers, options, keys))
+    view = InspectionView(inputs.next_lines(arguments_of(keys)))
+    sys.exit(answers.each(work, view, threads=at_a_time))
 
+
+def _draw(answers: Answers, options: InspectOptions, keys: Keys | None) -> int:
+    """Draw the filters of each file while they are read; the exit code."""
+    from parquet_bloom.render.histogram import HistogramWriter, write_histograms_json
+    from parquet_bloom.verbs.occupancy import FilterOccupancy, inspect_occupancy
+
+    inputs = answers.inputs
+    complaints = inputs.complaints(at_once=answers.at_once)
+
+    def draw(path: str) -> FileInspection:
         found: list[FilterOccupancy] = []
         writer = HistogramWriter(path)
         with inputs.open(path, keys) as file:
-            take = (lambda each, _: found.append(each)) if as_json else writer.take
+            take = (lambda each, _: found.append(each)) if answers.as_json else writer.take
             report = inspect_occupancy(file, options, take)
-        if as_json:
+        if answers.as_json:
             write_histograms_json(report, found)
         else:
             writer.finish(report)
         return report
 
-    if summary:
-        sys.exit(_sum_up(inputs, work, as_json, at_a_time))
-    if histogram:
-        at_once = as_json or verbose
-        drawn = Answers(inputs, lambda report, verbose: None, None, as_json=False, verbose=at_once)
-        sys.exit(drawn.each(draw))
-    summed = summarize_inspection, total_inspected
-    write = partial(write_inspection, next_lines=inputs.next_lines(arguments_of(keys)))
-    answers = Answers(inputs, write, summed, as_json=as_json, verbose=verbose)
-    sys.exit(answers.each(work, threads=at_a_time))
+    return inputs.each(draw, complaints=complaints, take=complaints.add_if_unverified)
 
 
-def _sum_up(
-    inputs: Inputs, work: Callable[[str], FileInspection], as_json: bool, threads: int
-) -> int:
+def _sum_up(answers: Answers, work: Callable[[str], FileInspection], threads: int) -> int:
     """Write one table, or one document, about all files; the exit code."""
     from parquet_bloom.render.inspect import write_inspection_summary
     from parquet_bloom.render.terminal import write_json
@@ -107,16 +98,16 @@ def _sum_up(
     from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
 
     summarizer = InspectionSummarizer()
-    complaints = inputs.complaints(at_once=as_json)
+    complaints = answers.inputs.complaints(at_once=answers.as_json)
 
     def add(path: str, report: FileInspection) -> None:
         complaints.add_if_unverified(path, report)
         summarizer.add(document_of(report))
 
-    code = inputs.each(work, complaints=complaints, take=add, threads=threads)
+    code = answers.inputs.each(work, complaints=complaints, take=add, threads=threads)
     found = summarizer.summary()
-    if as_json:
-        write_json(document_of(found))
+    if answers.as_json:
+        write_json(found)
     else:
         write_inspection_summary(found)
     return code

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 from click.core import ParameterSource
 
-from parquet_bloom.commands.options import FILE
-from parquet_bloom.commands.sections import Decorator, encryption_option, together
+from parquet_bloom.commands.parameters import FILE
+from parquet_bloom.commands.sections import Callback, Decorator, encryption_option, together
 from parquet_bloom.encryption.settings import SETTINGS, TABLES
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _take_settings(given: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def key_options(command: Any) -> Any:
+def key_options(command: Callback) -> Callback:
     """All options for keys; the command gets one `keys`, None if none was given.
 
     KEYSPEC: hex:… base64:… ascii:… env:VAR[,ENC] file:PATH[,ENC] fd:N[,ENC].
@@ -90,9 +90,9 @@ def key_options(command: Any) -> Any:
         "JSON file of keys; the other options here take precedence.",
     )
     @wraps(command)
-    def with_keys(*args: Any, keys_file: Path | None, **given: Any) -> Any:
+    def with_keys(keys_file: Path | None, **given: object) -> object:
         settings = _take_settings(given)
-        return command(*args, keys=_keys(settings, keys_file), **given)
+        return command(keys=_keys(settings, keys_file), **given)
 
     return with_keys
 
@@ -112,7 +112,7 @@ def _keys(settings: dict[str, Any], keys_file: Path | None) -> Keys | None:
     return keys_of(merged(in_file, settings), arguments)
 
 
-def executor_key_options(command: Any) -> Any:
+def executor_key_options(command: Callback) -> Callback:
     """The same for keys that executors find; the command gets `keys`, which are no secrets, and
     `keys_file`."""
 
@@ -121,13 +121,13 @@ def executor_key_options(command: Any) -> Any:
         "JSON file of keys that the executors can read; the other options here take precedence.",
     )
     @wraps(command)
-    def with_references(*args: Any, keys_file: Path | None, **given: Any) -> Any:
+    def with_references(keys_file: Path | None, **given: object) -> object:
         from parquet_bloom.encryption.keys_file import KeyReferences
 
         path = None if keys_file is None else str(keys_file)
         settings = _take_settings(given)
         # What is refused is refused before a session starts.
         KeyReferences.of(settings, path)
-        return command(*args, keys=settings, keys_file=path, **given)
+        return command(keys=settings, keys_file=path, **given)
 
     return with_references

@@ -6,17 +6,29 @@ order of the help; it says what the command gets if that is not what was typed.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from parquet_bloom.commands.completers import file_names, leaf_columns
-from parquet_bloom.commands.inputs import Inputs, tables
+from parquet_bloom.commands.inputs import Answers, Inputs
+from parquet_bloom.commands.key_options import key_options
+from parquet_bloom.commands.parameters import (
+    FILE,
+    FOLDER,
+    RATE,
+    age_in_seconds,
+    any_size,
+    filter_size,
+    names,
+    numbers,
+)
 from parquet_bloom.commands.sections import (
+    Callback,
     Decorator,
     columns_option,
     files_option,
@@ -27,80 +39,22 @@ from parquet_bloom.commands.sections import (
     together,
     values_option,
 )
-from parquet_bloom.commands.table_views import TableInputs, TableView, table_views
+from parquet_bloom.commands.store_options import stores
+from parquet_bloom.commands.table_options import TableView, table_views
+from parquet_bloom.options import MAX_SEED, Destination
+from parquet_bloom.parallel import LEAST_MEMORY, set_memory
+from parquet_bloom.parallel import memory as memory_budget
 from parquet_bloom.program import FINE
+from parquet_bloom.render.terminal import answering_to
+from parquet_bloom.storage.paths import outputs_in, with_parent
 from parquet_bloom.vocabulary import Dialect, FileLayout, LiteralType, words
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from parquet_bloom.options import Destination
+    from parquet_bloom.options import TableOptions
 
-DestinationOf = Callable[[str], "Destination"]
-
-
-class LocalPath(click.Path):
-    """A path; a URL is refused, as it would become a folder called `s3:`."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        from pathlib import Path
-
-        from parquet_bloom.storage.source import is_url
-
-        if is_url(os.fspath(value)):
-            self.fail(f"'{value}' is a URL, expected a local path", param, ctx)
-        return Path(os.fsdecode(super().convert(value, param, ctx)))
-
-
-FILE = LocalPath(dir_okay=False)
-FOLDER = LocalPath(file_okay=False)
-RATE = click.FloatRange(0, 1, min_open=True, max_open=True)
-MAX_SEED = (1 << 32) - 1
-
-
-def any_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-    """Bytes: a number, or one with KiB, MiB or GiB."""
-    from parquet_bloom.filters.sizing import parse_size
-
-    try:
-        return None if text is None else parse_size(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-def filter_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-    """The same, within the limits of a filter that can be written."""
-    from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
-
-    size = any_size(ctx, param, text)
-    return None if size is None else click.IntRange(MIN_BYTES, MAX_BYTES).convert(size, param, ctx)
-
-
-def one_name(ctx: click.Context, param: click.Parameter, name: str) -> str:
-    """A column, verbatim. An unset shell variable makes it empty, which must not mean all."""
-    if not name:
-        raise click.BadParameter("an empty name, expected a leaf column")
-    return name
-
-
-def names(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The comma-separated names in each text."""
-    from parquet_bloom.options import names_in
-
-    try:
-        lines = [names_in(text) for text in texts]
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-    return tuple(one_name(ctx, param, name) for line in lines for name in line)
-
-
-def numbers(texts: tuple[str, ...]) -> tuple[int, ...]:
-    """The comma-separated numbers in each text, from 0."""
-    found = [each.strip() for text in texts for each in text.split(",")]
-    for each in found:
-        if not (each.isascii() and each.isdigit()):
-            raise click.BadParameter(f"{each!r}: expected numbers from 0, with commas between them")
-    return tuple(map(int, found))
+DestinationOf = Callable[[str], Destination]
 
 
 def file_argument(name: str, **settings: Any) -> Decorator:
@@ -109,7 +63,14 @@ def file_argument(name: str, **settings: Any) -> Decorator:
 
 
 files = file_argument("files", nargs=-1, required=True, metavar="FILE...")
-as_json = output_option("--json", "as_json", is_flag=True, help="One JSON document per file.")
+
+
+def as_json(one_each: str = "file") -> Decorator:
+    """`one_each`: what has a document."""
+    help = f"One JSON document per {one_each}."
+    return output_option("--json", "as_json", is_flag=True, help=help)
+
+
 verbose = output_option(
     "--verbose",
     is_flag=True,
@@ -176,9 +137,7 @@ def budget(ctx: click.Context, param: click.Parameter, text: str | None) -> None
     size = any_size(ctx, param, text)
     if size is None:
         return
-    from parquet_bloom.parallel import LEAST_MEMORY, memory, set_memory
-
-    ctx.call_on_close(partial(set_memory, memory()))
+    ctx.call_on_close(partial(set_memory, memory_budget()))
     set_memory(click.IntRange(LEAST_MEMORY).convert(size, param, ctx))
 
 
@@ -192,6 +151,19 @@ memory = general_option(
 )
 
 
+ignore_checksums = files_option(
+    "--ignore-checksums",
+    is_flag=True,
+    help="Read pages even if their checksums are wrong; those that are all 0 are taken for none anyway.",
+)
+older_than = files_option(
+    "--older-than",
+    callback=age_in_seconds,
+    default="1h",
+    show_default=True,
+    metavar="AGE",
+    help="Only files that nobody has written to for this long.",
+)
 no_verify = files_option(
     "--no-verify",
     "verify",
@@ -224,7 +196,6 @@ def answering(paths: Sequence[str], output: Path | None, overwrite: bool) -> Ite
     if output is None or str(output) == "-":
         yield
         return
-    from parquet_bloom.render.terminal import answering_to
     from parquet_bloom.verbs.answer_file import answer_file
 
     end = SystemExit(FINE)
@@ -239,24 +210,39 @@ def answering(paths: Sequence[str], output: Path | None, overwrite: bool) -> Ite
     raise end
 
 
-def answers(command: Any) -> Any:
-    """Where the answer goes. The command gets its files, or those of tables, as `inputs`."""
+def answered(one_each: str = "file") -> Decorator:
+    """How the answer is shown, and where it goes. The command gets `answers`, about its files or those
+    of tables. `one_each`: what has a JSON document."""
 
-    @table_views
-    @answer_options
-    @wraps(command)
-    def with_answer(
-        files: tuple[str, ...], view: TableView | None, output: Path | None, overwrite: bool,
-        **given: Any,
-    ) -> None:  # fmt: skip
-        inputs = Inputs(files) if view is None else TableInputs(files, view)
-        with answering([path for path, _ in inputs.files], output, overwrite):
-            command(inputs=inputs, **given)
+    def add(command: Callback) -> Callback:
+        @as_json(one_each)
+        @table_views
+        @answer_options
+        @verbose
+        @wraps(command)
+        def with_answers(
+            files: tuple[str, ...], view: TableView | None, output: Path | None, overwrite: bool,
+            as_json: bool, verbose: bool, **given: object,
+        ) -> None:  # fmt: skip
+            if view is None:
+                inputs = Inputs(files)
+            else:
+                from parquet_bloom.commands.table_inputs import TableInputs
 
-    return with_answer
+                inputs = TableInputs(files, view)
+            with answering([path for path, _ in inputs.files], output, overwrite):
+                command(answers=Answers(inputs, as_json=as_json, verbose=verbose), **given)
+
+        return with_answers
+
+    return add
 
 
-def literals(command: Any) -> Any:
+# What reads files takes, whatever it does with them; the command gets `keys`.
+access = together(memory, stores, key_options)
+
+
+def literals(command: Callback) -> Callback:
     """Values to look up; the command gets them as `values`, each a literal."""
 
     @together(
@@ -283,21 +269,21 @@ def literals(command: Any) -> Any:
     )
     @wraps(command)
     def with_literals(
-        *args: Any, texts: tuple[str, ...], values_from: Any, read_as: LiteralType | None,
-        **given: Any,
-    ) -> Any:  # fmt: skip
+        texts: tuple[str, ...], values_from: TextIO | None, read_as: LiteralType | None,
+        **given: object,
+    ) -> object:  # fmt: skip
         from parquet_bloom.values.types import literal
 
         lines = (line.rstrip("\r\n") for line in values_from or ())
         values = tuple(literal(text, read_as) for text in (*texts, *lines))
         if not values:
             raise click.UsageError("expected at least one --value or --values-from")
-        return command(*args, values=values, **given)
+        return command(values=values, **given)
 
     return with_literals
 
 
-def stored_dialect(command: Any) -> Any:
+def stored_dialect(command: Callback) -> Callback:
     """`dialect` and `seed` of the filters to read."""
 
     @legacy_option(
@@ -312,10 +298,10 @@ def stored_dialect(command: Any) -> Any:
         help="Seed of the hash, with --dialect murmur3.  [default: one that fits the stored values]",
     )
     @wraps(command)
-    def with_dialect(*args: Any, dialect: str | None, seed: int | None, **options: Any) -> Any:
+    def with_dialect(dialect: str | None, seed: int | None, **options: object) -> object:
         if seed is not None and dialect != "murmur3":
             raise click.UsageError("--seed: expected with --dialect murmur3 only")
-        return command(*args, dialect=dialect, seed=seed, **options)
+        return command(dialect=dialect, seed=seed, **options)
 
     return with_dialect
 
@@ -327,9 +313,9 @@ unconditional = files_option(
 )
 
 
-def destinations(command: Any) -> Any:
+def destinations(command: Callback) -> Callback:
     """Where new versions go: exactly one of -o, --output-dir, --in-place, and --append-in-place of a
-    command that has it, or only --dry-run. The command gets its files as `inputs`, and
+    command that has it, or only --dry-run. The command gets `answers`, about its files, and
     `destination_of`, the Destination of each path; with tables, whose files stay where they are, what
     was given is in `of_table`."""
 
@@ -343,21 +329,24 @@ def destinations(command: Any) -> Any:
         dry_run,
         no_verify,
         unconditional,
+        as_json(),
+        verbose,
     )
     @wraps(command)
     def with_destinations(
         files: tuple[str, ...], output: Path | None, output_dir: Path | None, in_place: bool,
-        overwrite: bool, dry_run: bool, verify: bool, unconditional: bool, **given: Any,
-    ) -> Any:  # fmt: skip
-        from dataclasses import replace
+        overwrite: bool, dry_run: bool, verify: bool, unconditional: bool, as_json: bool,
+        verbose: bool, of_table: TableOptions | None, **given: object,
+    ) -> object:  # fmt: skip
+        changes: dict[str, Any] = {
+            "dry_run": dry_run, "verify": verify, "unconditional": unconditional,
+        }  # fmt: skip
+        if of_table is not None:
+            from parquet_bloom.commands.table_inputs import tables
 
-        from parquet_bloom.options import Destination
-        from parquet_bloom.storage.paths import outputs_in, with_parent
-
-        if (of_table := given.get("of_table")) is not None:
-            changes = {"dry_run": dry_run, "verify": verify, "unconditional": unconditional}
+            answers = Answers(tables(files), as_json=as_json, verbose=verbose)
             given["of_table"] = replace(of_table, **changes)
-            return command(inputs=tables(files), destination_of=None, **given)
+            return command(answers=answers, destination_of=None, **given)
         inputs = Inputs(files)
         ways = {
             "--output": output is not None,
@@ -365,7 +354,7 @@ def destinations(command: Any) -> Any:
             "--in-place": in_place,
         }
         if "append_in_place" in given:
-            ways["--append-in-place"] = given["append_in_place"]
+            ways["--append-in-place"] = bool(given["append_in_place"])
         number = sum(ways.values())
         if number != 1 and not (dry_run and number == 0):
             *most, last = ways
@@ -373,7 +362,7 @@ def destinations(command: Any) -> Any:
         if output is not None and len(inputs.files) > 1:
             raise click.UsageError("--output takes one input; use --output-dir for several")
         outputs = {} if output_dir is None else outputs_in(output_dir, inputs.files)
-        in_place = in_place or given.get("append_in_place", False)
+        in_place = in_place or ways.get("--append-in-place", False)
         inputs.are_replaced = in_place and not dry_run
 
         def destination_of(path: str) -> Destination:
@@ -381,11 +370,10 @@ def destinations(command: Any) -> Any:
                 output=output if dry_run or not outputs else with_parent(outputs[path]),
                 in_place=in_place,
                 overwrite=overwrite,
-                dry_run=dry_run,
-                verify=verify,
-                unconditional=unconditional,
+                **changes,
             )
 
-        return command(inputs=inputs, destination_of=destination_of, **given)
+        answers = Answers(inputs, as_json=as_json, verbose=verbose)
+        return command(answers=answers, destination_of=destination_of, of_table=None, **given)
 
     return with_destinations

@@ -1,21 +1,45 @@
 """The command `pbloom`: its name, its help, its commands.
 
-The library is imported when a command runs, so that `pbloom --help` answers at once.
+A command's module is imported when the command is asked for, and has its imports at the top. What not
+each of its runs needs is imported where it is needed: tables with --table, keys with --keys, values with
+--value, outputs with --output, Spark, HTML, and what only a terminal shows. The list below says what each
+command does, so that `pbloom --help` imports none of them.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from parquet_bloom.program import Program
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+# In the order of work; a test holds that their own help begins so.
+COMMANDS: Final = {
+    "advise": "Say which columns deserve a filter, and what it would save.",
+    "build": "Add Bloom filters to files (alias: inject).",
+    "inspect": "Show which column chunks have filters, and how good they are.",
+    "probe": "Ask the filters whether values can be in files.",
+    "validate": "Prove filters right, or say what is wrong with them.",
+    "repair": "Repair the filters of files.",
+    "recover": "Undo what killed builds have appended to files.",
+    "clean-temp": "Remove temporary files that killed runs have left.",
+    "strip": "Remove Bloom filters from files.",
+    "diff": "Compare the filters of two files.",
+    "dump": "Write one filter's header and bitset, or the whole footer.",
+    "report": "Write one HTML page about the filters of a Parquet file.",
+    "rule": "Explain the rules of validate.",
+    "spark": "The same verbs over a lake, on Spark.",
+    "completion": "Print the script with which a shell completes pbloom.",
+}
+
 
 class _Commands(dict[str, Any]):
-    """The commands by name. A module is imported when its command is asked for: all of them would
-    take 6 ms."""
+    """The commands by name, each imported when it is asked for."""
 
     def __getitem__(self, name: str) -> click.Command:
         module = name.replace("-", "_")
@@ -28,28 +52,23 @@ class _Commands(dict[str, Any]):
         return self[name]
 
 
-# In the order of work.
-COMMANDS = [
-    "advise",
-    "build",
-    "inspect",
-    "probe",
-    "validate",
-    "repair",
-    "recover",
-    "clean-temp",
-    "strip",
-    "diff",
-    "dump",
-    "report",
-    "rule",
-    "spark",
-    "completion",
-]
+class _Pbloom(Program):
+    """Lists its commands without importing them."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about.rstrip(".")) for name, about in COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        found = [(name, about) for name, about in COMMANDS.items() if name.startswith(incomplete)]
+        commands = [CompletionItem(name, help=about.rstrip(".")) for name, about in found]
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
 
 
 @click.group(
-    cls=Program,
+    cls=_Pbloom,
     commands=_Commands.fromkeys(COMMANDS),
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.inputs import Answers, Inputs, Summed, Write
-from parquet_bloom.commands.key_options import GivenKeys, arguments_of, key_options
+from parquet_bloom.commands.inputs import Answers
+from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.sections import Command, output_option
-from parquet_bloom.commands.store_options import stores
+from parquet_bloom.container import UNITS, number_of
+from parquet_bloom.options import ProbeOptions, quoted_name
 from parquet_bloom.program import FINE, NO
+from parquet_bloom.render.hints import NextLines
+from parquet_bloom.render.reports import FileSummary, Remark, View
+from parquet_bloom.render.terminal import Cells, complain, write_line, write_table, write_text
+from parquet_bloom.render.wording import place_cells, place_heads, shortened, size, where
+from parquet_bloom.verbs.probe import ProbedValue, ProbeReport, probe_file
+from parquet_bloom.vocabulary import NO_FILTER
 
 if TYPE_CHECKING:
-    from parquet_bloom.verbs.probe import ProbeReport
+    from parquet_bloom.container import Answer, Explanation, Place
+    from parquet_bloom.encryption.keys import Keys
 
 
 @click.command(cls=Command)
@@ -31,17 +39,13 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Print only the row groups, or index groups of an ORC file, that remain to be read.",
 )
-@output_option("--json", "as_json", is_flag=True, help="One JSON document per file and column.")
-@option.answers
+@option.answered("file and column")
 @option.stored_dialect
-@option.verbose
 @option.threads_to_read
-@option.memory
-@stores
-@key_options
+@option.access
 def probe(
-    inputs: Inputs, columns: tuple[str, ...], explain: bool, only_groups: bool, keys: GivenKeys,
-    as_json: bool, verbose: bool, threads: int | None, **given: Any,
+    answers: Answers, columns: tuple[str, ...], explain: bool, only_groups: bool,
+    keys: Keys | None, threads: int | None, **given: Any,
 ) -> None:  # fmt: skip
     """Ask the filters whether values can be in files.
 
@@ -55,31 +59,17 @@ def probe(
     Example:
       pbloom probe events.bloom.parquet -c user_id -v 123456
     """
-    from parquet_bloom.options import ProbeOptions
-    from parquet_bloom.render.probe import (
-        summarize_probe,
-        total_probed,
-        write_explanations,
-        write_groups_to_read,
-        write_probe,
-    )
-    from parquet_bloom.render.terminal import write_line
-    from parquet_bloom.verbs.probe import probe_file
-
+    inputs, as_json = answers.inputs, answers.as_json
     if only_groups and (explain or as_json):
         raise click.UsageError("expected --groups-to-read without --explain and --json")
     if only_groups and len(columns) > 1:
         raise click.UsageError("expected --groups-to-read with one --column")
-    absent: list[bool] = []
-    summed: Summed | None = None
-    write: Write
+    view: View[ProbeReport] = ProbeView(inputs.next_lines(arguments_of(keys)))
     if explain:
-        write = write_explanations
+        view = ExplanationView()
     elif only_groups:
-        write = write_groups_to_read
-    else:
-        write = partial(write_probe, next_lines=inputs.next_lines(arguments_of(keys)))
-        summed = summarize_probe, total_probed
+        view = GroupsView()
+    absent: list[bool] = []
     code = FINE
     at_a_time, of_each = inputs.threads_for(threads)
     inputs.check_columns(columns)
@@ -94,6 +84,155 @@ def probe(
 
         if len(names) > 1 and len(inputs.files) > 1 and not as_json:
             write_line(f"column {column}")
-        answers = Answers(inputs, write, summed, as_json=as_json, verbose=verbose)
-        code = max(code, answers.each(work, threads=at_a_time))
+        code = max(code, answers.each(work, view, threads=at_a_time))
     sys.exit(code or (NO if all(absent) else FINE))
+
+
+class ProbeView(View[ProbeReport]):
+    """Whether files have to be read, and where. `next_lines`: the commands that help next."""
+
+    def __init__(self, next_lines: NextLines) -> None:
+        self._next_lines = next_lines
+
+    def summarize(self, report: ProbeReport) -> FileSummary:
+        numbers = {"rows": 0, "bytes": report.bytes_read, "all": report.results.num_rows}
+        if report.is_absent:
+            return FileSummary(
+                state="absent", line="absent", remarks=_caveats(report), numbers=numbers
+            )
+        to_read = _to_read(report.results)
+        rows = numbers["rows"] = sum(each.num_rows for each in to_read)
+        group = UNITS[report.format].group
+        maybe = [result.value for result in report.results if result.verdict == "maybe"]
+        which = f" {shortened(maybe)}:" if maybe and len(report.results) > 1 else ""
+        line = (
+            f"{'maybe' if maybe else 'unknown'}{which} {group}{'s' * (len(to_read) > 1)}"
+            f" {shortened(_names(to_read))}, {number_of(rows, 'row')} to read"
+        )
+        return FileSummary(
+            state="to read" if maybe else "unknown",
+            line=line,
+            remarks=[*_doubts(report), *_caveats(report)],
+            numbers=numbers,
+            is_answer=bool(maybe),
+        )
+
+    def total(self, numbers: Mapping[str, int]) -> str:
+        rows = f"{numbers['rows']:,} of {number_of(numbers['all'], 'row')} to read"
+        return f"{rows}; {size(numbers['bytes'])} read to find out"
+
+    def write(self, report: ProbeReport, verbose: bool = False) -> None:
+        """One row per value: the verdict, and the groups to read, such as `3`, or `0/3` in ORC; and
+        the command that helps next."""
+        group = UNITS[report.format].group
+        write_text(f"{report.path}: {report.column}, {report.bytes_read:,} bytes read")
+        write_table(
+            ("value", "verdict", f"{group}s to read", "rows to read", "reason"),
+            [
+                (
+                    result.value,
+                    result.verdict,
+                    shortened(_names(_to_read([result]))),
+                    str(result.rows_to_read),
+                    next((group.reason for group in result.groups if group.reason), "") or "",
+                )
+                for result in report.results
+            ],
+            ("reason…", f"{group}s to read…", "value…"),
+            verbose,
+        )
+        _write_caveat(report)
+        reasons = {group.reason for result in report.results for group in result.groups}
+        if reasons == {NO_FILTER}:
+            column = quoted_name(report.column)
+            for line in self._next_lines.lines(
+                report.path, "build FILE -c COLUMN --in-place", column
+            ):
+                write_line(line)
+
+
+class GroupsView(View[ProbeReport]):
+    """Path, place, first row and number of rows of each group that may have any of the values."""
+
+    sums_up = False
+
+    def write(self, report: ProbeReport, verbose: bool = False) -> None:
+        if report.caveat:
+            complain(f"{report.path}: note: {report.caveat}")
+        for group in _to_read(report.results):
+            place = place_cells(group.place)
+            write_line(report.path, *place, str(group.first_row), str(group.num_rows))
+
+
+# What gives way on a narrow terminal.
+_EXPLANATION_GIVES = ("reason…", "stored bytes…", "value…", "stored bytes", "bits…")
+
+
+class ExplanationView(View[ProbeReport]):
+    """One row per group and hash of a value."""
+
+    sums_up = False
+
+    def write(self, report: ProbeReport, verbose: bool = False) -> None:
+        write_line(report.path)
+        heads = (
+            *place_heads(UNITS[report.format]), "value", "stored bytes", "hash", "block",
+            "bits of words 0 to 7", "clear in words", "k", "of bits", "bits", "clear", "reason",
+        )  # fmt: skip
+        rows = [(*place_cells(each.place), *_cells(each)) for each in report.explanations or ()]
+        write_table(heads, rows, _EXPLANATION_GIVES, verbose)
+        _write_caveat(report)
+
+
+def _write_caveat(report: ProbeReport) -> None:
+    if report.caveat:
+        write_line(f"note: {report.caveat}")
+
+
+def _caveats(report: ProbeReport) -> list[Remark]:
+    if not report.caveat:
+        return []
+    return [Remark("note", report.caveat, f"note: {report.caveat}")]
+
+
+def _doubts(report: ProbeReport) -> list[Remark]:
+    """Why verdicts are `unknown`."""
+    reasons: dict[str, list[Place]] = {}
+    for result in report.results:
+        for group in result.groups:
+            if group.reason:
+                reasons.setdefault(group.reason, []).append(group.place)
+    return [
+        Remark("unknown", reason, f"unknown, {where(None, sorted(set(places)))}: {reason}")
+        for reason, places in reasons.items()
+    ]
+
+
+def _to_read(results: Sequence[ProbedValue]) -> list[Answer]:
+    """The groups that may have any of the values, in order."""
+    if len(results) == 1:
+        return [group for group in results[0].groups if group.verdict != "absent"]
+    groups = {
+        group.place: group
+        for result in results
+        for group in result.groups
+        if group.verdict != "absent"
+    }
+    return [group for _, group in sorted(groups.items())]
+
+
+def _names(groups: Sequence[Answer]) -> list[str]:
+    return ["/".join(place_cells(group.place)) for group in groups]
+
+
+def _cells(item: Explanation) -> Cells:
+    """Split block filters have blocks, with a bit in each word; others only bits."""
+    selected, clear = (" ".join(map(str, numbers)) for numbers in (item.bits, item.clear))
+    in_block: tuple[str | None, ...] = (None,) * 3
+    in_filter: tuple[str | None, ...] = (None,) * 4
+    if item.num_bits is not None:
+        in_filter = (str(item.num_hashes), str(item.num_bits), selected, clear)
+    elif item.bits:
+        block = "" if item.block is None else f"{item.block} of {item.num_blocks}"
+        in_block = (block, selected, clear)
+    return item.value, item.plain, item.hash, *in_block, *in_filter, item.reason or ""

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import click
 
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.sections import Command
-
-if TYPE_CHECKING:
-    from parquet_bloom.verbs.recover import RecoveryReport
+from parquet_bloom.render.reports import FileSummary, View
+from parquet_bloom.render.terminal import write_text
+from parquet_bloom.render.wording import size
+from parquet_bloom.storage.paths import expand_left
+from parquet_bloom.verbs.recover import RecoveryReport
+from parquet_bloom.verbs.recover import recover as recover_file
 
 
 @click.command(cls=Command)
 @option.files
 @option.dry_run
-@option.as_json
+@option.as_json()
 @option.verbose
 def recover(files: tuple[str, ...], dry_run: bool, as_json: bool, verbose: bool) -> None:
     """Undo what killed builds have appended to files.
@@ -31,23 +34,28 @@ def recover(files: tuple[str, ...], dry_run: bool, as_json: bool, verbose: bool)
     Example:
       pbloom recover events.parquet
     """
-    from parquet_bloom.render.recover import (
-        summarize_recovery,
-        total_recovered,
-        write_nothing,
-        write_recovery,
-    )
-    from parquet_bloom.storage.paths import expand_left
-    from parquet_bloom.verbs.recover import recover as recover_file
-
     inputs = Inputs(files, expand_left)
-
-    def work(path: str) -> RecoveryReport:
-        return recover_file(path, dry_run=dry_run)
-
-    summed = summarize_recovery, total_recovered
-    answers = Answers(inputs, write_recovery, summed, as_json=as_json, verbose=verbose)
-    code = answers.each(work)
+    answers = Answers(inputs, as_json=as_json, verbose=verbose)
+    code = answers.each(lambda path: recover_file(path, dry_run=dry_run), RecoveryView())
     if not inputs.files and not code and not as_json:
-        write_nothing()
+        write_text("no journals: nothing to recover")
     sys.exit(code)
+
+
+class RecoveryView(View[RecoveryReport]):
+    """What was done about files."""
+
+    def summarize(self, report: RecoveryReport) -> FileSummary:
+        numbers = {"bytes": report.size_before - report.size_after, "dry": report.dry_run}
+        done, state = "nothing to recover", str(report.action)
+        if report.action == "nothing":
+            state = "without a journal"
+        elif report.action == "journal removed":
+            done = "journal removed; nothing had been appended"
+        else:
+            done = f"cut back from {report.size_before:,} to {report.size_after:,} bytes"
+        dry = " (dry run)" if report.dry_run else ""
+        return FileSummary(state, done, (), numbers, heading=f"{report.path}{dry}: {done}")
+
+    def total(self, numbers: Mapping[str, int]) -> str:
+        return f"{size(numbers['bytes'])} cut off"

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.check_options import ignore_checksums
-from parquet_bloom.commands.inputs import Answers, Inputs
-from parquet_bloom.commands.key_options import GivenKeys, key_options
+from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.sections import Command, filters_option
-from parquet_bloom.commands.store_options import stores
-from parquet_bloom.commands.table_options import appending_in_tables, change_tables
+from parquet_bloom.commands.table_options import appending_in_tables
+from parquet_bloom.options import RepairOptions, TableOptions
 from parquet_bloom.program import FINE, NO
+from parquet_bloom.render.changes import REPAIR, TABLE_REPAIR
+from parquet_bloom.render.terminal import no_progress, progress
+from parquet_bloom.verbs.repair import LeftFilter, RepairReport, repair_file
 
 if TYPE_CHECKING:
-    from parquet_bloom.options import RepairOptions, TableOptions
-    from parquet_bloom.verbs.repair import LeftFilter, RepairReport
+    from parquet_bloom.encryption.keys import Keys
 
 # What says nothing about the files of a table, which stay where they are.
 _ONLY_FILES = {"output", "output_dir", "in_place", "overwrite", "layout", "parts"}
@@ -41,17 +41,13 @@ _ONLY_FILES = {"output", "output_dir", "in_place", "overwrite", "layout", "parts
 @option.fpp
 @option.max_bytes
 @option.layout
-@ignore_checksums
+@option.ignore_checksums
 @option.destinations
 @option.threads
-@option.memory
-@stores
-@key_options
-@option.as_json
-@option.verbose
+@option.access
 def repair(
-    inputs: Inputs, destination_of: option.DestinationOf, keys: GivenKeys,
-    of_table: TableOptions | None, as_json: bool, verbose: bool, **given: Any,
+    answers: Answers, destination_of: option.DestinationOf, keys: Keys | None,
+    of_table: TableOptions | None, **given: Any,
 ) -> None:  # fmt: skip
     """Repair the filters of files.
 
@@ -69,48 +65,28 @@ def repair(
     Example:
       pbloom repair events.bloom.parquet --rebuild --in-place
     """
-    from dataclasses import replace
-
-    from parquet_bloom.options import RepairOptions
-    from parquet_bloom.render.changes import summarize_repair, total_repaired, write_repair
-    from parquet_bloom.render.terminal import no_progress, progress
-    from parquet_bloom.verbs.repair import repair_file
-
     options = RepairOptions(**given)
     if of_table is not None:
-        sys.exit(_repair_in_tables(inputs, options, of_table, keys, (as_json, verbose)))
+        from parquet_bloom.commands.table_inputs import change_tables
+        from parquet_bloom.verbs.repair_table import repair_in_table
+
+        code, reports = change_tables(
+            answers,
+            of_table,
+            TABLE_REPAIR,
+            lambda table, show: repair_in_table(table, options, of_table, keys=keys, progress=show),
+        )
+        sys.exit(code or (NO if any(report.left for report in reports) else FINE))
     left: list[LeftFilter] = []
 
-    at_a_time, of_each = inputs.threads_to_change(options.threads)
+    at_a_time, of_each = answers.inputs.threads_to_change(options.threads)
     options = replace(options, threads=of_each)
     bar = progress if at_a_time == 1 else no_progress
 
     def work(path: str) -> RepairReport:
         with bar(path) as show:
-            report = repair_file(path, options, destination_of(path), keys, show)
+            report = repair_file(path, options, destination_of(path), keys=keys, progress=show)
         left.extend(report.left)
         return report
 
-    summed = summarize_repair, total_repaired
-    answers = Answers(inputs, write_repair, summed, as_json=as_json, verbose=verbose)
-    sys.exit(answers.each(work, threads=at_a_time) or (NO if left else FINE))
-
-
-def _repair_in_tables(
-    inputs: Inputs,
-    options: RepairOptions,
-    of_table: TableOptions,
-    keys: GivenKeys,
-    shown: tuple[bool, bool],
-) -> int:
-    """The exit code. `shown`: whether as JSON, and whether in full."""
-    from parquet_bloom.render.changes import total_repaired
-    from parquet_bloom.render.tables import summarize_table_repair, write_table_repair
-    from parquet_bloom.verbs.repair_table import repair_in_table
-
-    as_json, verbose = shown
-    summed = summarize_table_repair, total_repaired
-    answers = Answers(inputs, write_table_repair, summed, as_json=as_json, verbose=verbose)
-    change = partial(repair_in_table, options=options, of_table=of_table, keys=keys)
-    code, reports = change_tables(answers, of_table, change)
-    return code or (NO if any(report.left for report in reports) else FINE)
+    sys.exit(answers.each(work, REPAIR, threads=at_a_time) or (NO if left else FINE))

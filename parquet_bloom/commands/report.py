@@ -7,29 +7,32 @@ from typing import Any
 
 import click
 
-from parquet_bloom.commands import check_options as check
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.key_options import key_options
+from parquet_bloom.commands.check_options import configured, deep
+from parquet_bloom.commands.parameters import FILE
 from parquet_bloom.commands.sections import Command, output_option
-from parquet_bloom.commands.store_options import storage_options, stores
+from parquet_bloom.commands.store_options import storage_options
+from parquet_bloom.options import DEFAULT_FPP
+from parquet_bloom.render.findings import summary
+from parquet_bloom.render.terminal import progress, write_bytes, write_text
+from parquet_bloom.render.wording import size
+from parquet_bloom.storage.new_version import resolve_target
+from parquet_bloom.verbs.answer_file import save
+from parquet_bloom.verbs.report import report as report_file
 
 
 @click.command(cls=Command)
 @option.file_argument("file")
-@output_option(
-    "-o", "--output", type=option.FILE, required=True, help="The page; '-' is standard output."
-)
+@output_option("-o", "--output", type=FILE, required=True, help="The page; '-' is standard output.")
 @option.overwrite_answer
 @option.columns()
 @option.row_groups
-@check.deep
+@deep
 @option.fpp
-@check.configured
-@check.ignore_checksums
+@configured
+@option.ignore_checksums
 @option.threads
-@option.memory
-@stores
-@key_options
+@option.access
 def report(
     file: str, output: Path, overwrite: bool, fpp: float | None, parts: tuple[int, ...] | None,
     **given: Any,
@@ -45,13 +48,6 @@ def report(
     Example:
       pbloom report events.bloom.parquet -o report.html
     """
-    from parquet_bloom.options import DEFAULT_FPP
-    from parquet_bloom.render.report import render_report, write_report
-    from parquet_bloom.render.terminal import progress, write_bytes
-    from parquet_bloom.storage.new_version import resolve_target
-    from parquet_bloom.verbs.answer_file import save
-    from parquet_bloom.verbs.report import report as report_file
-
     to_standard_output = output == Path("-")
     if not to_standard_output:
         # A page that must not be written is not worth the wait.
@@ -65,9 +61,12 @@ def report(
             progress=show,
             **given,
         )
+    # jinja2 takes as long to import as a small file to read.
+    from parquet_bloom.render.report import render_report
+
     page = render_report(found).encode()
     if to_standard_output:
         write_bytes(page)
     else:
         save(page, file, output, overwrite=overwrite)
-        write_report(found, str(output), len(page))
+        write_text(f"{output}: {size(len(page))}; {summary(found.validation)}")

@@ -5,15 +5,20 @@ Each `…_option` here is click.option for one section.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from parquet_bloom.program import debug
 
-Decorator = Callable[[Any], Any]
+if TYPE_CHECKING:
+    from click.types import OptionHelpExtra
+
+# What click calls a function, or a command that is made of one.
+Callback = Callable[..., object]
+Decorator = Callable[[Callback], Callback]
 
 GENERAL: Final = "General"
 OUTPUT: Final = "Output"
@@ -40,11 +45,11 @@ _BESIDE: Final = 26
 class Option(click.Option):
     """An option of one section. Its help says in words what numbers it takes."""
 
-    def __init__(self, *args: Any, section: str, **settings: Any) -> None:
-        super().__init__(*args, **settings)
+    def __init__(self, names: Sequence[str], *, section: str, **settings: Any) -> None:
+        super().__init__(names, **settings)
         self.section = section
 
-    def get_help_extra(self, ctx: click.Context) -> Any:
+    def get_help_extra(self, ctx: click.Context) -> OptionHelpExtra:
         extra = super().get_help_extra(ctx)
         extra.pop("range", None)
         return extra
@@ -80,7 +85,7 @@ class Command(click.Command):
 def together(*options: Decorator) -> Decorator:
     """One decorator for several options."""
 
-    def add(command: Any) -> Any:
+    def add(command: Callback) -> Callback:
         for option in reversed(options):
             command = option(command)
         return command

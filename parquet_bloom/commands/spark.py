@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
+from dataclasses import replace
 from functools import wraps
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.ages import age, older_than
 from parquet_bloom.commands.build_options import expose_filter_location, filters, orc_streams
-from parquet_bloom.commands.check_options import checks, ignore_checksums
+from parquet_bloom.commands.check_options import checks
+from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.key_options import executor_key_options
+from parquet_bloom.commands.parameters import settings, since
 from parquet_bloom.commands.sections import (
+    Callback,
     Command,
     Decorator,
     files_option,
@@ -24,41 +26,23 @@ from parquet_bloom.commands.sections import (
     spark_option,
     together,
 )
-from parquet_bloom.commands.spark_tables import build_in_tables, tables_or_files
+from parquet_bloom.commands.table_options import appending_in_tables
 from parquet_bloom.errors import SparkError
+from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
+from parquet_bloom.render.changes import TABLE_BUILD
+from parquet_bloom.render.spark import write_spark
+from parquet_bloom.render.terminal import complain, progress, write_line
 
 if TYPE_CHECKING:
-    from parquet_bloom.options import TableOptions
     from parquet_bloom.spark.outcome import Report
-
-
-def _time(ctx: click.Context, param: click.Parameter, text: str | None) -> datetime | None:
-    """A time, or how long ago it was."""
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        try:
-            return datetime.now(UTC) - age(text)
-        except OverflowError:
-            raise click.BadParameter(f"{text}: too long ago") from None
-    return moment.astimezone(UTC)
-
-
-def _settings(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    settings = dict(text.partition("=")[::2] for text in texts)
-    if not all("=" in text for text in texts) or "" in settings:
-        raise click.BadParameter("expected NAME=VALUE")
-    return settings
-
+    from parquet_bloom.verbs.build_table import TableBuildReport
 
 # Which files, and the keys to them.
 _inputs = together(
     files_option(
         "--since",
-        callback=_time,
+        callback=since,
         metavar="TIME|AGE",
         help="Only files changed since then: 2026-11-20, 2026-11-20T06:00Z, 2d, 12h.",
     ),
@@ -72,7 +56,7 @@ _job = together(
     spark_option(
         "--conf",
         multiple=True,
-        callback=_settings,
+        callback=settings,
         metavar="NAME=VALUE",
         help="Spark configuration; repeatable.",
     ),
@@ -88,8 +72,29 @@ _job = together(
     spark_option(
         "--ship", is_flag=True, help="Send this package to executors that do not have it."
     ),
-    option.as_json,
+    option.as_json(),
 )
+
+
+# What says nothing about the files of a table: which they are, formats that are not Parquet's own, and
+# outcomes, which tables have none of.
+_ONLY_FILES = {"since", "only_missing", "layout", "orc_streams", "report_to"}
+
+
+def _needs_columns(command: Callback) -> Callback:
+    """Files have no properties that say which columns get filters."""
+
+    @wraps(command)
+    def checked(
+        of_table: TableOptions | None, columns: tuple[str, ...] | None, **given: object
+    ) -> object:
+        if of_table is None and columns is None:
+            context = click.get_current_context()
+            named = {parameter.name: parameter for parameter in context.command.params}
+            raise click.MissingParameter(ctx=context, param=named["columns"])
+        return command(of_table=of_table, columns=columns, **given)
+
+    return checked
 
 
 def _check_pyspark() -> None:
@@ -117,7 +122,7 @@ def _verb(*options: Decorator) -> Decorator:
     """A command that takes these options, besides the ones of every job, and runs the verb of the same
     name; the function itself only describes it."""
 
-    def command_of(described: Any) -> Any:
+    def command_of(described: Callback) -> Callback:
         @spark.command(cls=Command)
         @option.file_argument("paths", nargs=-1, required=True, metavar="PATH...")
         @together(*options, _job)
@@ -126,8 +131,6 @@ def _verb(*options: Decorator) -> Decorator:
             master: str | None, remote: str | None, conf: dict[str, str], report_to: str | None,
             ship: bool, as_json: bool, of_table: TableOptions | None = None, **given: Any,
         ) -> None:  # fmt: skip
-            from parquet_bloom.render.terminal import progress
-
             _check_pyspark()
             from parquet_bloom.spark import cleaning, verbs
             from parquet_bloom.spark.progress import shown
@@ -144,7 +147,7 @@ def _verb(*options: Decorator) -> Decorator:
                 label = click.get_current_context().info_name or ""
                 with progress(label) as show, shown(connected, show):
                     if of_table is not None:
-                        sys.exit(build_in_tables(connected, of_table, as_json, **given))
+                        sys.exit(_build_in_tables(connected, of_table, as_json, **given))
                     report = verb(connected, **given)
                 _answer(connected, report, report_to, as_json)
             sys.exit(_code(report))
@@ -155,8 +158,6 @@ def _verb(*options: Decorator) -> Decorator:
 
 
 def _answer(connected: Any, report: Report, report_to: str | None, as_json: bool) -> None:
-    from parquet_bloom.render.spark import write_spark
-    from parquet_bloom.render.terminal import complain, write_line
     from parquet_bloom.spark.outcome import append_report
 
     for outcome in report.troubles:
@@ -183,7 +184,38 @@ def _code(report: Report) -> int:
     return NO if is_no else FINE
 
 
-@_verb(option.columns(), option.fpp, option.max_bytes, ignore_checksums, _inputs)
+def _build_in_tables(
+    connected: Any,
+    of_table: TableOptions,
+    as_json: bool,
+    *,
+    paths: tuple[str, ...],
+    keys: dict[str, Any],
+    keys_file: str | None,
+    tasks: int | None,
+    **given: Any,
+) -> int:
+    """The exit code. `given`: how filters are built, and files changed."""
+    from parquet_bloom.commands.table_inputs import exit_code, tables
+    from parquet_bloom.encryption.keys_file import KeyReferences
+    from parquet_bloom.spark.tables import build_on_spark
+
+    references = KeyReferences.of(keys, keys_file)
+    safely = {name: given[name] for name in ("dry_run", "verify", "unconditional")}
+    of_table = replace(of_table, **safely)
+    options = BuildOptions.of(given, threads=1)
+    reports: list[TableBuildReport] = []
+
+    def work(path: str) -> TableBuildReport:
+        report = build_on_spark(connected, path, options, of_table, keys=references, tasks=tasks)
+        reports.append(report)
+        return report
+
+    answers = Answers(tables(paths), as_json=as_json, verbose=False)
+    return exit_code(answers.each(work, TABLE_BUILD), reports)
+
+
+@_verb(option.columns(), option.fpp, option.max_bytes, option.ignore_checksums, _inputs)
 def advise() -> None:
     """Say which columns deserve a filter, and what it would save.
 
@@ -193,7 +225,8 @@ def advise() -> None:
 
 @_verb(
     option.columns(),
-    tables_or_files,
+    appending_in_tables(refused=_ONLY_FILES),
+    _needs_columns,
     filters,
     filters_option(
         "--only-missing", is_flag=True,
@@ -201,7 +234,7 @@ def advise() -> None:
     ),
     orc_streams,
     expose_filter_location,
-    ignore_checksums,
+    option.ignore_checksums,
     _inputs,
     option.dry_run,
     option.no_verify,
@@ -240,7 +273,7 @@ def probe() -> None:
     """
 
 
-@_verb(option.columns(), checks, ignore_checksums, _inputs)
+@_verb(option.columns(), checks, option.ignore_checksums, _inputs)
 def validate() -> None:
     """Prove filters right, or say what is wrong with them.
 
@@ -253,6 +286,6 @@ def strip() -> None:
     """Remove Bloom filters from files, in place."""
 
 
-@_verb(older_than)
+@_verb(option.older_than)
 def clean_temp() -> None:
     """Remove temporary files that killed attempts have left."""

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 
 import click
 
+from parquet_bloom.commands.parameters import settings
 from parquet_bloom.commands.sections import files_option, output_option, together
+from parquet_bloom.render.terminal import complain
+from parquet_bloom.render.wording import requests_text
 
 # Where a click.Context has them.
 _GIVEN = "parquet_bloom.storage_options"
@@ -19,20 +22,14 @@ def storage_options() -> Mapping[str, str]:
     return found
 
 
-def _read_options(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> None:
-    """Keep them for whatever opens a file. They may be secrets: no message has a value."""
-    given = {}
-    for text in texts:
-        name, is_given, value = text.partition("=")
-        if not is_given or not name:
-            raise click.BadParameter("expected NAME=VALUE")
-        given[name] = value
-    ctx.meta[_GIVEN] = given
+def _keep(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> None:
+    """Keep them for whatever opens a file."""
+    ctx.meta[_GIVEN] = settings(ctx, param, texts)
 
 
 _storage_option = files_option(
     "--storage-option",
-    callback=_read_options,
+    callback=_keep,
     expose_value=False,
     multiple=True,
     metavar="NAME=VALUE",
@@ -44,8 +41,6 @@ def _tell_requests(ctx: click.Context, param: click.Parameter, wanted: bool) -> 
     """Say at the end what was asked of object stores."""
     if not wanted:
         return
-    from parquet_bloom.render.terminal import complain
-    from parquet_bloom.render.wording import requests_text
     from parquet_bloom.storage.traffic import EVERYTHING
 
     before = EVERYTHING.requests

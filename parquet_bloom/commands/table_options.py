@@ -1,31 +1,80 @@
-"""Options of commands that change tables of a lake instead of files."""
+"""Options of commands that read the live files of a table of a lake, or change them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, NamedTuple
 
 import click
 from click.core import ParameterSource
 
-from parquet_bloom.commands import options as option
-from parquet_bloom.commands.sections import Decorator, table_option, together
-from parquet_bloom.commands.table_views import (
-    catalog,
-    check_with_tables,
-    kind,
-    options_in_catalog,
-    where,
+from parquet_bloom.commands.parameters import any_size, moment
+from parquet_bloom.commands.sections import Callback, Decorator, table_option, together
+from parquet_bloom.options import TableOptions
+from parquet_bloom.vocabulary import TableChoice, words
+
+# The options of a table by name, as click gives them.
+_Given = dict[str, Any]
+
+
+class TableView(NamedTuple):
+    """Which files of which version of tables."""
+
+    kind: TableChoice
+    catalog: str | None
+    version: int | None
+    as_of: datetime | None
+    where: Mapping[str, tuple[str, ...]]
+
+
+def _partitions(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
+    """The values that are wanted of each column."""
+    found: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        name, is_given, value = text.partition("=")
+        if not is_given or not name:
+            raise click.BadParameter(f"{text!r}: expected COLUMN=VALUE")
+        found[name] = (*found.get(name, ()), value)
+    return found
+
+
+_kind = table_option(
+    "--table",
+    "table",
+    type=click.Choice(words(TableChoice)),
+    help="Each FILE is the folder of a table of this kind; auto looks. Its live files are meant.",
 )
-from parquet_bloom.vocabulary import TableChoice
-
-if TYPE_CHECKING:
-    from parquet_bloom.commands.inputs import Answers
-    from parquet_bloom.options import TableOptions
-
-Changed = TypeVar("Changed")
-
+_catalog = table_option(
+    "--catalog",
+    metavar="NAME",
+    help="Each FILE is the identifier of an Iceberg table, as in lake.events, in this catalog of"
+    " PyIceberg's configuration.",
+)
+_where = table_option(
+    "--where",
+    multiple=True,
+    callback=_partitions,
+    metavar="COLUMN=VALUE",
+    help="Only files that can have rows of this partition, with the value as the table has it;"
+    " repeatable. __HIVE_DEFAULT_PARTITION__ is null.",
+)
+_version = table_option(
+    "--version",
+    "version",
+    type=click.IntRange(0),
+    metavar="N",
+    help="As it was in this version or snapshot.  [default: the newest]",
+)
+_as_of = table_option(
+    "--as-of",
+    callback=lambda ctx, param, text: None if text is None else moment(text),
+    metavar="TIME",
+    help="As it was then: 2026-11-20, 2026-11-20T06:00Z; UTC unless it says otherwise.",
+)
 sole_writer = table_option(
     "--sole-writer",
     is_flag=True,
@@ -41,56 +90,65 @@ _no_commit = table_option(
 )
 _min_file_size = table_option(
     "--min-file-size",
-    callback=option.any_size,
+    callback=any_size,
     metavar="SIZE",
     help="Leave smaller files as they are; see docs/tables.md.  [default: 4MiB]",
 )
 _all_sizes = table_option("--all-sizes", is_flag=True, help="Take files of any size.")
 
 
-def in_tables(*options: Decorator, refused: Collection[str]) -> Decorator:
-    """With --table, the command gets the TableOptions as `of_table`, else None. `refused`: the
-    parameters that are only about files."""
+def _with_table(
+    options: tuple[Decorator, ...],
+    refused: Collection[str],
+    make: Callable[[TableChoice | None, _Given], object],
+    name: str,
+) -> Decorator:
+    """The command gets as `name` what `make` makes of the kind of table, None without --table, and of
+    these options. `refused`: the parameters that are only about files."""
+    options = (_catalog, _where, *options)
 
-    def add(command: Any) -> Any:
-        @together(kind, catalog, where, *options)
+    def add(command: Callback) -> Callback:
+        @together(_kind, *options)
         @wraps(command)
-        def with_tables(table: TableChoice | None, **given: Any) -> Any:
-            names = {name for each in options for name in _names(each)}
-            of_tables = {name: given.pop(name) for name in ("catalog", "where", *names)}
-            _check(table, set(of_tables), refused)
-            return command(of_table=_options(table, of_tables), **given)
+        def with_table(table: TableChoice | None, **given: object) -> object:
+            of_table = {each: given.pop(each) for each in _names(options)}
+            if table is None:
+                _refuse(of_table, "expected with --table only")
+            else:
+                _refuse(refused, "not with --table")
+            return command(**{name: make(table, of_table)}, **given)
 
-        return with_tables
+        return with_table
 
     return add
 
 
-def appending_in_tables(refused: Collection[str]) -> Decorator:
-    """The same, for a command that appends to files."""
-    return in_tables(_no_commit, sole_writer, _min_file_size, _all_sizes, refused=refused)
+def _names(options: Iterable[Decorator]) -> list[str]:
+    """Of the parameters of these options."""
 
-
-def _names(decorator: Decorator) -> list[str]:
     def probe() -> None: ...
 
-    return [parameter.name for parameter in decorator(probe).__click_params__]
+    return [param.name for param in vars(together(*options)(probe))["__click_params__"]]
 
 
-def _check(table: TableChoice | None, of_tables: Collection[str], refused: Collection[str]) -> None:
-    """Raise UsageError for options that say nothing about a table, or about files."""
-    check_with_tables(table, of_tables)
+def _refuse(names: Collection[str], why: str) -> None:
+    """Raise UsageError for those of these parameters that were given."""
     context = click.get_current_context()
     for parameter in context.command.params:
         is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
-        if table is not None and is_given and parameter.name in refused:
-            raise click.UsageError(f"{parameter.opts[0]}: not with --table")
+        if is_given and parameter.name in names:
+            raise click.UsageError(f"{parameter.opts[0]}: {why}")
 
 
-def _options(table: TableChoice | None, given: dict[str, Any]) -> Any:
+def _view(table: TableChoice | None, given: _Given) -> TableView | None:
+    if given["version"] is not None and given["as_of"] is not None:
+        raise click.UsageError("expected at most one of --version and --as-of")
+    return None if table is None else TableView(kind=table, **given)
+
+
+def _changing(table: TableChoice | None, given: _Given) -> TableOptions | None:
     if table is None:
         return None
-    from parquet_bloom.options import TableOptions
     from parquet_bloom.tables.table import MIN_FILE_SIZE
 
     all_sizes, least = given.pop("all_sizes", False), given.pop("min_file_size", None)
@@ -100,31 +158,16 @@ def _options(table: TableChoice | None, given: dict[str, Any]) -> Any:
     return TableOptions(kind=table, min_file_size=size, **given)
 
 
-def change_tables(
-    answers: Answers, options: TableOptions, change: Callable[..., Changed]
-) -> tuple[int, list[Changed]]:
-    """The exit code, and what `change` reported of each table; it gets the table, and as `progress` what
-    shows it."""
-    from parquet_bloom.render.terminal import progress
-    from parquet_bloom.tables.open import open_table
-
-    reports: list[Changed] = []
-
-    def work(path: str) -> Changed:
-        with progress(path) as show:
-            of_store = options_in_catalog(options.catalog)
-            table = open_table(
-                path, options.kind, catalog=options.catalog, storage_options=of_store
-            )
-            reports.append(change(table, progress=show))
-        return reports[-1]
-
-    return exit_code(answers.each(work), reports), reports
+# With --table, a command that reads gets a TableView as `view`, else None.
+table_views = _with_table((_version, _as_of), (), _view, "view")
 
 
-def exit_code(code: int, reports: Collection[Any]) -> int:
-    """TROUBLE if the change of any file failed."""
-    from parquet_bloom.program import TROUBLE
+def in_tables(*options: Decorator, refused: Collection[str]) -> Decorator:
+    """With --table, the command gets the TableOptions as `of_table`, else None. `refused`: the
+    parameters that are only about files."""
+    return _with_table(options, refused, _changing, "of_table")
 
-    failed = any(file.action == "failed" for report in reports for file in report.files)
-    return TROUBLE if failed else code
+
+def appending_in_tables(refused: Collection[str]) -> Decorator:
+    """The same, for a command that appends to files."""
+    return in_tables(_no_commit, sole_writer, _min_file_size, _all_sizes, refused=refused)

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from parquet_bloom.commands import check_options as check
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.inputs import Answers, Inputs, Write
-from parquet_bloom.commands.key_options import GivenKeys, arguments_of, key_options
+from parquet_bloom.commands.check_options import checks
+from parquet_bloom.commands.inputs import Answers
+from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.sections import Command, output_option
-from parquet_bloom.commands.store_options import stores
+from parquet_bloom.options import ValidateOptions
 from parquet_bloom.program import FINE, NO
+from parquet_bloom.render.findings import ValidationView
+from parquet_bloom.render.reports import View
+from parquet_bloom.render.terminal import progress, write_bytes, write_json
+from parquet_bloom.rules.policy import Policy
+from parquet_bloom.verbs.validate import Failure, ValidationReport, validate_file
 from parquet_bloom.vocabulary import FindingsFormat, words
 
 if TYPE_CHECKING:
-    from parquet_bloom.render.hints import NextLines
-    from parquet_bloom.rules.policy import Policy
-    from parquet_bloom.verbs.validate import Failure, ValidationReport
+    from parquet_bloom.encryption.keys import Keys
 
 
 @click.command(cls=Command)
 @option.files
 @option.columns()
 @option.row_groups
-@check.checks
-@check.ignore_checksums
+@checks
+@option.ignore_checksums
 @output_option(
     "--format",
     "findings_format",
@@ -37,16 +39,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="github: annotations, as workflow commands.",
 )
-@option.as_json
-@option.answers
-@option.verbose
+@option.answered()
 @option.threads
-@option.memory
-@stores
-@key_options
+@option.access
 def validate(
-    inputs: Inputs, findings_format: FindingsFormat, as_json: bool, policy: Policy,
-    columns: tuple[str, ...] | None, keys: GivenKeys, verbose: bool, **given: Any,
+    answers: Answers, findings_format: FindingsFormat, policy: Policy,
+    columns: tuple[str, ...] | None, keys: Keys | None, **given: Any,
 ) -> None:  # fmt: skip
     """Prove filters right, or say what is wrong with them.
 
@@ -57,16 +55,11 @@ def validate(
     Example:
       pbloom validate events.bloom.parquet --require user_id --max-fpp 0.02
     """
-    from parquet_bloom.options import ValidateOptions
-    from parquet_bloom.render.findings import summarize_validation, total_validated
-    from parquet_bloom.render.terminal import progress
-    from parquet_bloom.verbs.validate import Failure, validate_file
-
-    if as_json and findings_format not in ("text", "json"):
+    if answers.as_json and findings_format not in ("text", "json"):
         raise click.UsageError("expected at most one of --json and --format")
+    inputs = answers.inputs
     inputs.check_columns(columns or ())
     options = ValidateOptions(columns=columns, policy=policy, **given)
-    output_format: FindingsFormat = "json" if as_json else findings_format
     reports: list[ValidationReport] = []
     failures: list[Failure] = []
 
@@ -75,50 +68,33 @@ def validate(
             reports.append(validate_file(file, options, show))
         return reports[-1]
 
-    in_text = output_format == "text"
-    answers = Answers(
-        inputs,
-        _writer(output_format, inputs.next_lines(arguments_of(keys))),
-        (summarize_validation, total_validated) if in_text else None,
-        as_json=output_format == "json",
-        verbose=verbose or not in_text,
-    )
-    code = answers.each(work, lambda *failed: failures.append(Failure(*failed)))
-    _write_all(output_format, reports, failures, policy)
+    view: View[ValidationReport] = ValidationView(inputs.next_lines(arguments_of(keys)))
+    if findings_format == "json":
+        answers = Answers(inputs, as_json=True, verbose=False)
+    elif findings_format != "text":
+        from parquet_bloom.render.findings_for_ci import view_in
+
+        answers = Answers(inputs, as_json=False, verbose=True)
+        view = view_in(findings_format)
+    code = answers.each(work, view, lambda *failed: failures.append(Failure(*failed)))
+    _write_all(findings_format, reports, failures, policy)
     sys.exit(code or (FINE if all(report.ok for report in reports) else NO))
 
 
-def _writer(output_format: FindingsFormat, next_lines: NextLines) -> Write:
-    """Writes the report on one file, if the format allows it."""
-    if output_format == "github":
-        from parquet_bloom.render.findings_github import write_github
-
-        return lambda report, verbose: write_github(report)
-    if output_format in ("text", "json"):
-        from parquet_bloom.render.findings import write_validation
-
-        return partial(write_validation, next_lines=next_lines)
-    return lambda report, verbose: None
-
-
 def _write_all(
-    output_format: FindingsFormat,
+    findings_format: FindingsFormat,
     reports: list[ValidationReport],
     failures: list[Failure],
     policy: Policy,
 ) -> None:
     """Write what can only be written once all files are done."""
-    from parquet_bloom.render.terminal import write_bytes, write_json
+    if findings_format in ("text", "json"):
+        return
+    from parquet_bloom.render.findings_for_ci import junit_xml, sarif_log, write_github_failures
 
-    if output_format == "github":
-        from parquet_bloom.render.findings_github import write_github_failures
-
+    if findings_format == "github":
         write_github_failures(failures)
-    elif output_format == "sarif":
-        from parquet_bloom.render.findings_sarif import sarif_log
-
+    elif findings_format == "sarif":
         write_json(sarif_log(reports, failures))
-    elif output_format == "junit":
-        from parquet_bloom.render.findings_junit import junit_xml
-
+    else:
         write_bytes(junit_xml(reports, failures, policy))

@@ -1,142 +1,120 @@
-"""What `pbloom build`, `strip` and `repair` print about the files that they change."""
+"""What `pbloom build`, `strip` and `repair` print about the files that they change, and about tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from parquet_bloom.container import BuiltFilters, LeftChunk, number_of
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.hints import command, with_hint
-from parquet_bloom.render.many_files import FileSummary, Remark
-from parquet_bloom.render.terminal import Row, write_table, write_text
-from parquet_bloom.render.wording import columns_alike, size, where, without_numbers
+from parquet_bloom.render.reports import FileSummary, Remark, View
+from parquet_bloom.render.terminal import Cells, write_table, write_text
+from parquet_bloom.render.wording import columns_alike, files_of, size, where, without_numbers
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.build import BuildReport
+    from parquet_bloom.verbs.build_table import TableBuildReport
     from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport
+    from parquet_bloom.verbs.repair_table import TableRepairReport
     from parquet_bloom.verbs.strip import StripReport
+    from parquet_bloom.verbs.strip_table import TableStripReport
+    from parquet_bloom.verbs.table_runner import ChangedFile, LeftColumn, RepairedColumn
 
-ChangeReport: TypeAlias = "BuildReport | StripReport | RepairReport"
+    FileChange: TypeAlias = BuildReport | StripReport | RepairReport
+    TableChange: TypeAlias = TableBuildReport | TableRepairReport | TableStripReport
 
 _BUILT = ("column", "filters", "bytes", "largest", "bits of each", "hashes", "highest FPP")
-
-
-NOT_LOOKED_UP = "no stored value was looked up: --drop-bad and --rebuild do that"
-
 # What gives way on a narrow terminal.
 _BUILT_GIVES = ("bits of each", "hashes", "largest", "column…")
 
-
-def write_build(report: BuildReport, verbose: bool = False) -> None:
-    """What was added to one file, by column; what was skipped, by reason."""
-    _write_heading(report, _added(report))
-    by_column: dict[str, list[BuiltFilters]] = {}
-    for built in report.filters:
-        by_column.setdefault(built.column, []).append(built)
-    if by_column:
-        rows = [_column_row(*item) for item in by_column.items()]
-        write_table(_BUILT, rows, _BUILT_GIVES, verbose)
-    _write_remarks(_build_remarks(report))
+NOT_LOOKED_UP = "no stored value was looked up: --drop-bad and --rebuild do that"
 
 
-def summarize_build(report: BuildReport) -> FileSummary:
-    """The same of one of many files."""
-    done = "built" if report.filters else "skipped" if report.skipped else "unchanged"
-    numbers = {"filters": report.num_filters, "bytes": report.bytes_added}
-    return _summary(report, done, _added(report), _build_remarks(report), numbers)
+class BuildView(View["BuildReport"]):
+    """What was added to files, by column; what was skipped, by reason."""
+
+    def summarize(self, report: BuildReport) -> FileSummary:
+        state = "built" if report.filters else "skipped" if report.skipped else "unchanged"
+        share = percent(report.bytes_added / report.size_before)
+        filters = number_of(report.num_filters, "filter")
+        what = f"{filters}, {size(report.bytes_added)} added ({share})"
+        numbers = {"filters": report.num_filters, "bytes": report.bytes_added}
+        return _of_file(report, state, what, _left("skipped", report.skipped), numbers)
+
+    def total(self, numbers: Mapping[str, int]) -> str:
+        return f"{number_of(numbers['filters'], 'filter')}, {_difference(numbers['bytes'])}"
+
+    def write_details(self, report: BuildReport, verbose: bool) -> None:
+        by_column: dict[str, list[BuiltFilters]] = {}
+        for built in report.filters:
+            by_column.setdefault(built.column, []).append(built)
+        if by_column:
+            rows = [_column_row(*item) for item in by_column.items()]
+            write_table(_BUILT, rows, _BUILT_GIVES, verbose)
 
 
-def total_built(numbers: Mapping[str, int]) -> str:
-    """`1,196 filters, 12.3 MiB added`"""
-    return _total(
-        f"{number_of(numbers['filters'], 'filter')}, {_change(numbers['bytes'])}", numbers
-    )
+class StripView(View["StripReport"]):
+    """What was removed from files; what was left, by reason."""
+
+    def summarize(self, report: StripReport) -> FileSummary:
+        state = "stripped" if report.removed else "unchanged"
+        numbers = {"filters": report.num_filters, "bytes": report.bytes_removed}
+        remarks = [*_left("left", report.left), *_unused(report)]
+        return _of_file(report, state, self.total(numbers), remarks, numbers)
+
+    def total(self, numbers: Mapping[str, int]) -> str:
+        filters = number_of(numbers["filters"], "filter")
+        return f"{filters} removed, {size(numbers['bytes'])} less"
 
 
-def write_strip(report: StripReport, verbose: bool = False) -> None:
-    """What was removed from one file; what was left, by reason."""
-    _write_heading(report, _removed(report))
-    _write_remarks(_strip_remarks(report))
+class RepairView(View["RepairReport"]):
+    """What was repaired in files and what was left, alike filters in one line."""
+
+    def summarize(self, report: RepairReport) -> FileSummary:
+        state = "still wrong" if report.left else "repaired" if report.repaired else "unchanged"
+        numbers = {
+            "repaired": len(report.repaired), "left": len(report.left),
+            "bytes": report.bytes_added, "looked up": report.looked_up,
+        }  # fmt: skip
+        return _of_file(report, state, _repaired(numbers), _repair_remarks(report), numbers)
+
+    def total(self, numbers: Mapping[str, int]) -> str:
+        return _repaired(numbers) + ("" if numbers["looked up"] else f"; {NOT_LOOKED_UP}")
+
+    def write(self, report: RepairReport, verbose: bool = False) -> None:
+        super().write(report, verbose)
+        if not report.looked_up:
+            write_text(f"note: {NOT_LOOKED_UP}, and so does {command('validate', report.path)}")
 
 
-def summarize_strip(report: StripReport) -> FileSummary:
-    """The same of one of many files."""
-    done = "stripped" if report.removed else "unchanged"
-    numbers = {"filters": report.num_filters, "bytes": report.bytes_removed}
-    return _summary(report, done, _removed(report), _strip_remarks(report), numbers)
-
-
-def total_stripped(numbers: Mapping[str, int]) -> str:
-    """`1,196 filters removed, 12.3 MiB less`"""
-    removed = f"{number_of(numbers['filters'], 'filter')} removed, {size(numbers['bytes'])} less"
-    return _total(removed, numbers)
-
-
-def write_repair(report: RepairReport, verbose: bool = False) -> None:
-    """What was repaired in one file and what was left, alike filters in one line."""
-    _write_heading(report, _repaired(report))
-    _write_remarks(_repair_remarks(report))
-    if not report.looked_up:
-        write_text(f"note: {NOT_LOOKED_UP}, and so does {command('validate', report.path)}")
-
-
-def summarize_repair(report: RepairReport) -> FileSummary:
-    """The same of one of many files."""
-    done = "still wrong" if report.left else "repaired" if report.repaired else "unchanged"
-    numbers = {
-        "repaired": len(report.repaired), "left": len(report.left), "bytes": report.bytes_added,
-        "looked up": report.looked_up,
-    }  # fmt: skip
-    return _summary(report, done, _repaired(report), _repair_remarks(report), numbers)
-
-
-def total_repaired(numbers: Mapping[str, int]) -> str:
-    """`12 filters repaired, 1 left, 3.0 KiB added`"""
+def _repaired(numbers: Mapping[str, int]) -> str:
     repaired = number_of(numbers["repaired"], "filter")
-    change = _change(numbers["bytes"])
-    looked_up = "" if numbers["looked up"] else f"; {NOT_LOOKED_UP}"
-    total = f"{repaired} repaired, {numbers['left']:,} left, {change}{looked_up}"
-    return _total(total, numbers)
+    return f"{repaired} repaired, {numbers['left']:,} left, {_difference(numbers['bytes'])}"
 
 
-def _added(report: BuildReport) -> str:
-    filters = number_of(report.num_filters, "filter")
-    share = percent(report.bytes_added / report.size_before)
-    return f"{filters}, {size(report.bytes_added)} added ({share})"
-
-
-def _removed(report: StripReport) -> str:
-    filters = number_of(report.num_filters, "filter")
-    return f"{filters} removed, {size(report.bytes_removed)} less"
-
-
-def _repaired(report: RepairReport) -> str:
-    repaired = number_of(len(report.repaired), "filter")
-    return f"{repaired} repaired, {len(report.left):,} left, {_change(report.bytes_added)}"
-
-
-def _change(num_bytes: int) -> str:
+def _difference(num_bytes: int) -> str:
     return f"{size(-num_bytes)} removed" if num_bytes < 0 else f"{size(num_bytes)} added"
 
 
-def _write_heading(report: ChangeReport, what: str) -> None:
-    target = report.output or f"{report.path} (dry run)"
-    write_text(f"{target}: {what}, {report.seconds:.2f} s")
-
-
-def _summary(
-    report: ChangeReport, done: str, what: str, remarks: Sequence[Remark], numbers: dict[str, int]
+def _of_file(
+    report: FileChange, state: str, what: str, remarks: Sequence[Remark], numbers: dict[str, int]
 ) -> FileSummary:
-    is_dry = report.output is None
-    return FileSummary(done, what, remarks, {**numbers, "dry": is_dry})
+    return FileSummary(
+        state,
+        what,
+        [*remarks, *_notes(report.notes)],
+        {**numbers, "dry": report.output is None},
+        heading=f"{report.output or f'{report.path} (dry run)'}: {what}, {report.seconds:.2f} s",
+    )
 
 
-def _total(text: str, numbers: Mapping[str, int]) -> str:
-    return f"{text}; dry run: nothing was written" if numbers["dry"] else text
+def _notes(notes: Iterable[str]) -> Iterator[Remark]:
+    return (Remark("note", note, f"note: {note}") for note in notes)
 
 
-def _column_row(column: str, filters: Sequence[BuiltFilters]) -> Row:
+def _column_row(column: str, filters: Sequence[BuiltFilters]) -> Cells:
     first = filters[0]
     largest = size(max(built.num_bytes for built in filters))
     return (
@@ -150,32 +128,20 @@ def _column_row(column: str, filters: Sequence[BuiltFilters]) -> Row:
     )
 
 
-def _build_remarks(report: BuildReport) -> list[Remark]:
-    return [*_left_remarks("skipped", report.skipped), *_notes(report)]
-
-
-def _strip_remarks(report: StripReport) -> list[Remark]:
-    return [*_left_remarks("left", report.left), *_unused(report), *_notes(report)]
-
-
-def _unused(report: StripReport) -> list[Remark]:
+def _unused(report: StripReport) -> Iterator[Remark]:
     """What stays of filters that nothing points to."""
     if not report.unused_filters:
-        return []
+        return
     is_one = report.unused_filters == 1
     found = f"{number_of(report.unused_filters, 'unused filter')}, {size(report.unused_bytes)}"
     why = (
         f"{'stays' if is_one else 'stay'} in the file, as data {'follows it' if is_one else 'follows them'}:"
         " whoever writes it anew, with any writer, is rid of them"
     )
-    return [Remark("unused filters stay", why, f"{found}: {why}")]
+    yield Remark("unused filters stay", why, f"{found}: {why}")
 
 
-def _notes(report: ChangeReport) -> list[Remark]:
-    return [Remark("note", note, f"note: {note}") for note in report.notes]
-
-
-def _left_remarks(what: str, chunks: Sequence[LeftChunk]) -> list[Remark]:
+def _left(what: str, chunks: Sequence[LeftChunk]) -> list[Remark]:
     """One for all chunks with the same reason; `what` was done to them."""
     alike = columns_alike((chunk.column, chunk.place, chunk.reason) for chunk in chunks)
     return [
@@ -190,9 +156,7 @@ def _left_remarks(what: str, chunks: Sequence[LeftChunk]) -> list[Remark]:
 
 def _repair_remarks(report: RepairReport) -> list[Remark]:
     """One for all items of a column whose reasons differ only in numbers."""
-    from parquet_bloom.rules.rule import rules
-
-    groups: dict[tuple[str | None, ...], list[RepairedFilter | LeftFilter]] = {}
+    groups: dict[tuple[str, str | None, str, str], list[RepairedFilter | LeftFilter]] = {}
     done: list[tuple[str, RepairedFilter | LeftFilter]] = [
         *((item.action, item) for item in report.repaired),
         *(("left", item) for item in report.left),
@@ -203,21 +167,149 @@ def _repair_remarks(report: RepairReport) -> list[Remark]:
     remarks = []
     for (action, *_), members in groups.items():
         first = members[0]
-        rule = rules()[first.rule].heading
         place = where(first.column, [item.place for item in members if item.place])
         is_example = len({item.reason for item in members}) > 1 or len(first.groups or ()) > 1
-        example = "for example " if is_example else ""
-        column = where(first.column, [])
-        remarks.append(
+        remarks.append(_rule_remark(action, first, f"{place}: ", is_example, count=""))
+    return remarks
+
+
+def _rule_remark(
+    action: str,
+    item: RepairedFilter | LeftFilter | RepairedColumn | LeftColumn,
+    place: str,
+    is_example: bool,
+    count: str,
+) -> Remark:
+    """What was done about a rule that filters of a column break, or that it was `left`."""
+    from parquet_bloom.rules.rule import rules
+
+    rule = rules()[item.rule].heading
+    column = where(item.column, [])
+    example = "for example " if is_example else ""
+    return Remark(
+        what=f"{action}: {column}{': ' if column else ''}{rule}",
+        why=item.reason,
+        text=f"{action}: {place}{count}{rule}: {example}{item.reason}",
+    )
+
+
+# ------------------------------------------------------------------------------------------------
+# Tables
+
+
+class TableBuildView(View["TableBuildReport"]):
+    """What was added to the files of tables, and which version records it."""
+
+    def summarize(self, report: TableBuildReport) -> FileSummary:
+        numbers = {"filters": report.num_filters, "bytes": report.bytes_added}
+        remarks = [
             Remark(
-                what=f"{action}: {column}{': ' if column else ''}{rule}",
-                why=first.reason,
-                text=f"{action}: {place}: {rule}: {example}{first.reason}",
+                f"skipped {each.column}",
+                each.reason,
+                f"skipped {each.column}, {number_of(each.num_chunks, 'column chunk')}:"
+                f" {with_hint(each.reason)}",
             )
-        )
-    return [*remarks, *_notes(report)]
+            for each in report.skipped
+        ]
+        return _of_table(report, self.total(numbers), [*remarks, *_notes(report.notes)], numbers)
+
+    def total(self, numbers: Mapping[str, int]) -> str:
+        return f"{number_of(numbers['filters'], 'filter')}, {size(numbers['bytes'])} added"
+
+    def write_details(self, report: TableBuildReport, verbose: bool) -> None:
+        _write_files(report, verbose)
 
 
-def _write_remarks(remarks: Sequence[Remark]) -> None:
-    for remark in remarks:
-        write_text(remark.text)
+class TableRepairView(View["TableRepairReport"]):
+    """What was repaired in the files of tables and what was left, and which version records it."""
+
+    def summarize(self, report: TableRepairReport) -> FileSummary:
+        numbers = {
+            "repaired": _num_chunks(report.repaired), "left": _num_chunks(report.left),
+            "bytes": report.bytes_added, "looked up": report.looked_up,
+        }  # fmt: skip
+        done: list[tuple[str, RepairedColumn | LeftColumn]] = [
+            *((each.action, each) for each in report.repaired),
+            *(("left", each) for each in report.left),
+        ]
+        remarks = []
+        for what, each in done:
+            place = where(each.column, []) + ": " * bool(each.column)
+            count = f"{number_of(each.num_chunks, 'column chunk')}: "
+            remarks.append(_rule_remark(what, each, place, each.num_chunks > 1, count))
+        remarks += _notes(report.notes)
+        return _of_table(report, _repaired(numbers), remarks, numbers)
+
+    def total(self, numbers: Mapping[str, int]) -> str:
+        return REPAIR.total(numbers)
+
+    def write_details(self, report: TableRepairReport, verbose: bool) -> None:
+        _write_files(report, verbose)
+
+    def write(self, report: TableRepairReport, verbose: bool = False) -> None:
+        super().write(report, verbose)
+        if not report.looked_up:
+            write_text(f"note: {NOT_LOOKED_UP}, and so does pbloom validate --table")
+
+
+class TableStripView(View["TableStripReport"]):
+    """What was taken back of the files of tables, and which version records it."""
+
+    def summarize(self, report: TableStripReport) -> FileSummary:
+        numbers = {"bytes": report.bytes_removed}
+        return _of_table(report, self.total(numbers), (), numbers)
+
+    def total(self, numbers: Mapping[str, int]) -> str:
+        return f"{size(numbers['bytes'])} taken back"
+
+    def write_details(self, report: TableStripReport, verbose: bool) -> None:
+        _write_files(report, verbose)
+
+
+def _num_chunks(columns: Sequence[RepairedColumn | LeftColumn]) -> int:
+    return sum(each.num_chunks for each in columns)
+
+
+def _of_table(
+    report: TableChange, what: str, remarks: Sequence[Remark], numbers: dict[str, int]
+) -> FileSummary:
+    actions = Counter(file.action for file in report.files).most_common()
+    counts = ", ".join(f"{count:,} {action}" for action, count in actions)
+    files = f"{number_of(len(report.files), 'file')}{': ' * bool(counts)}{counts}"
+    version = f"version {report.version} stays"
+    if report.committed is not None:
+        version = f"version {report.committed} records it"
+    elif report.dry_run:
+        version = "dry run: nothing was written"
+    line = f"{files}; {what}; {version}"
+    return FileSummary(
+        "unchanged" if report.committed is None else "committed",
+        line,
+        [*_file_remarks(report), *remarks],
+        {**numbers, "dry": report.dry_run},
+        heading=f"{report.path}: {line}, {report.seconds:.2f} s",
+    )
+
+
+def _write_files(report: TableChange, verbose: bool) -> None:
+    for file in report.files if verbose else ():
+        reason = f": {file.reason}" if file.reason else ""
+        write_text(f"{file.file}: {file.action}, {file.recorded:,} to {file.size:,} bytes{reason}")
+
+
+def _file_remarks(report: TableChange) -> Iterator[Remark]:
+    """One for all files with the same reason but for numbers."""
+    groups: dict[tuple[str, str], list[ChangedFile]] = {}
+    for file in report.files:
+        if file.reason:
+            groups.setdefault((file.action, without_numbers(file.reason)), []).append(file)
+    for (action, _), members in groups.items():
+        names = files_of([file.file for file in members], len(report.files))
+        example = "for example " * (len({file.reason for file in members}) > 1)
+        reason = members[0].reason or ""
+        hint = "; --all-sizes takes them, too" * (action == "too small")
+        yield Remark(action, reason, f"{names}: {action}: {example}{reason}{hint}")
+
+
+BUILD, STRIP, REPAIR = BuildView(), StripView(), RepairView()
+TABLE_BUILD, TABLE_STRIP, TABLE_REPAIR = TableBuildView(), TableStripView(), TableRepairView()

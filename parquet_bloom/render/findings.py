@@ -6,6 +6,7 @@ form a group if their messages differ only in numbers.
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.render.hints import OF_FILES, NextLines
-from parquet_bloom.render.many_files import FileSummary, Remark
+from parquet_bloom.render.reports import FileSummary, Remark, View
 from parquet_bloom.render.terminal import write_line, write_text
 from parquet_bloom.render.wording import where, without_numbers
 from parquet_bloom.rules.finding import Finding
@@ -74,8 +75,6 @@ class FindingGroup:
 
 def _for_any_file(command: str, path: str) -> str:
     """The same command for any file, called FILE, as it is for the one at `path`."""
-    import shlex
-
     return shlex.join("FILE" if word == path else word for word in shlex.split(command))
 
 
@@ -147,47 +146,52 @@ def explanation(diagnosis: Diagnosis) -> str:
 def summary(report: ValidationReport) -> str:
     """`3 errors, 1 note in 8 filters and 1,000,000 values: not ok`"""
     numbers = _numbers(report)
-    return f"{total_validated(numbers)}: {'ok' if report.ok else 'not ok'}"
+    return f"{_total(numbers)}: {'ok' if report.ok else 'not ok'}"
 
 
-def write_validation(
-    report: ValidationReport, verbose: bool = False, next_lines: NextLines = OF_FILES
-) -> None:
-    """One line about the file, then one per group of findings, all findings if `verbose`, and the
-    commands that help."""
-    write_text(f"{report.path}: {summary(report)}")
-    found = grouped(report.findings)
-    if verbose:
-        found = [FindingGroup((each,)) for group in found for each in group.findings]
-    for group in found:
-        for line in group.lines:
-            write_text(f"  {line}")
-    for command in next_commands(item for group in found for item in group.findings):
-        write_line(f"  {command}")
-    if not found and not report.checked.filters:
-        for line in next_lines.lines(report.path, "advise FILE"):
-            write_line(f"  {line}")
+class ValidationView(View[ValidationReport]):
+    """What is wrong with files. `next_lines`: the commands that help next."""
 
+    def __init__(self, next_lines: NextLines = OF_FILES) -> None:
+        self._next_lines = next_lines
 
-def summarize_validation(report: ValidationReport) -> FileSummary:
-    """The same of one of many files."""
-    return FileSummary(
-        state="ok" if report.ok else "not ok",
-        line=summary(report),
-        remarks=[group.remark(report.path) for group in grouped(report.findings)],
-        numbers=_numbers(report),
-    )
+    def summarize(self, report: ValidationReport) -> FileSummary:
+        return FileSummary(
+            state="ok" if report.ok else "not ok",
+            line=summary(report),
+            remarks=[group.remark(report.path) for group in grouped(report.findings)],
+            numbers=_numbers(report),
+        )
+
+    def total(self, numbers: Mapping[str, int]) -> str:
+        return _total(numbers)
+
+    def write(self, report: ValidationReport, verbose: bool = False) -> None:
+        """One line about the file, then one per group of findings, all findings if `verbose`, and the
+        commands that help."""
+        write_text(f"{report.path}: {summary(report)}")
+        found = grouped(report.findings)
+        if verbose:
+            found = [FindingGroup((each,)) for group in found for each in group.findings]
+        for group in found:
+            for line in group.lines:
+                write_text(f"  {line}")
+        for command in next_commands(item for group in found for item in group.findings):
+            write_line(f"  {command}")
+        if not found and not report.checked.filters:
+            for line in self._next_lines.lines(report.path, "advise FILE"):
+                write_line(f"  {line}")
 
 
 def _numbers(report: ValidationReport) -> Counter[str]:
-    """What total_validated takes."""
+    """What is added up."""
     numbers = Counter(item.severity for item in report.findings)
     values = report.checked.values
     numbers.update(filters=report.checked.filters, values=values or 0, deep=values is not None)
     return numbers
 
 
-def total_validated(numbers: Mapping[str, int]) -> str:
+def _total(numbers: Mapping[str, int]) -> str:
     """`3 errors, 1 note in 8 filters and 1,000,000 values`; `no findings in 8 filters, whose values
     were not looked up`"""
     severities = map(str, sorted(Severity, reverse=True))

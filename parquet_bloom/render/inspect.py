@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.hints import OF_FILES, NextLines, would_refuse
-from parquet_bloom.render.many_files import FileSummary, Remark
+from parquet_bloom.render.reports import FileSummary, Remark, View
 from parquet_bloom.render.terminal import write_line, write_table, write_text
 from parquet_bloom.render.wording import columns_alike, shortened, size, where
 from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER, NO_KEY
@@ -42,48 +42,68 @@ _GROUP_GIVES = ("positions…", "sum…", "fill", "values", "nulls", "min…", "
 _SUMMARY_GIVES = ("files", "filters", "of the files", "worst FPP", "column…")
 
 
-def write_inspection(
-    report: FileInspection, verbose: bool = False, next_lines: NextLines = OF_FILES
-) -> None:
-    """One line about the file, then one row per column in each part that has filters, and a line for
-    those that have none, unless `verbose`; after these, if they were asked for, one row per group; and
-    the command that helps next."""
-    units = UNITS[report.format]
-    codec = "" if report.compression is None else f" {report.compression},"
-    write_text(
-        f"{report.path}: {number_of(report.num_rows, 'row')} in"
-        f" {number_of(report.num_parts, units.part)}, {size(report.size)},{codec}"
-        f" written by {report.created_by or 'an unnamed writer'}; {_filters_of(report)}"
-    )
-    if report.earlier_ends:
-        write_text(_ends(report.earlier_ends))
-    for line in would_refuse(report.obstacles):
-        write_text(line)
-    rows = [
-        (str(part.place.part), column.column, *map(cells.get, _OF_COLUMN))
-        for part in report.parts
-        for column in part.columns
-        if verbose or not _is_bare(column)
-        for cells in _column_rows(column)
-    ]
-    if rows:
-        write_table((units.part, "column", *_OF_COLUMN), rows, _GIVES, verbose)
-    if not verbose:
-        for remark in _missing(report, all_of_them=bool(rows)):
-            write_text(remark.text)
-    groups = [
-        (str(part.place.part), column.column, str(group.place.group), *_group_row(group))
-        for part in report.parts
-        for column in part.columns
-        for group in column.groups or ()
-    ]
-    if groups:
-        header = (units.part, "column", units.group, *_OF_GROUP)
-        write_table(header, groups, _GROUP_GIVES, verbose)
-    verb = _next_verb(report)
-    if verb:
-        for line in next_lines.lines(report.path, f"{verb} FILE"):
-            write_line(line)
+class InspectionView(View["FileInspection"]):
+    """Which filters files have. `next_lines`: the commands that help next."""
+
+    def __init__(self, next_lines: NextLines = OF_FILES) -> None:
+        self._next_lines = next_lines
+
+    def summarize(self, report: FileInspection) -> FileSummary:
+        rows, parts = report.num_rows, number_of(report.num_parts, UNITS[report.format].part)
+        num_filters = report.num_filters
+        return FileSummary(
+            state="with filters" if num_filters else "without",
+            line=f"{number_of(rows, 'row')} in {parts}, {size(report.size)}; {_filters_of(report)}",
+            remarks=_missing(report, all_of_them=False),
+            numbers={
+                "filters": num_filters, "bytes": report.filter_bytes, "size": report.size,
+            },
+            is_answer=True,
+        )  # fmt: skip
+
+    def total(self, numbers: Mapping[str, int]) -> str:
+        return _filters_take(numbers)
+
+    def write(self, report: FileInspection, verbose: bool = False) -> None:
+        """One line about the file, then one row per column in each part that has filters, and a line for
+        those that have none, unless `verbose`; after these, if they were asked for, one row per group; and
+        the command that helps next."""
+        units = UNITS[report.format]
+        codec = "" if report.compression is None else f" {report.compression},"
+        write_text(
+            f"{report.path}: {number_of(report.num_rows, 'row')} in"
+            f" {number_of(report.num_parts, units.part)}, {size(report.size)},{codec}"
+            f" written by {report.created_by or 'an unnamed writer'}; {_filters_of(report)}"
+        )
+        if report.earlier_ends:
+            write_text(_ends(report.earlier_ends))
+        for line in would_refuse(report.obstacles):
+            write_text(line)
+        rows = [
+            (str(part.place.part), column.column, *map(cells.get, _OF_COLUMN))
+            for part in report.parts
+            for column in part.columns
+            if verbose or not _is_bare(column)
+            for cells in _column_rows(column)
+        ]
+        if rows:
+            write_table((units.part, "column", *_OF_COLUMN), rows, _GIVES, verbose)
+        if not verbose:
+            for remark in _missing(report, all_of_them=bool(rows)):
+                write_text(remark.text)
+        groups = [
+            (str(part.place.part), column.column, str(group.place.group), *_group_row(group))
+            for part in report.parts
+            for column in part.columns
+            for group in column.groups or ()
+        ]
+        if groups:
+            header = (units.part, "column", units.group, *_OF_GROUP)
+            write_table(header, groups, _GROUP_GIVES, verbose)
+        verb = _next_verb(report)
+        if verb:
+            for line in self._next_lines.lines(report.path, f"{verb} FILE"):
+                write_line(line)
 
 
 def _ends(earlier: Sequence[int]) -> str:
@@ -114,22 +134,7 @@ def _is_damaged(column: ChunkDescription) -> bool:
     return any(reason and reason not in (NO_KEY, ENCRYPTED) for reason in reasons)
 
 
-def summarize_inspection(report: FileInspection) -> FileSummary:
-    """About one of many files."""
-    rows, parts = report.num_rows, number_of(report.num_parts, UNITS[report.format].part)
-    num_filters = report.num_filters
-    return FileSummary(
-        state="with filters" if num_filters else "without",
-        line=f"{number_of(rows, 'row')} in {parts}, {size(report.size)}; {_filters_of(report)}",
-        remarks=_missing(report, all_of_them=False),
-        numbers={
-            "filters": num_filters, "bytes": report.filter_bytes, "size": report.size,
-        },
-        is_answer=True,
-    )  # fmt: skip
-
-
-def total_inspected(numbers: Mapping[str, int]) -> str:
+def _filters_take(numbers: Mapping[str, int]) -> str:
     """`1,196 filters take 12.3 MiB of 1.2 GiB (1 %)`"""
     filters, taken = number_of(numbers["filters"], "filter"), size(numbers["bytes"])
     share = percent(numbers["bytes"] / numbers["size"])
@@ -167,7 +172,7 @@ def write_inspection_summary(summary: InspectionSummary) -> None:
     if summary.files:
         rows_of = number_of(summary.num_rows, "row")
         files = number_of(summary.files, "file")
-        write_text(f"{files}, {rows_of}: {total_inspected(total)}")
+        write_text(f"{files}, {rows_of}: {_filters_take(total)}")
 
 
 def _filters_of(report: FileInspection) -> str:

@@ -22,7 +22,6 @@ from parquet_bloom.filters.occupancy import FPP_PROBES
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render import charts
 from parquet_bloom.render.findings import FindingGroup, grouped_by_rule, next_commands, summary
-from parquet_bloom.render.terminal import write_text
 from parquet_bloom.render.wording import size, where
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.verbs.advise import ColumnAdvice
@@ -76,11 +75,6 @@ def render_report(report: FileReport) -> str:
         shades=charts.SHADES,
         scale=[level / charts.SHADES - 1e-9 for level in range(1, charts.SHADES + 1)],
     )
-
-
-def write_report(report: FileReport, output: str, num_bytes: int) -> None:
-    """One line about a page that was written."""
-    write_text(f"{output}: {size(num_bytes)}; {summary(report.validation)}")
 
 
 def _chosen(inspection: FileInspection) -> str:

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.render.inspect import write_inspection_summary
-from parquet_bloom.render.terminal import Row, write_table, write_text
+from parquet_bloom.render.terminal import Cells, write_table, write_text
 from parquet_bloom.render.wording import size
 from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
 
@@ -37,7 +37,7 @@ def write_spark(report: Report) -> None:
         write_table(header, rows, _GIVES)
 
 
-def _by_status(report: Report) -> tuple[Row, Sequence[Row]]:
+def _by_status(report: Report) -> tuple[Cells, Sequence[Cells]]:
     """What was done to how many files, and why nothing was done to others."""
 
     def key(outcome: Outcome) -> tuple[str, str]:
@@ -57,12 +57,12 @@ def _by_status(report: Report) -> tuple[Row, Sequence[Row]]:
     return ("status", "files", "filters", "bytes", "reason"), rows
 
 
-def _removed(report: Report) -> tuple[Row, Sequence[Row]]:
+def _removed(report: Report) -> tuple[Cells, Sequence[Cells]]:
     removed = [each for each in report.outcomes if each.status == "removed"]
     return ("file", "bytes"), [(each.path, size(-each.bytes)) for each in removed]
 
 
-def _findings(report: Report) -> tuple[Row, Sequence[Row]]:
+def _findings(report: Report) -> tuple[Cells, Sequence[Cells]]:
     """The findings of each file, equal ones about several row groups in one line."""
     keys = ("rule", "severity", "column", "message")
     rows = Counter(
@@ -74,7 +74,7 @@ def _findings(report: Report) -> tuple[Row, Sequence[Row]]:
     return header, [(*row, str(times)) for row, times in rows.items()]
 
 
-def _remaining(report: Report) -> tuple[Row, Sequence[Row]]:
+def _remaining(report: Report) -> tuple[Cells, Sequence[Cells]]:
     """The files that may have a value."""
     documents = list(report.documents())
     has_several = len({document["column"] for document in documents}) > 1
@@ -93,7 +93,7 @@ def _remaining(report: Report) -> tuple[Row, Sequence[Row]]:
     return ("file", "column", "value", "verdict", "rows to read"), rows
 
 
-def _advice(report: Report) -> tuple[Row, Sequence[Row]]:
+def _advice(report: Report) -> tuple[Cells, Sequence[Cells]]:
     """By column and verdict: how many files, and the reason for the first of them."""
     advised: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for document in report.documents():

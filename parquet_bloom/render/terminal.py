@@ -18,18 +18,20 @@ from contextlib import (
     redirect_stdout,
     suppress,
 )
-from importlib import import_module
 from itertools import compress
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
+
+from parquet_bloom.render.table import fitted, folded, lines, natural_widths, total
 
 if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
     from rich.progress import Progress
 
 # Shorter work needs no progress bar.
 PATIENCE_SECONDS = 1.0
 
-# A cell is None if it does not apply.
-Row = Sequence[str | None]
+# A row of a table; a cell is None if it does not apply.
+Cells = Sequence[str | None]
 
 # C0, DEL and C1, which move cursors, paint terminals and end lines.
 _ESCAPES = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
@@ -81,10 +83,10 @@ class _Sink(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, data: Any) -> int:
+    def write(self, data: ReadableBuffer) -> int:
         if self.take is not None:
             self.take(bytes(data))
-        return len(data)
+        return memoryview(data).nbytes
 
 
 @contextmanager
@@ -131,8 +133,6 @@ def write_text(text: str) -> None:
     if not sys.stdout.isatty():
         write_line(text)
         return
-    from parquet_bloom.render.table import folded
-
     for line in folded(printable(text), terminal_columns()):
         write_line(line)
 
@@ -144,7 +144,7 @@ def terminal_columns() -> int:
     return get_terminal_size().columns
 
 
-def write_json(document: Any) -> None:
+def write_json(document: object) -> None:
     """One document, or a report as one, on one line."""
     import json
 
@@ -169,12 +169,9 @@ def complain(message: str) -> None:
         if sys.stderr is not None:
             with _without_bars():
                 text = f"pbloom: {printable(with_hint(message.strip()))}"
-                lines = [text]
-                if sys.stderr.isatty():
-                    from parquet_bloom.render.table import folded
-
-                    lines = folded(text, terminal_columns())
-                sys.stderr.writelines(f"{line}\n" for line in lines)
+                is_terminal = sys.stderr.isatty()
+                folds = folded(text, terminal_columns()) if is_terminal else [text]
+                sys.stderr.writelines(f"{line}\n" for line in folds)
                 sys.stderr.flush()
 
 
@@ -195,7 +192,7 @@ def printable(text: str) -> str:
 
 
 def write_table(
-    header: Row, rows: Sequence[Row], gives: Sequence[str] = (), full: bool = False
+    header: Cells, rows: Sequence[Cells], gives: Sequence[str] = (), full: bool = False
 ) -> None:
     """A table on a terminal; in a pipe, header and rows separated by tabs and never cut. Columns
     without a cell are left out, and on a terminal empty ones, too.
@@ -209,8 +206,6 @@ def write_table(
         for row in table:
             write_line(*row)
         return
-    from parquet_bloom.render.table import fitted, lines, natural_widths, total
-
     used = [not rows or any(column[1:]) for column in zip(*table, strict=True)]
     table = [[printable(cell) for cell in compress(row, used)] for row in table]
     room, natural = terminal_columns(), natural_widths(table)
@@ -254,7 +249,6 @@ def load(as_json: bool) -> None:
 
     command("repair")
     if sys.stdout is not None and sys.stdout.isatty():
-        import_module("parquet_bloom.render.table")
         terminal_columns()
 
 

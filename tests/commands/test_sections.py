@@ -6,7 +6,7 @@ import click
 import pytest
 from make.commands import outcome
 
-from parquet_bloom.commands.pbloom import cli
+from parquet_bloom.commands.pbloom import COMMANDS, cli
 from parquet_bloom.commands.sections import SECTIONS, section_of
 from parquet_bloom.commands.spark import spark
 
@@ -51,6 +51,12 @@ def test_commands_are_listed_in_the_order_of_work():
         "advise build inspect probe validate repair recover clean-temp strip diff dump report rule spark completion"
     )
     assert "..." not in listed
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_is_listed_of_a_command_is_how_its_help_begins(name):
+    """The list imports no command."""
+    assert cli.commands[name].help.split("\n\n")[0] == COMMANDS[name]
 
 
 def test_encrypted_files_have_a_section_of_their_own():

@@ -7,8 +7,8 @@ import pytest
 from conftest import ROOT
 from make.defects import DEFECTS
 
+from parquet_bloom.commands.rule import page, section
 from parquet_bloom.engines.writers import known_troubles
-from parquet_bloom.render.rule import page, section
 from parquet_bloom.rules.rule import Rule, rules
 
 TEXT = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")

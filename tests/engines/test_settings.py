@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from parquet_bloom.commands.options import names
+from parquet_bloom.commands.parameters import names
 from parquet_bloom.engines.settings import WantedFilter, all_settings
 from parquet_bloom.filters.sizing import MAX_BYTES
 

@@ -5,13 +5,13 @@ from make.reports import BROKEN, LENGTHS, LOST, PREFIXED, SOUND, report
 
 from parquet_bloom.container import Place
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.render.findings import grouped, summary, write_validation
+from parquet_bloom.render.findings import ValidationView, grouped, summary
 from parquet_bloom.rules.finding import finding
 
 
 def printed(capsys, *reports):
     for each in reports:
-        write_validation(each)
+        ValidationView().write(each)
     return capsys.readouterr().out
 
 

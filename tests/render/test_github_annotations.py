@@ -3,10 +3,10 @@
 from make.reports import BROKEN, FAILURE, SOUND, report
 
 from parquet_bloom.container import Place
-from parquet_bloom.render.findings_github import (
+from parquet_bloom.render.findings_for_ci import (
     MAX_LINES,
+    GithubView,
     github_annotations,
-    write_github,
     write_github_failures,
 )
 from parquet_bloom.rules.finding import finding
@@ -58,8 +58,8 @@ def test_what_would_end_a_property_or_the_command_is_escaped():
 
 
 def test_what_is_written(capsys):
-    write_github(SOUND)
-    write_github(report(finding("PB206", "out of order"), path="::stop-commands::x", ok=True))
+    GithubView().write(SOUND)
+    GithubView().write(report(finding("PB206", "out of order"), path="::stop-commands::x", ok=True))
     write_github_failures([FAILURE])
     assert capsys.readouterr().out.splitlines() == [
         "pbloom: data/b.parquet: no findings in 8 filters and 1,000 values: ok",

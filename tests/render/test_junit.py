@@ -6,7 +6,7 @@ import pytest
 from make.reports import BROKEN, FAILURE, LENGTHS, LOST, SOUND, report
 
 from parquet_bloom.container import Place
-from parquet_bloom.render.findings_junit import junit_xml
+from parquet_bloom.render.findings_for_ci import junit_xml
 from parquet_bloom.rules.finding import finding
 from parquet_bloom.rules.policy import FAIL_ON, Policy
 from parquet_bloom.rules.rule import rules_of

@@ -13,7 +13,7 @@ from make.reports import BROKEN, FAILURE, LENGTHS, LOST, ORDER, SHARE, SOUND, re
 import parquet_bloom
 from parquet_bloom.container import Place
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.render.findings_sarif import MAX_RESULTS, sarif_log
+from parquet_bloom.render.findings_for_ci import MAX_RESULTS, sarif_log
 from parquet_bloom.rules.finding import finding
 from parquet_bloom.rules.rule import rules
 from parquet_bloom.verbs.validate import Failure, validate

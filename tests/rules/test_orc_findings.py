@@ -13,7 +13,7 @@ from make.reports import report
 from parquet_bloom.container import STRIPES, Place
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.render.findings import grouped, place_of
-from parquet_bloom.render.findings_sarif import sarif_log
+from parquet_bloom.render.findings_for_ci import sarif_log
 from parquet_bloom.rules.finding import finding
 from parquet_bloom.rules.rule import rules_of
 

@@ -1,15 +1,17 @@
-"""What commands print about many files: a line for each of a few, what is alike in many of them once,
-and a total.
+"""How the reports of a verb are shown to people: one in full; of many, a line for each of a few, what is
+alike in many of them once, and a total. As JSON they are shown by verbs.documents.
 
     12 of 300 files, such as a.parquet: skipped user_id: has a filter already
     300 files: 288 built, 12 unchanged; 1,196 filters, 12.3 MiB added
+
+A verb tells it in one place, its View.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Mapping, Sequence
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from parquet_bloom.container import number_of
 from parquet_bloom.render.terminal import complain, write_text
@@ -17,6 +19,8 @@ from parquet_bloom.render.wording import files_of, without_numbers
 
 # Up to so many files have a line each.
 FEW = 20
+
+Shown = TypeVar("Shown")
 
 
 class Remark(NamedTuple):
@@ -32,26 +36,51 @@ class Remark(NamedTuple):
 
 class FileSummary(NamedTuple):
     """One of many files. `state`: what became of it, which is counted; `line`: about it, without its
-    path; `numbers`: what is added up for the total; `is_answer`: whether the line is what was asked
-    for, however many files there are."""
+    path; `numbers`: what is added up for the total, where `dry` says that nothing was written;
+    `is_answer`: whether the line is what was asked for, however many files there are; `heading`: the
+    first line about it where it is the only one."""
 
     state: str
     line: str
     remarks: Sequence[Remark] = ()
     numbers: Mapping[str, int] = {}
     is_answer: bool = False
+    heading: str = ""
+
+
+class View(Generic[Shown]):
+    """How the reports of a verb are shown."""
+
+    # Whether of several files each has but a line, unless more is asked for.
+    sums_up = True
+
+    def summarize(self, report: Shown) -> FileSummary:
+        """What is said about one of many files."""
+        raise NotImplementedError
+
+    def total(self, numbers: Mapping[str, int]) -> str:
+        """What is said about the sum of their numbers, such as `12.3 MiB added`."""
+        raise NotImplementedError
+
+    def write(self, report: Shown, verbose: bool = False) -> None:
+        """Write the report on one file in full; with `verbose`, nothing in it is merged or cut."""
+        summary = self.summarize(report)
+        write_text(summary.heading)
+        self.write_details(report, verbose)
+        for remark in summary.remarks:
+            write_text(remark.text)
+
+    def write_details(self, report: Shown, verbose: bool) -> None:
+        """Write what stands between the heading and the remarks."""
 
 
 class Summary:
-    """Takes the files one by one; `total`: what to say about the sum of their numbers; `noun`: what
-    they are."""
+    """Takes the reports on many files one by one; `noun`: what they are about."""
 
-    def __init__(
-        self, num_files: int, total: Callable[[Mapping[str, int]], str], noun: str = "file"
-    ) -> None:
+    def __init__(self, num_files: int, view: View[Shown], noun: str = "file") -> None:
         self._num_files = num_files
         self._noun = noun
-        self._total = total
+        self._total = view.total
         self._num_failed = 0
         self._states: Counter[str] = Counter()
         self._numbers: Counter[str] = Counter()
@@ -84,7 +113,8 @@ class Summary:
         if states:
             done += f": {', '.join(states)}"
         total = self._total(self._numbers) if self._states else ""
-        write_text("; ".join(filter(None, (done, total))))
+        dry = "dry run: nothing was written" if self._numbers["dry"] else ""
+        write_text("; ".join(filter(None, (done, total, dry))))
 
     def _grouped(self, alike: Sequence[tuple[str, Remark]]) -> str:
         paths = list(dict.fromkeys(path for path, _ in alike))
@@ -116,7 +146,7 @@ class Complaints:
         else:
             complain(message)
 
-    def add_if_unverified(self, path: str, report: Any) -> None:
+    def add_if_unverified(self, path: str, report: object) -> None:
         """Complain if the report is on an encrypted file whose footer may have been replaced."""
         reason = getattr(report, "unverified", None)
         if reason is not None:

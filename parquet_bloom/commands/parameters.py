@@ -1,0 +1,128 @@
+"""What the words of a command line become: paths, sizes, names, numbers, ages, settings."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import click
+
+from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES, parse_size
+from parquet_bloom.options import names_in
+from parquet_bloom.storage.source import is_url
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class LocalPath(click.Path):
+    """A path; a URL is refused, as it would become a folder called `s3:`."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path:
+        from pathlib import Path
+
+        if is_url(os.fspath(value)):
+            self.fail(f"'{value}' is a URL, expected a local path", param, ctx)
+        return Path(os.fsdecode(super().convert(value, param, ctx)))
+
+
+FILE = LocalPath(dir_okay=False)
+FOLDER = LocalPath(file_okay=False)
+RATE = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def any_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    """Bytes: a number, or one with KiB, MiB or GiB."""
+    try:
+        return None if text is None else parse_size(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def filter_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    """The same, within the limits of a filter that can be written."""
+    size = any_size(ctx, param, text)
+    return None if size is None else click.IntRange(MIN_BYTES, MAX_BYTES).convert(size, param, ctx)
+
+
+def one_name(name: str) -> str:
+    """A column, verbatim. An unset shell variable makes it empty, which must not mean all."""
+    if not name:
+        raise click.BadParameter("an empty name, expected a leaf column")
+    return name
+
+
+def names(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The comma-separated names in each text."""
+    try:
+        lines = [names_in(text) for text in texts]
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return tuple(one_name(name) for line in lines for name in line)
+
+
+def numbers(texts: Iterable[str]) -> tuple[int, ...]:
+    """The comma-separated numbers in each text, from 0."""
+    found = [each.strip() for text in texts for each in text.split(",")]
+    for each in found:
+        if not (each.isascii() and each.isdigit()):
+            raise click.BadParameter(f"{each!r}: expected numbers from 0, with commas between them")
+    return tuple(map(int, found))
+
+
+def settings(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    """Values by name. They may be secrets: no message has a value."""
+    found = {}
+    for text in texts:
+        name, is_given, value = text.partition("=")
+        if not is_given or not name:
+            raise click.BadParameter("expected NAME=VALUE")
+        found[name] = value
+    return found
+
+
+def moment(text: str) -> datetime:
+    """A time in ISO 8601. Raises BadParameter."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r}: expected a time, such as 2026-11-22T06:00Z") from None
+
+
+def age(text: str) -> timedelta:
+    """`90s`, `30m`, `12h`, `2d`, `1w`."""
+    matched = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text)
+    if matched is None:
+        raise click.BadParameter(f"{text}: expected a number and s, m, h, d or w, such as 2d")
+    try:
+        return timedelta(**{_UNITS[matched[2]]: float(matched[1])})
+    except OverflowError:
+        raise click.BadParameter(f"{text}: too long ago") from None
+
+
+def age_in_seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
+    return None if text is None else age(text).total_seconds()
+
+
+def since(ctx: click.Context, param: click.Parameter, text: str | None) -> datetime | None:
+    """A time, or how long ago it was."""
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except ValueError:
+        pass
+    try:
+        return datetime.now(UTC) - age(text)
+    except OverflowError:
+        raise click.BadParameter(f"{text}: too long ago") from None

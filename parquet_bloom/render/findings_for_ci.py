@@ -1,0 +1,368 @@
+"""Findings in the formats that CI systems read: annotations for GitHub, JUnit XML, SARIF."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import xml.etree.ElementTree as ET
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from hashlib import sha256
+from typing import Any
+from urllib.parse import quote
+
+from parquet_bloom import __version__
+from parquet_bloom.render.findings import (
+    FindingGroup,
+    explanation,
+    grouped,
+    grouped_by_rule,
+    next_commands,
+    place_of,
+    statement,
+    summary,
+)
+from parquet_bloom.render.reports import View
+from parquet_bloom.render.terminal import printable, write_line
+from parquet_bloom.rules.finding import Finding
+from parquet_bloom.rules.policy import Policy
+from parquet_bloom.rules.rule import rules, rules_of
+from parquet_bloom.storage.source import is_url, local_path
+from parquet_bloom.verbs.validate import Failure, ValidationReport
+from parquet_bloom.vocabulary import FindingsFormat
+
+
+class NoView(View[ValidationReport]):
+    """Shows nothing about a file by itself: the document is about all."""
+
+    sums_up = False
+
+    def write(self, report: ValidationReport, verbose: bool = False) -> None: ...
+
+
+def view_in(findings_format: FindingsFormat) -> View[ValidationReport]:
+    """What is written about each file as soon as it is checked."""
+    return GithubView() if findings_format == "github" else NoView()
+
+
+# ------------------------------------------------------------------------------------------------
+# Findings as workflow commands, which GitHub shows beside the files of a pull request.
+#
+#     ::error file=a.parquet,title=PB111 length-missing::column user_id, row group 0: …
+#
+# GitHub shows ten of each severity per step, so each rule that a file breaks is one command, however
+# often it is broken.
+#
+# Source: https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands and the
+# escaping of `command.ts` in github.com/actions/toolkit.
+
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+
+# Nobody reads more, and runners limit the length of a message.
+MAX_LINES = 20
+MAX_COMMANDS = 3
+
+
+def github_annotations(report: ValidationReport) -> Iterator[str]:
+    """One command for each rule that the file breaks, the most severe first."""
+    for groups in grouped_by_rule(report.findings):
+        first = groups[0].first
+        title, lines = first.definition.heading, _message_lines(groups)
+        yield _command(_COMMANDS[first.severity], report.path, title, lines)
+
+
+class GithubView(View[ValidationReport]):
+    """The commands, and a line about the file for those who read the log."""
+
+    sums_up = False
+
+    def write(self, report: ValidationReport, verbose: bool = False) -> None:
+        for line in github_annotations(report):
+            write_line(line)
+        # A file name could be a command if it came first.
+        write_line(f"pbloom: {report.path}: {summary(report)}")
+
+
+def write_github_failures(failures: Sequence[Failure]) -> None:
+    """One command for each file that could not be checked."""
+    for failure in failures:
+        write_line(_command("error", failure.path, "not checked", [failure.message]))
+
+
+def _message_lines(groups: Sequence[FindingGroup]) -> list[str]:
+    lines = [line for group in groups for line in (group.text, group.diagnosis) if line is not None]
+    if len(lines) > MAX_LINES:
+        lines = [*lines[:MAX_LINES], f"… and {len(lines) - MAX_LINES:,} more"]
+    commands = next_commands(item for group in groups for item in group.findings)
+    return [*lines, *commands[:MAX_COMMANDS]]
+
+
+def _command(name: str, path: str, title: str, lines: Sequence[str]) -> str:
+    message = "%0A".join(_escaped(line) for line in lines)
+    return f"::{name} file={_escaped_property(path)},title={_escaped_property(title)}::{message}"
+
+
+def _escaped(text: str) -> str:
+    """`text` as data of a command; line breaks are already escaped as for people."""
+    return printable(text).replace("%", "%25")
+
+
+def _escaped_property(text: str) -> str:
+    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
+
+
+# ------------------------------------------------------------------------------------------------
+# Findings as JUnit XML, which CI servers show as tests.
+#
+#     testsuites > testsuite (a file) > testcase (a rule) > failure | skipped | system-out
+#
+# Findings that fail the file are failures; others are output of a test that passed. A file that cannot
+# be checked is an error.
+#
+# Source: the attributes and elements that Jenkins' junit-10.xsd and
+# https://docs.gitlab.com/ci/testing/unit_test_reports have in common.
+
+# What XML 1.0 cannot have, not even as a reference: https://www.w3.org/TR/xml/#charsets
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+# Attributes of a suite, and the elements that they count.
+_COUNTED = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
+
+
+def junit_xml(
+    reports: Sequence[ValidationReport], failures: Sequence[Failure], policy: Policy
+) -> bytes:
+    """The document in UTF-8, with the rules that are for the format of each file. What `policy`
+    ignores is skipped."""
+    root = ET.Element("testsuites", {"name": "pbloom validate"})
+    root.extend(_suite(report, policy) for report in reports)
+    root.extend(_failed_suite(failure) for failure in failures)
+    _count(root, "tests", "failures", "errors")
+    ET.indent(root)
+    document: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
+
+
+def _suite(report: ValidationReport, policy: Policy) -> ET.Element:
+    by_rule: dict[str, list[Finding]] = defaultdict(list)
+    for finding in report.findings:
+        by_rule[finding.rule].append(finding)
+    suite = ET.Element("testsuite", {"name": _xml(report.path)})
+    for rule in rules_of(report.format):
+        case = _case(suite, report.path, rule.heading)
+        if by_rule[rule.id]:
+            _add_findings(case, by_rule[rule.id], policy)
+        elif rule.id in policy.ignore:
+            ET.SubElement(case, "skipped", {"message": "ignored"})
+        elif rule.needs_values and not report.checked.values:
+            ET.SubElement(case, "skipped", {"message": "no value was looked up"})
+    _count(suite, *_COUNTED)
+    return suite
+
+
+def _failed_suite(failure: Failure) -> ET.Element:
+    suite = ET.Element("testsuite", {"name": _xml(failure.path)})
+    case = _case(suite, failure.path, "can be checked")
+    message = _xml(failure.message)
+    ET.SubElement(case, "error", {"type": "error", "message": message}).text = message
+    _count(suite, *_COUNTED)
+    return suite
+
+
+def _case(suite: ET.Element, path: str, name: str) -> ET.Element:
+    return ET.SubElement(suite, "testcase", {"name": name, "classname": _xml(path)})
+
+
+def _add_findings(case: ET.Element, findings: Sequence[Finding], policy: Policy) -> None:
+    failing = grouped(item for item in findings if policy.fails(item))
+    others = grouped(item for item in findings if not policy.fails(item))
+    if failing:
+        # Some viewers show only the message, others only the text.
+        about = {"type": failing[0].first.severity, "message": _xml(failing[0].text)}
+        ET.SubElement(case, "failure", about).text = _text_of(failing)
+    if others:
+        ET.SubElement(case, "system-out").text = _text_of(others)
+
+
+def _text_of(groups: Sequence[FindingGroup]) -> str:
+    lines = [line for group in groups for line in group.lines]
+    lines += next_commands(item for group in groups for item in group.findings)
+    return "\n".join(map(_xml, lines))
+
+
+def _count(element: ET.Element, *names: str) -> None:
+    """Set the attributes of these names."""
+    for name in names:
+        element.set(name, str(sum(1 for _ in element.iter(_COUNTED[name]))))
+
+
+def _xml(text: str) -> str:
+    """`text` with everything escaped that is not printable or not XML."""
+    return _NO_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", printable(text))
+
+
+# ------------------------------------------------------------------------------------------------
+# Findings as SARIF 2.1.0, which code scanning and editors read.
+#
+#     version, runs: [ tool.driver: name, version, rules     the rules that are broken
+#                      invocations: toolExecutionNotifications     files that could not be checked
+#                      artifacts                             files that were
+#                      results: ruleId, level, message, locations, partialFingerprints ]
+#
+# GitHub refuses runs of more than 25,000 results, requires a region even for files without lines, and
+# distinguishes alerts by the fingerprint `primaryLocationLineHash` alone.
+#
+# Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html;
+# https://docs.github.com/en/code-security/reference/code-scanning/sarif-files/sarif-support
+
+SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+
+# GitHub takes no more.
+MAX_RESULTS = 25_000
+
+# The working folder of the command, to which paths are relative.
+_BASE = "%SRCROOT%"
+
+# Reserved characters and existing escapes stay as they are in a URL.
+_URL_CHARACTERS = ":/?#[]@!$&'()*+,;=%"
+
+Object = dict[str, Any]
+
+
+def sarif_log(reports: Sequence[ValidationReport], failures: Sequence[Failure]) -> Object:
+    """One run over all files, the most severe results first. Results beyond MAX_RESULTS are left out,
+    and a notification says so."""
+    found = sorted(
+        ((report.path, finding) for report in reports for finding in report.findings),
+        key=lambda item: -item[1].rank,
+    )
+    kept = found[:MAX_RESULTS]
+    broken = sorted({finding.rule for _, finding in kept})
+    # A file that is named twice is one artifact.
+    artifacts = {
+        location["uri"]: {"location": location, "roles": ["analysisTarget"]}
+        for location in (_artifact_location(report.path) for report in reports)
+    }
+    driver = {
+        "name": "pbloom",
+        "version": __version__,
+        "semanticVersion": __version__,
+        "rules": [_rule(rule) for rule in broken],
+    }
+    base = {"description": _message("The folder that pbloom was run in.")}
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [_invocation(failures, len(found))],
+        "originalUriBaseIds": {_BASE: base},
+        "artifacts": list(artifacts.values()),
+        "results": list(_results(kept, broken, list(artifacts))),
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(rule: str) -> Object:
+    about = rules()[rule]
+    return {
+        "id": rule,
+        "name": "".join(word.capitalize() for word in about.name.split("-")),
+        "shortDescription": _message(f"{about.title}."),
+        "fullDescription": _message(f"{about.title}."),
+        "help": _message(about.plain_text) | {"markdown": about.text},
+        "defaultConfiguration": {"level": str(about.severity)},
+    }
+
+
+def _invocation(failures: Sequence[Failure], num_findings: int) -> Object:
+    notifications: list[Object] = [
+        {
+            "level": "error",
+            "message": _message(_sentence(failure.message)),
+            "locations": [
+                {"physicalLocation": {"artifactLocation": _artifact_location(failure.path)}}
+            ],
+        }
+        for failure in failures
+    ]
+    if num_findings > MAX_RESULTS:
+        text = f"Of {num_findings:,} findings, only the {MAX_RESULTS:,} most severe are here."
+        notifications.append({"level": "warning", "message": _message(text)})
+    return {"executionSuccessful": not failures, "toolExecutionNotifications": notifications}
+
+
+def _results(
+    found: Sequence[tuple[str, Finding]], broken: Sequence[str], uris: Sequence[str]
+) -> Iterator[Object]:
+    rule_index = {rule: index for index, rule in enumerate(broken)}
+    artifact_index = {uri: index for index, uri in enumerate(uris)}
+    seen: Counter[str] = Counter()
+    for path, finding in found:
+        artifact = _artifact_location(path)
+        artifact["index"] = artifact_index[artifact["uri"]]
+        fingerprint = _fingerprint(artifact["uri"], finding)
+        seen[fingerprint] += 1
+        place = {"artifactLocation": artifact, "region": {"startLine": 1}}
+        location: Object = {"physicalLocation": place}
+        if where := place_of([finding]):
+            location["logicalLocations"] = [{"fullyQualifiedName": where}]
+        yield {
+            "ruleId": finding.rule,
+            "ruleIndex": rule_index[finding.rule],
+            "level": finding.severity,
+            "message": _message(_text(finding)),
+            "locations": [location],
+            "partialFingerprints": {
+                "primaryLocationLineHash": f"{fingerprint}:{seen[fingerprint]}"
+            },
+            "properties": {
+                "row_group": finding.row_group,
+                "stripe": finding.stripe,
+                "index_group": finding.index_group,
+                "column": finding.column,
+                "expected": finding.expected,
+                "found": finding.found,
+                "rows": None if finding.rows is None else asdict(finding.rows),
+                "next": finding.next,
+                "diagnosis": None if finding.diagnosis is None else asdict(finding.diagnosis),
+            },
+        }
+
+
+def _text(finding: Finding) -> str:
+    where = place_of([finding])
+    text = _sentence(f"{where}: {statement(finding)}" if where else statement(finding))
+    if finding.diagnosis is not None:
+        text += f" Diagnosis: {_sentence(explanation(finding.diagnosis))}"
+    elif finding.undiagnosed is not None:
+        text += f" {_sentence(finding.undiagnosed.capitalize())}"
+    return text if finding.next is None else f"{text} Next: {finding.next}"
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."
+
+
+def _message(text: str) -> Object:
+    """A message of plain text; braces and links are escaped, which SARIF would interpret."""
+    text = printable(text).replace("{", "{{").replace("}", "}}")
+    return {"text": re.sub(r"\[(?=[^\]]*\]\()", r"\\[", text)}
+
+
+def _artifact_location(path: str) -> Object:
+    """A URL as it is; a path as a URI, and a relative one relative to the working folder."""
+    if is_url(path):
+        return {"uri": quote(os.fsencode(path), safe=_URL_CHARACTERS)}
+    if local_path(path).is_absolute():
+        return {"uri": local_path(path).as_uri()}
+    # File names need not be UTF-8.
+    return {"uri": quote(os.fsencode(posixpath.normpath(path))), "uriBaseId": _BASE}
+
+
+def _fingerprint(uri: str, finding: Finding) -> str:
+    """It depends on rule, file, column, and row group or stripe and index group, and nothing else."""
+    group = finding.row_group if finding.stripe is None else (finding.stripe, finding.index_group)
+    where = (finding.rule, uri, group, finding.column)
+    return sha256(repr(where).encode("utf-8", "backslashreplace")).hexdigest()[:32]
