@@ -221,7 +221,7 @@ class RepairOptions(ReadOptions):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeOptions(VerbOptions):
     """What to ask, and which filters, see verbs.probe.probe. `values`: what
-    values.given.values_of returned, or a list of literals; `parts`: ordinals, None for all."""
+    values.given.list_values returned, or a list of literals; `parts`: ordinals, None for all."""
 
     column: str
     values: Any
@@ -266,10 +266,10 @@ class AdviseOptions(ReadOptions):
 
 
 def values_given(values: Any) -> Any:
-    """The values that a probe asks for, see values.given.values_of."""
-    from parquet_bloom.values.given import values_of
+    """The values that a probe asks for, see values.given.list_values."""
+    from parquet_bloom.values.given import list_values
 
-    return values_of(values)
+    return list_values(values)
 
 
 def sample_given(sample: object) -> dict[str, Any] | None:

@@ -52,14 +52,14 @@ from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.orc.keys import (
     AskedValues,
     insertion_hashes,
-    keys_of_each,
+    keys_per_value,
     leaf_type,
     never_absent,
     stored_values,
 )
 from parquet_bloom.orc.row_index import GroupStatistics, Shown
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, OrcChunk
-from parquet_bloom.orc.values import groups, reason_unreadable, room_of_values
+from parquet_bloom.orc.values import groups, reason_unreadable, room_for_values
 from parquet_bloom.values.literals import encode_given
 
 # The steps of MurmurHash3's finalizer.
@@ -142,7 +142,7 @@ class OrcSurveyor:
             counts.already += chunk.stripe.num_index_groups
 
     def room(self, chunk: OrcChunk) -> int:
-        return room_of_values(self.file, chunk)
+        return room_for_values(self.file, chunk)
 
     def read(self, chunk: OrcChunk, sample: Sample) -> list[GroupSurvey]:
         chunk.stripe.check_indexed(chunk.column)
@@ -156,7 +156,7 @@ class OrcSurveyor:
             values = group.values
             inserted = insertion_hashes(column, values, form)
             filter = _filter_of(inserted, self._size)
-            if not self._size.allows(filter.fpp) and (keys := keys_of_each(values, inserted)) > 1:
+            if not self._size.allows(filter.fpp) and (keys := keys_per_value(values, inserted)) > 1:
                 filter = _filter_of(inserted, self._size.times(keys))
             # The first hash of each value comes first, then the others that some values have.
             hashes = spread(inserted[: len(values)])

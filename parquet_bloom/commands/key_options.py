@@ -72,10 +72,10 @@ def _take_settings(given: dict[str, Any]) -> dict[str, Any]:
     taken = {setting: given.pop(f"key_{setting}") for setting in _SETTINGS}
     settings = {name: value for name, value in taken.items() if value not in (None, ())}
     if TABLES & settings.keys():
-        from parquet_bloom.encryption.keys_file import table_of
+        from parquet_bloom.encryption.keys_file import parse_table
 
         for name in TABLES & settings.keys():
-            settings[name] = table_of(name, settings[name])
+            settings[name] = parse_table(name, settings[name])
     return settings
 
 
@@ -100,7 +100,7 @@ def key_options(command: Callback) -> Callback:
 def _keys(settings: dict[str, Any], keys_file: Path | None) -> Keys | None:
     if keys_file is None and not settings:
         return None
-    from parquet_bloom.encryption.keys_file import keys_of, merged, read_keys_file
+    from parquet_bloom.encryption.keys_file import make_keys, merged, read_keys_file
     from parquet_bloom.encryption.settings import key_arguments
     from parquet_bloom.render.terminal import complain
 
@@ -109,7 +109,7 @@ def _keys(settings: dict[str, Any], keys_file: Path | None) -> Keys | None:
     source = click.get_current_context().get_parameter_source("keys_file")
     is_named = keys_file is not None and source is not ParameterSource.ENVIRONMENT
     arguments = key_arguments(settings, str(keys_file) if is_named else None)
-    return keys_of(merged(in_file, settings), arguments)
+    return make_keys(merged(in_file, settings), arguments)
 
 
 def executor_key_options(command: Callback) -> Callback:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.native.lazy import Array, NDArray, np
-from parquet_bloom.values.given import values_of
+from parquet_bloom.values.given import list_values
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place
@@ -56,7 +56,7 @@ class ColumnFilter:
     def check_many(self, values: Any) -> NDArray[np.bool_]:
         """`check` for each value of a list or another iterable, of a numpy or pyarrow array, of a
         pandas or polars Series: shape (n,), dtype bool. A single value is one of n = 1."""
-        return self._ask(values_of(values))
+        return self._ask(list_values(values))
 
     @property
     def bitset(self) -> memoryview:

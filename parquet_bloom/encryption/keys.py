@@ -23,7 +23,7 @@ from parquet_bloom.encryption.key_material import (
     unwrap_locally,
     unwrapped,
 )
-from parquet_bloom.encryption.keyspec import Secret, key_of, prefix_of
+from parquet_bloom.encryption.keyspec import Secret, parse_prefix, read_key
 from parquet_bloom.encryption.settings import key_arguments
 from parquet_bloom.errors import MissingKeyError
 
@@ -68,8 +68,8 @@ class Keys(Secretive):
         the JSON file of external key material, if it is not beside the Parquet file. Raises
         EncryptionError for an invalid key.
         """
-        self._footer = None if footer is None else key_of(footer, "footer key")
-        self._uniform = None if uniform is None else key_of(uniform, "uniform key")
+        self._footer = None if footer is None else read_key(footer, "footer key")
+        self._uniform = None if uniform is None else read_key(uniform, "uniform key")
         self._columns = _keys("columns", columns, "key of column")
         self._key_ids = _keys("key_ids", key_ids, "key id")
         self._master_keys = _keys("master_keys", master_keys, "master key")
@@ -81,7 +81,7 @@ class Keys(Secretive):
         material = None if key_material is None else path_given("key_material", key_material)
         self._material_is_given = material is not None
         self._material = None if material is None else ExternalMaterial(material)
-        self.aad_prefix = None if aad_prefix is None else prefix_of(aad_prefix)
+        self.aad_prefix = None if aad_prefix is None else parse_prefix(aad_prefix)
         # What gives a command the same keys; who reads them from somewhere else says so.
         self.arguments = key_arguments(
             {
@@ -178,4 +178,4 @@ def _keys(argument: str, secrets: Mapping[str, Secret] | None, what: str) -> dic
     if secrets is None:
         return {}
     given = mapping_given(argument, secrets, "keys")
-    return {name: key_of(secret, f"{what} {name}") for name, secret in given.items()}
+    return {name: read_key(secret, f"{what} {name}") for name, secret in given.items()}

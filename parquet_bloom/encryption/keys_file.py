@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 from parquet_bloom.arguments import mapping_given, path_given
 from parquet_bloom.encryption.clients import KmsConnection, load_callable, load_kms
 from parquet_bloom.encryption.keys import Keys
-from parquet_bloom.encryption.keyspec import listed_keys, master_keys, named_keys, text_of
+from parquet_bloom.encryption.keyspec import listed_keys, master_keys, named_keys, read_token
 from parquet_bloom.encryption.settings import SETTINGS, TABLES, KeySettings, key_arguments
 from parquet_bloom.errors import ConfigError, EncryptionError
 
@@ -90,7 +90,7 @@ def read_keys(path: str | os.PathLike[str], warn: Callable[[str], None] = warnin
 
     Raises ConfigError for an invalid file, EncryptionError for a key that is missing or invalid.
     """
-    return keys_of(read_keys_file(path, warn), key_arguments({}, os.fspath(path)))
+    return make_keys(read_keys_file(path, warn), key_arguments({}, os.fspath(path)))
 
 
 def read_keys_file(
@@ -134,7 +134,7 @@ def merged(settings: KeySettings, others: KeySettings) -> KeySettings:
     return {**settings, **others, **tables}
 
 
-def table_of(name: str, texts: Iterable[str]) -> dict[str, str]:
+def parse_table(name: str, texts: Iterable[str]) -> dict[str, str]:
     """A table from texts such as `a=env:KEY`, one or more entries each. Raises EncryptionError."""
     what, parse = _PARSERS[name]
     table: dict[str, str] = {}
@@ -146,14 +146,14 @@ def table_of(name: str, texts: Iterable[str]) -> dict[str, str]:
     return table
 
 
-def keys_of(settings: KeySettings, arguments: tuple[str, ...] | None = None) -> Keys:
+def make_keys(settings: KeySettings, arguments: tuple[str, ...] | None = None) -> Keys:
     """Read the keys that the settings name, and create the KMS client. `arguments`: what gives a
     command the same keys, if not the settings. Raises EncryptionError."""
     given = dict(settings)
     connection = KmsConnection(
         kms_instance_id=given.pop("kms_instance_id", ""),
         kms_instance_url=given.pop("kms_instance_url", ""),
-        key_access_token=text_of(given.pop("kms_token", "ascii:"), "KMS token"),
+        key_access_token=read_token(given.pop("kms_token", "ascii:"), "KMS token"),
         custom_kms_conf=given.pop("kms_conf", {}),
     )
     kms, retriever = given.pop("kms", None), given.pop("key_retriever", None)
@@ -253,7 +253,9 @@ class KeyReferences:
         if self.keys_file is None and not self.settings:
             return None
         in_file = {} if self.keys_file is None else read_keys_file(self.keys_file)
-        return keys_of(merged(in_file, self.settings), key_arguments(self.settings, self.keys_file))
+        return make_keys(
+            merged(in_file, self.settings), key_arguments(self.settings, self.keys_file)
+        )
 
 
 def _secrets(settings: KeySettings) -> Iterator[tuple[str, str]]:

@@ -36,7 +36,7 @@ _DESCRIPTOR = re.compile(r"[0-9]{1,9}")
 _NAMED = re.compile(rf"(.+?)=((?:{'|'.join(_LITERALS + _SOURCES)}):.*)", re.DOTALL)
 
 
-def key_of(secret: Secret, name: str) -> Key:
+def read_key(secret: Secret, name: str) -> Key:
     """The key for a secret that the user gave; `name` is its name in messages. EncryptionErrors
     never reveal the secret, here and below."""
     if isinstance(secret, Key):
@@ -62,7 +62,7 @@ def _check_is_text(secret: object, name: str) -> None:
         raise TypeError(f"{name}: a value of type {type(secret).__name__}, expected bytes or text")
 
 
-def text_of(spec: str, name: str) -> str:
+def read_token(spec: str, name: str) -> str:
     """A token: `ascii:…` as it is, or found elsewhere, and then without its line end."""
     scheme, _, rest = spec.partition(":")
     if scheme == "ascii":
@@ -76,7 +76,7 @@ def text_of(spec: str, name: str) -> str:
         raise EncryptionError(f"{source}: not UTF-8") from None
 
 
-def prefix_of(prefix: bytes | str) -> bytes:
+def parse_prefix(prefix: bytes | str) -> bytes:
     """An AAD prefix: bytes, `hex:…`, or the text itself in UTF-8."""
     if isinstance(prefix, bytes):
         return prefix

@@ -20,7 +20,7 @@ def exact_percent(fraction: float) -> str:
     return f"{_decimal(fraction, 12)} %"
 
 
-def fraction_of(percent: str) -> float:
+def parse_percent(percent: str) -> float:
     """What exact_percent was given."""
     return round(float(percent.removesuffix(" %")) / 100, 15)
 

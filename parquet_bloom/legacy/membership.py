@@ -19,7 +19,7 @@ from parquet_bloom.parquet.filters.legacy_kind import LegacyFilter
 from parquet_bloom.parquet.filters.membership import MAX_EXAMPLES, rows_of_missing
 from parquet_bloom.parquet.pages.pages import chunk_runs, located, used_entries
 from parquet_bloom.parquet.pages.runs import run_of
-from parquet_bloom.values.literals import as_examples, literal_of
+from parquet_bloom.values.literals import as_examples, format_literal
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.file import ParquetFile
@@ -126,7 +126,7 @@ def check_membership(
             membership.missing += int(absent.sum())
             positions = np.flatnonzero(absent)[: MAX_EXAMPLES - len(literals)]
             plain = part.run.take(positions.tolist())
-            literals += (literal_of(chunk.leaf.type, value) for value in plain)
+            literals += (format_literal(chunk.leaf.type, value) for value in plain)
     if membership.missing:
         membership.examples = as_examples(literals)
         membership.rows = rows_of_missing(file, chunk, filter.check_run)

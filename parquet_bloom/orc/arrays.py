@@ -34,7 +34,7 @@ _CONTEXT = Context(prec=60)
 _WORD = 64
 
 
-def array_of(held: Held) -> Array:
+def as_array(held: Held) -> Array:
     """The same memory as an array."""
     return np.asarray(held)
 
@@ -50,7 +50,7 @@ class Numbers:
 
     @property
     def numbers(self) -> Array:
-        return array_of(self.held)
+        return as_array(self.held)
 
     def part(self, start: int, end: int) -> Self:
         return type(self)(self.held[start:end])
@@ -120,7 +120,7 @@ class Decimals:
     @property
     def words(self) -> NDArray[np.uint64]:
         """Shape (n, 2)."""
-        return array_of(self.held).reshape(-1, 2)
+        return as_array(self.held).reshape(-1, 2)
 
     def part(self, start: int, end: int) -> Self:
         return type(self)(self.held[2 * start : 2 * end], self.scale)
@@ -129,7 +129,7 @@ class Decimals:
         return type(self)(self.words[positions].ravel(), self.scale)
 
     def unscaled(self) -> list[int]:
-        signed = array_of(self.held).view("i8")[1::2].tolist()
+        signed = as_array(self.held).view("i8")[1::2].tolist()
         return [
             above << _WORD | below
             for below, above in zip(self.held[::2].tolist(), signed, strict=True)
@@ -162,11 +162,11 @@ class Times:
 
     @property
     def seconds(self) -> NDArray[np.int64]:
-        return array_of(self.held_seconds)
+        return as_array(self.held_seconds)
 
     @property
     def nanos(self) -> NDArray[np.int64]:
-        return array_of(self.held_nanos)
+        return as_array(self.held_nanos)
 
     def part(self, start: int, end: int) -> Self:
         return type(self)(self.held_seconds[start:end], self.held_nanos[start:end])
@@ -182,7 +182,7 @@ class Times:
     @property
     def millis(self) -> NDArray[np.int64]:
         """Whole milliseconds since 1970, rounded down."""
-        return array_of(self.to_millis()[0])
+        return as_array(self.to_millis()[0])
 
     def tolist(self) -> list[tuple[int, int]]:
         return list(zip(self.held_seconds.tolist(), self.held_nanos.tolist(), strict=True))

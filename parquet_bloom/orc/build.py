@@ -31,7 +31,7 @@ from parquet_bloom.orc.keys import insert_values, never_absent
 from parquet_bloom.orc.reader import OrcReader, value_ranges
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS, OrcChunk
 from parquet_bloom.orc.tail import Tail
-from parquet_bloom.orc.values import batches, room_of_values
+from parquet_bloom.orc.values import batches, room_for_values
 from parquet_bloom.orc.writer import FilterStreams, Streams, StripesChange
 from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
 from parquet_bloom.storage.change import Version
@@ -182,7 +182,7 @@ class BuiltChange(StripesChange):
 
     def _room(self, chunk: OrcChunk) -> int:
         num_filters = chunk.stripe.num_index_groups * len(self._kinds)
-        return room_of_values(self.file, chunk) + self._size.empty_filter().num_bytes * num_filters
+        return room_for_values(self.file, chunk) + self._size.empty_filter().num_bytes * num_filters
 
     def _build_or_reason(self, chunk: OrcChunk) -> BuiltStreams | str:
         """The filters of a chunk, or why it gets none. Raises FormatError for damaged values."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from parquet_bloom.errors import FooterError
-from parquet_bloom.orc.wire import Message, text_of
+from parquet_bloom.orc.wire import Message, decode_text
 from parquet_bloom.parallel import check_fits
 
 KINDS = (
@@ -93,7 +93,7 @@ class OrcColumn:
         return None
 
 
-def columns_of(types: Sequence[Message]) -> tuple[OrcColumn, ...]:
+def read_columns(types: Sequence[Message]) -> tuple[OrcColumn, ...]:
     """The columns by id, from the types in the footer.
 
     Raises FooterError unless the types form one tree, numbered from the root down, UnsupportedError
@@ -124,7 +124,9 @@ def columns_of(types: Sequence[Message]) -> tuple[OrcColumn, ...]:
             length=stored.maximumLength,
             precision=stored.precision,
             scale=stored.scale,
-            attributes={text_of(pair.key): text_of(pair.value) for pair in stored.attributes},
+            attributes={
+                decode_text(pair.key): decode_text(pair.value) for pair in stored.attributes
+            },
         )
         waiting += [
             (child, f"{name}.{child_name}" if name else child_name, id)
@@ -139,7 +141,7 @@ def _child_names(id: int, kind: str, stored: Message) -> Sequence[str]:
     """The names of a column's children. Raises FooterError if their number is wrong."""
     match kind:
         case "STRUCT":
-            names: Sequence[str] = [text_of(name) for name in stored.fieldNames]
+            names: Sequence[str] = [decode_text(name) for name in stored.fieldNames]
         case "LIST" | "MAP":
             names = _CHILD_NAMES[kind]
         case "UNION":

@@ -33,7 +33,7 @@ from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
-from parquet_bloom.orc.arrays import Decimals, Held, Numbers, Texts, Times, Values, array_of
+from parquet_bloom.orc.arrays import Decimals, Held, Numbers, Texts, Times, Values, as_array
 from parquet_bloom.orc.bloom import OrcKeyForm
 from parquet_bloom.orc.clocks import (
     DAY,
@@ -44,7 +44,7 @@ from parquet_bloom.orc.clocks import (
     wall_clock_keys,
 )
 from parquet_bloom.orc.columns import MOST_SCALE, UNKNOWN, OrcColumn
-from parquet_bloom.values.given import plain_value, texts_of
+from parquet_bloom.values.given import plain_value, show_values
 from parquet_bloom.values.types import (
     NANOS_PER_DAY,
     UNIX_EPOCH_JULIAN_DAY,
@@ -145,7 +145,7 @@ def insert_values(
     key_form: OrcKeyForm,
 ) -> float:
     """Insert what insertion_hashes returns, mostly without numpy and its arrays, into the filters of
-    these index groups: `counts` are the values of each. Returns the most of keys_of_each. Raises as it."""
+    these index groups: `counts` are the values of each. Returns the most of keys_per_value. Raises as it."""
     first = groups.start
     if not key_form.logical_shifts:
         match values:
@@ -171,12 +171,12 @@ def insert_values(
         part = values.part(start, start + count)
         hashes = insertion_hashes(column, part, key_form)
         filters.filters[group].insert_hashes(hashes)
-        most = max(most, keys_of_each(part, hashes))
+        most = max(most, keys_per_value(part, hashes))
         start += count
     return most
 
 
-def keys_of_each(values: Values, hashes: Hashes) -> float:
+def keys_per_value(values: Values, hashes: Hashes) -> float:
     """How many keys there are for each distinct value by the clocks of readers, 1 if there is one clock:
     `hashes` are those that insertion_hashes returns."""
     if not isinstance(values, Times) or len(hashes) == len(values):
@@ -244,7 +244,7 @@ class AskedValues:
     @cached_property
     def texts(self) -> Sequence[str]:
         """The values as reports show them."""
-        return texts_of(self._values)
+        return show_values(self._values)
 
     @cached_property
     def not_ascii(self) -> Sequence[int]:
@@ -323,7 +323,7 @@ def _hashed(column: OrcColumn, values: Values, key_form: OrcKeyForm) -> KeyNumbe
             return KeyNumbers(text_hashes(values))
         case Decimals():
             return KeyNumbers(
-                _kernel.hive64_decimals(array_of(values.held).view("u1"), values.scale)
+                _kernel.hive64_decimals(as_array(values.held).view("u1"), values.scale)
             )
         case Times():
             return _wang(_time_keys(column, values, key_form), key_form)
@@ -452,13 +452,15 @@ def _nanos(plain: bytes) -> int:
 
 def literals(column: OrcColumn, values: Values) -> tuple[str, ...]:
     """The values as for `pbloom probe -v`."""
-    from parquet_bloom.values.literals import literal_of
+    from parquet_bloom.values.literals import format_literal
 
     match values:
         case Texts():
             leaf, is_char = leaf_type(column), column.kind == "CHAR"
             texts = values.tolist()
-            return tuple(literal_of(leaf, each.rstrip(b" ") if is_char else each) for each in texts)
+            return tuple(
+                format_literal(leaf, each.rstrip(b" ") if is_char else each) for each in texts
+            )
         case Times():
             zone = "Z" if column.kind == "TIMESTAMP_INSTANT" else ""
             return tuple(

@@ -26,7 +26,7 @@ from parquet_bloom.orc.stripe import (
     Stripe,
 )
 from parquet_bloom.orc.tail import decode, expand, read_tail
-from parquet_bloom.orc.writers import generation_of
+from parquet_bloom.orc.writers import read_generation
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER
 
@@ -47,7 +47,7 @@ class OrcReader(DataFile):
         UnsupportedError for an unknown codec."""
         self.source = source
         self.tail = read_tail(source)
-        self.generation = generation_of(self.tail)
+        self.generation = read_generation(self.tail)
         self._stripes: dict[int, Stripe] = {}
 
     @property

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from parquet_bloom.errors import FilterError
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.tail import decode
-from parquet_bloom.orc.wire import Message, text_of
+from parquet_bloom.orc.wire import Message, decode_text
 
 if TYPE_CHECKING:
     from parquet_bloom.orc.columns import OrcColumn
@@ -126,7 +126,7 @@ def _optional(stored: Message, name: str) -> Any:
 def _plain(value: float | bytes | None) -> Shown:
     match value:
         case bytes():
-            return text_of(value)
+            return decode_text(value)
         case float() if not isfinite(value):
             return str(value)
         case _:

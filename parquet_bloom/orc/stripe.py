@@ -22,7 +22,7 @@ from parquet_bloom.container import STRIPES, Place
 from parquet_bloom.errors import FilterError, UnsupportedError
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.tail import StripePlace
-from parquet_bloom.orc.wire import Message, text_of
+from parquet_bloom.orc.wire import Message, decode_text
 
 ROW_INDEX: Final = 6
 BLOOM_FILTER: Final = 7
@@ -191,7 +191,7 @@ class Stripe:
     @property
     def writer_timezone(self) -> str:
         """A time zone of the IANA database; empty if not recorded."""
-        return text_of(self.footer.writerTimezone)
+        return decode_text(self.footer.writerTimezone)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from google.protobuf.message import DecodeError
 
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import FooterError, FormatError, NotSupportedFileError, UnsupportedError
-from parquet_bloom.orc.columns import OrcColumn, above, columns_of
+from parquet_bloom.orc.columns import OrcColumn, above, read_columns
 from parquet_bloom.orc.compression import DEFAULT_BLOCK_BYTES, MAX_BLOCK_BYTES, Compression
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.wire import Message
@@ -108,7 +108,7 @@ class Tail:
     def columns(self) -> tuple[OrcColumn, ...]:
         """By id, the root first. Raises FooterError."""
         try:
-            return columns_of(self.footer.types)
+            return read_columns(self.footer.types)
         except (FooterError, UnsupportedError) as error:
             raise type(error)(f"{self.where}: footer: {error}") from None
 

@@ -153,7 +153,7 @@ def batches(file: OrcReader, chunk: OrcChunk) -> Iterator[ValueBatch]:
                 yield batch
 
 
-def room_of_values(file: OrcReader, chunk: OrcChunk) -> int:
+def room_for_values(file: OrcReader, chunk: OrcChunk) -> int:
     """The most that reading and hashing the values takes, in bytes."""
     stripe, column = chunk.stripe, chunk.column
     read = (column, *above(file.tail.columns, column))

@@ -77,7 +77,7 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
     raise FormatError(f"byte {at}: a number of more than {_MAX_VARINT_BYTES} bytes")
 
 
-def text_of(stored: bytes) -> str:
+def decode_text(stored: bytes) -> str:
     """Decode stored text, which should be UTF-8."""
     return stored.decode(errors="backslashreplace")
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8
-from parquet_bloom.orc.wire import text_of
+from parquet_bloom.orc.wire import decode_text
 
 if TYPE_CHECKING:
     from parquet_bloom.orc.bloom import StoredIndex
@@ -85,11 +85,11 @@ class Generation:
         return (1, 6, 0) <= version <= (1, 6, 11) or version == (1, 7, 0)
 
 
-def generation_of(tail: Tail) -> Generation:
+def read_generation(tail: Tail) -> Generation:
     return Generation(
         writer=tail.footer.writer,
         version=tail.postscript.writerVersion,
-        software=text_of(tail.footer.softwareVersion),
+        software=decode_text(tail.footer.softwareVersion),
         file_version=tuple(tail.postscript.version),
     )
 

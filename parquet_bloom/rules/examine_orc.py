@@ -43,7 +43,7 @@ from parquet_bloom.orc.stripe import (
     OrcStream,
     Stripe,
 )
-from parquet_bloom.orc.values import room_of_values
+from parquet_bloom.orc.values import room_for_values
 from parquet_bloom.rules import portability, security
 from parquet_bloom.rules.finding import (
     Finding,
@@ -126,7 +126,7 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
     # Filters
 
     def room(self, item: ChunkStream) -> int:
-        return room_of_values(self.file, item.chunk) + _ROOM_FOR_STREAMS * item.stream.length
+        return room_for_values(self.file, item.chunk) + _ROOM_FOR_STREAMS * item.stream.length
 
     def view(self, item: ChunkStream) -> ItemView:
         chunk, column, generation = item.chunk, item.chunk.column, self.file.generation

@@ -54,7 +54,7 @@ from parquet_bloom.rules.finding import Finding, chunk_finding, not_checked
 from parquet_bloom.rules.policy import ColumnPolicy, Policy
 from parquet_bloom.rules.view import Examination, Examined, FilterView, ItemView, Twin
 from parquet_bloom.storage.source import Source
-from parquet_bloom.values.literals import as_examples, literal_of
+from parquet_bloom.values.literals import as_examples, format_literal
 from parquet_bloom.vocabulary import UNKNOWN
 
 
@@ -386,7 +386,7 @@ def _examples(chunk: ColumnChunk, membership: ChunkMembership | None) -> tuple[s
     """None of an encrypted column: they would end up in logs."""
     if membership is None or chunk.has_crypto_metadata:
         return ()
-    return as_examples(literal_of(chunk.leaf.type, plain) for plain in membership.examples)
+    return as_examples(format_literal(chunk.leaf.type, plain) for plain in membership.examples)
 
 
 def _digest(chunk: ColumnChunk, bits: SplitBlockBloomFilter) -> bytes | None:

@@ -11,7 +11,7 @@ from parquet_bloom.container.in_commands import command_for
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.container.protocols import Chunk, Container
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.filters.rates import fraction_of
+from parquet_bloom.filters.rates import parse_percent
 from parquet_bloom.options import quoted_name
 from parquet_bloom.rules.rule import SEVERITIES, Rule, Severity, rules
 
@@ -158,6 +158,6 @@ class NextCommands:
 def _limit(found: Finding) -> str:
     """The FPP that `expected` names; half of it for k-hash filters, which are sized by a formula, so
     that their bits may miss the target a little."""
-    limit = fraction_of((found.expected or "").removeprefix("at most "))
+    limit = parse_percent((found.expected or "").removeprefix("at most "))
     has_groups = found.place is not None and found.place.units.has_groups
     return f"{limit / 2 if has_groups else limit:g}"

@@ -35,7 +35,7 @@ def plain_value(value: object) -> object:
     return value
 
 
-def values_of(values: Any) -> list[object] | NDArray[np.generic]:
+def list_values(values: Any) -> list[object] | NDArray[np.generic]:
     """Each value of a list or another iterable, of a numpy or pyarrow array, of a pandas or polars
     Series. Text, bytes, and all that is not iterable are one value.
 
@@ -68,7 +68,7 @@ def _from_polars(values: Any) -> Any:
         return values.to_list()
 
 
-def texts_of(values: Sequence[object] | NDArray[np.generic]) -> list[str]:
+def show_values(values: Sequence[object] | NDArray[np.generic]) -> list[str]:
     """Values as reports show them: the text of a literal, bytes as `0x…`, `null`."""
     # At once, as one by one is far slower; but not times, which lose nanoseconds.
     kind = getattr(getattr(values, "dtype", None), "kind", "")

@@ -228,10 +228,10 @@ _READERS: dict[str, Reader] = {
 }
 
 
-def literal_of(leaf: LeafType, plain: bytes) -> str:
+def format_literal(leaf: LeafType, plain: bytes) -> str:
     """A literal for `plain`, the stored bytes of a value: as people write it if that is read as these
     bytes again, else as hexadecimal."""
-    text = _literal_of(leaf, plain)
+    text = _format(leaf, plain)
     if text is not None:
         try:
             found = encode_literal(leaf, text)
@@ -251,7 +251,7 @@ def as_examples(literals: Iterable[str]) -> tuple[str, ...]:
     return short or tuple(text for text in alone if len(text) <= LONGEST_ALONE)
 
 
-def _literal_of(leaf: LeafType, plain: bytes) -> str | None:
+def _format(leaf: LeafType, plain: bytes) -> str | None:
     """What people write; None if there is no such literal."""
     if leaf.is_float:
         return repr(struct.unpack(FLOAT_FORMAT[len(plain)], plain)[0])

@@ -35,7 +35,7 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.look_up import LookUp
 from parquet_bloom.options import ProbeOptions
 from parquet_bloom.parallel import check_fits, read_once, work_in_order
-from parquet_bloom.values.given import texts_of
+from parquet_bloom.values.given import show_values
 from parquet_bloom.verbs.documents import Report
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class ProbedValues(Sequence[ProbedValue]):
 
     @read_once
     def _all(self) -> tuple[ProbedValue, ...]:
-        return tuple(_probed(texts_of(self._values), self._groups))
+        return tuple(_probed(show_values(self._values), self._groups))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -283,7 +283,7 @@ def _without_column(file: Container, options: ProbeOptions) -> ProbeReport:
         unverified=file.unverified,
         explanations=tuple(
             Explanation(answer.place, text, reason=answer.reason, **asdict(LookUp("", ())))
-            for text in texts_of(options.values)
+            for text in show_values(options.values)
             for answer in answers
         )
         if options.explain

@@ -22,7 +22,7 @@ from parquet_bloom.encryption.cipher import Key
 from parquet_bloom.encryption.clients import as_bytes, ask
 from parquet_bloom.encryption.key_material import KeyCache
 from parquet_bloom.encryption.keys import Keys
-from parquet_bloom.encryption.keys_file import keys_of
+from parquet_bloom.encryption.keys_file import make_keys
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError
 from parquet_bloom.program import Program
 
@@ -132,7 +132,7 @@ def said_by(client, *, token, monkeypatch):
     monkeypatch.setenv("TOKEN", token)
     settings = {"kms": "client_with_token:Client", "kms_token": "env:TOKEN"}
     with pytest.raises(EncryptionError) as error:
-        keys_of(settings).footer_key(single(SECRET))
+        make_keys(settings).footer_key(single(SECRET))
     assert (error.value.__cause__, error.value.__context__) == (None, None)
     return error.value, "".join(traceback.format_exception(error.value))
 

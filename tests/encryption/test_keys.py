@@ -13,8 +13,8 @@ from make.kms_lab import MASTER_KEYS, LabKms, open_all, secret_of, single
 from parquet_bloom.encryption.cipher import FileCipher
 from parquet_bloom.encryption.clients import KmsConnection, load_kms
 from parquet_bloom.encryption.keys import Keys
-from parquet_bloom.encryption.keys_file import table_of
-from parquet_bloom.encryption.keyspec import key_of
+from parquet_bloom.encryption.keys_file import parse_table
+from parquet_bloom.encryption.keyspec import read_key
 from parquet_bloom.errors import EncryptionError, MissingKeyError
 
 SECRET = b"0123456789012345"
@@ -253,9 +253,9 @@ def test_tracebacks_show_nothing():
     """Neither a message nor a line of code nor the chain of causes."""
     keys = all_keys()
     failures = [
-        lambda: key_of(f"hex:{HEX}zz", "footer key"),
-        lambda: key_of(HEX, "footer key"),
-        lambda: table_of("columns", [f"a={HEX}"]),
+        lambda: read_key(f"hex:{HEX}zz", "footer key"),
+        lambda: read_key(HEX, "footer key"),
+        lambda: parse_table("columns", [f"a={HEX}"]),
         lambda: Keys(footer=SECRET + b"1"),
         lambda: Keys(master_keys={"m1": SECRET}).column_key(("x",), single(SECRET)),
         lambda: FileCipher(None, b"").check_signature(keys.footer_key(None), b"", bytes(28)),

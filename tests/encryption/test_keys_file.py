@@ -8,7 +8,7 @@ from make.kms_lab import MASTER_KEYS, open_all, secret_of, single, write
 
 import parquet_bloom as pb
 from parquet_bloom.encryption.clients import KmsConnection, load_kms
-from parquet_bloom.encryption.keys_file import keys_of, merged, read_keys_file
+from parquet_bloom.encryption.keys_file import make_keys, merged, read_keys_file
 from parquet_bloom.errors import ConfigError, EncryptionError
 
 SECRET = b"0123456789012345"
@@ -41,7 +41,7 @@ def test_all_names_of_a_keys_file(tmp_path, monkeypatch):
     }
     read = read_keys_file(keys_file(tmp_path, settings))
     assert read == settings
-    keys = keys_of(read)
+    keys = make_keys(read)
     assert secret_of(keys.footer_key(None)) == SECRET
     assert secret_of(keys.column_key(("a",), None)) == b"a" * 16
     assert secret_of(keys.column_key(("x",), b"kb")) == b"b" * 16

@@ -8,8 +8,8 @@ from make.kms_lab import secret_of
 
 from parquet_bloom.encryption.cipher import Key
 from parquet_bloom.encryption.keys import Keys
-from parquet_bloom.encryption.keys_file import table_of
-from parquet_bloom.encryption.keyspec import key_of, prefix_of, text_of
+from parquet_bloom.encryption.keys_file import parse_table
+from parquet_bloom.encryption.keyspec import parse_prefix, read_key, read_token
 from parquet_bloom.errors import EncryptionError
 
 SECRET = b"0123456789012345"
@@ -30,24 +30,24 @@ def test_a_key_from_everywhere(secret, encoding, tmp_path, monkeypatch):
     }[encoding]
     path = tmp_path / "key,of mine"
     if encoding != "raw":
-        assert secret_of(key_of(f"{encoding}:{text}", "footer key")) == secret
+        assert secret_of(read_key(f"{encoding}:{text}", "footer key")) == secret
         path.write_text(f" {encoding}:{text}\n")
-        assert secret_of(key_of(f"file:{path}", "footer key")) == secret
+        assert secret_of(read_key(f"file:{path}", "footer key")) == secret
         monkeypatch.setenv("SECRET", f"{encoding}:{text}")
-        assert secret_of(key_of("env:SECRET", "footer key")) == secret
+        assert secret_of(read_key("env:SECRET", "footer key")) == secret
         path.write_text(f"{text}\n")
     else:
         path.write_bytes(secret)
-    key = key_of(f"file:{path},{encoding}", "footer key")
+    key = read_key(f"file:{path},{encoding}", "footer key")
     assert (secret_of(key), key.source) == (secret, f"footer key (file:{path})")
     with open(path, "rb") as file:
         number = file.fileno()
-        key = key_of(f"fd:{number},{encoding}", "footer key")
+        key = read_key(f"fd:{number},{encoding}", "footer key")
         os.fstat(number)
     assert (secret_of(key), key.source) == (secret, f"footer key (fd:{number})")
     if 0 not in secret:
         monkeypatch.setenv("SECRET", text)
-        key = key_of(f"env:SECRET,{encoding}", "footer key")
+        key = read_key(f"env:SECRET,{encoding}", "footer key")
         assert (secret_of(key), key.source) == (secret, "footer key (env:SECRET)")
 
 
@@ -55,13 +55,13 @@ def test_raw_bytes_keep_their_blanks(tmp_path):
     secret = b"\n 1234567890123\n"
     path = tmp_path / "key"
     path.write_bytes(secret)
-    assert secret_of(key_of(f"file:{path},raw", "footer key")) == secret
+    assert secret_of(read_key(f"file:{path},raw", "footer key")) == secret
 
 
 def test_keys_and_bytes_are_taken_as_they_are():
     key = Key(SECRET, "mine")
-    assert key_of(key, "footer key") is key
-    assert key_of(SECRET, "footer key").source == "footer key"
+    assert read_key(key, "footer key") is key
+    assert read_key(SECRET, "footer key").source == "footer key"
 
 
 def test_no_encoding_is_guessed(tmp_path, monkeypatch):
@@ -71,9 +71,9 @@ def test_no_encoding_is_guessed(tmp_path, monkeypatch):
         (tmp_path / "key").write_text(text)
         for spec in ("env:SECRET", f"file:{tmp_path}/key"):
             with pytest.raises(EncryptionError, match=r": no encoding given: append ,hex ,base64"):
-                key_of(spec, "footer key")
+                read_key(spec, "footer key")
         with pytest.raises(EncryptionError, match=r"^footer key: expected hex:…, base64:…"):
-            key_of(text, "footer key")
+            read_key(text, "footer key")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_bad_keyspec_is_not_shown(spec, message, monkeypatch):
     monkeypatch.delenv("UNSET", raising=False)
     monkeypatch.setenv("BAD", "0123456789abcdefg")
     with pytest.raises(EncryptionError) as error:
-        key_of(spec, "footer key")
+        read_key(spec, "footer key")
     assert str(error.value) == message
     assert error.value.__cause__ is None
     assert error.value.__suppress_context__ or error.value.__context__ is None
@@ -120,47 +120,47 @@ def test_a_bad_keyspec_is_not_shown(spec, message, monkeypatch):
 
 def test_a_key_file_that_is_not_there_is_an_os_error(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
-        key_of(f"file:{tmp_path}/nowhere", "footer key")
+        read_key(f"file:{tmp_path}/nowhere", "footer key")
     with pytest.raises(OSError, match="Bad file descriptor") as error:
-        key_of("fd:999999", "footer key")
+        read_key("fd:999999", "footer key")
     assert error.value.filename == "footer key (fd:999999)"
     with pytest.raises(OSError, match="Bad file descriptor") as error:
-        text_of("fd:999999", "KMS token")
+        read_token("fd:999999", "KMS token")
     assert error.value.filename == "KMS token (fd:999999)"
 
 
 def test_what_never_ends_is_not_read_to_its_end():
     with pytest.raises(EncryptionError, match=r"^footer key \(file:/dev/zero\): 65536 bytes"):
-        key_of("file:/dev/zero,raw", "footer key")
+        read_key("file:/dev/zero,raw", "footer key")
 
 
 def test_tokens(tmp_path, monkeypatch):
     monkeypatch.setenv("TOKEN", "hex:tökn\r\n")
     (tmp_path / "token").write_text("two words\n")
-    assert text_of("env:TOKEN", "KMS token") == "hex:tökn"
-    assert text_of(f"file:{tmp_path}/token", "KMS token") == "two words"
-    assert text_of("ascii:abc", "KMS token") == "abc"
+    assert read_token("env:TOKEN", "KMS token") == "hex:tökn"
+    assert read_token(f"file:{tmp_path}/token", "KMS token") == "two words"
+    assert read_token("ascii:abc", "KMS token") == "abc"
     with pytest.raises(EncryptionError) as error:
-        text_of("abc", "KMS token")
+        read_token("abc", "KMS token")
     assert str(error.value) == "KMS token: expected ascii:…, env:VAR, file:PATH or fd:N"
     (tmp_path / "token").write_bytes(b"\xff")
     with pytest.raises(EncryptionError, match="not UTF-8"):
-        text_of(f"file:{tmp_path}/token", "KMS token")
+        read_token(f"file:{tmp_path}/token", "KMS token")
 
 
 def test_aad_prefixes():
-    assert prefix_of(b"hex:00") == b"hex:00"
-    assert prefix_of("tester") == b"tester"
-    assert prefix_of("ä") == b"\xc3\xa4"
-    assert prefix_of("hex:00ff") == b"\x00\xff"
+    assert parse_prefix(b"hex:00") == b"hex:00"
+    assert parse_prefix("tester") == b"tester"
+    assert parse_prefix("ä") == b"\xc3\xa4"
+    assert parse_prefix("hex:00ff") == b"\x00\xff"
     assert Keys(aad_prefix="hex:00ff").aad_prefix == b"\x00\xff"
     assert Keys().aad_prefix is None
     with pytest.raises(EncryptionError, match=r"^AAD prefix: not hex$"):
-        prefix_of("hex:0")
+        parse_prefix("hex:0")
     # A byte that was typed and is no UTF-8; and what only JSON can say.
-    assert prefix_of("\udcff") == b"\xff"
+    assert parse_prefix("\udcff") == b"\xff"
     with pytest.raises(EncryptionError, match=r"^AAD prefix: not UTF-8$"):
-        prefix_of("\ud800")
+        parse_prefix("\ud800")
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_aad_prefixes():
     ],
 )
 def test_tables(name, texts, table):
-    assert table_of(name, texts) == table
+    assert parse_table(name, texts) == table
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_tables(name, texts, table):
 )
 def test_tables_that_are_none(name, texts, message):
     with pytest.raises(EncryptionError) as error:
-        table_of(name, texts)
+        parse_table(name, texts)
     assert str(error.value).startswith(message)
     assert HEX not in str(error.value)
     assert BASE64 not in str(error.value)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from parquet_bloom.filters.rates import exact_percent, fraction_of, percent
+from parquet_bloom.filters.rates import exact_percent, parse_percent, percent
 
 
 @pytest.mark.parametrize(
@@ -45,9 +45,9 @@ def test_more_digits():
 )
 def test_a_rate_that_was_chosen_is_exact(fraction, text):
     assert exact_percent(fraction) == text
-    assert fraction_of(text) == pytest.approx(fraction, rel=1e-11)
+    assert parse_percent(text) == pytest.approx(fraction, rel=1e-11)
 
 
 @pytest.mark.parametrize("fraction", [0.01, 0.02, 0.0125, 0.07, 1e-4, 3e-6, 1e-9])
 def test_it_comes_back(fraction):
-    assert f"{fraction_of(exact_percent(fraction)):g}" == f"{fraction:g}"
+    assert f"{parse_percent(exact_percent(fraction)):g}" == f"{fraction:g}"

@@ -29,7 +29,7 @@ from parquet_bloom.orc.file import OrcFile
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.storage.new_version import ImaginedVersion
 from parquet_bloom.storage.source import Window, check_length
-from parquet_bloom.values.literals import encode_literal, literal_of
+from parquet_bloom.values.literals import encode_literal, format_literal
 from parquet_bloom.verbs.dump_footer import dump_footer_of
 from parquet_bloom.verbs.inspect import inspect_file
 from parquet_bloom.verbs.validate import validate_file
@@ -150,7 +150,7 @@ def literal(data: bytes) -> None:
     with suppress(ValueTypeError):
         found = encode_literal(leaf, text)
         for plain in found.plain:
-            literal_of(leaf, plain)
+            format_literal(leaf, plain)
 
 
 def _delta(data: bytes) -> None:

@@ -15,7 +15,7 @@ import parquet_bloom as pb
 from parquet_bloom.rules.finding import finding
 from parquet_bloom.rules.policy import ColumnPolicy, Policy
 from parquet_bloom.rules.rule import Severity, rules
-from parquet_bloom.values.literals import literal_of
+from parquet_bloom.values.literals import format_literal
 from parquet_bloom.values.types import LeafType, LogicalType
 from parquet_bloom.verbs.validate import Checked, validate
 
@@ -241,7 +241,7 @@ def test_lost_values_are_shown_as_literals_that_probe_takes(tmp_path):
     ids=repr,
 )
 def test_examples_are_what_people_write(leaf, plain, text):
-    assert literal_of(leaf, plain) == text
+    assert format_literal(leaf, plain) == text
 
 
 def test_what_is_demanded_can_be_said_with_the_call(file):

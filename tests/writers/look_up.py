@@ -17,7 +17,7 @@ from writers import judge
 
 import parquet_bloom as pb
 from parquet_bloom.options import ProbeOptions
-from parquet_bloom.values.given import values_of
+from parquet_bloom.values.given import list_values
 from parquet_bloom.verbs.probe import probe_file
 
 # Findings that say that a filter lacks values.
@@ -178,5 +178,5 @@ def _of_group(found: LookUps, answered: Iterable[Any], held: set[Any]) -> LookUp
 
 
 def _results(file: Any, column: str, form: str, values: Any) -> Any:
-    given = list(map(pb.literal, values)) if form == "literal" else values_of(values)
+    given = list(map(pb.literal, values)) if form == "literal" else list_values(values)
     return probe_file(file, ProbeOptions(column=column, values=given)).results

@@ -13,7 +13,7 @@ from typing import Any, Final
 from parquet_bloom.container.footer_fields import Content
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.definition import FieldType
-from parquet_bloom.values.literals import literal_of
+from parquet_bloom.values.literals import format_literal
 from parquet_bloom.values.types import LeafType
 
 # As the definition of a struct would spell them.
@@ -146,4 +146,4 @@ def decoded_bound(leaf: LeafType, stored: bytes) -> tuple[str | None, str | None
         return None, None if is_short else f"expected {width} bytes"
     if leaf.physical == "BOOLEAN":
         return str(stored != b"\0").lower(), None
-    return literal_of(leaf, stored), None
+    return format_literal(leaf, stored), None
