@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 from unittest import mock
 
@@ -58,7 +59,9 @@ class Kind:
     """Of a store. `look`: what is asked to look at an object, and how often it is before the last request;
     `unseen`: kinds that do not matter for the order. `codes`: its words for failures, by status. `broken`:
     what its library calls a connection that breaks. `optional`: what may fail, and the object is replaced
-    nevertheless. `unmet`: what a store is asked to find out whether it honours conditions."""
+    nevertheless. `unmet`: what a store is asked to find out whether it honours conditions. `client`: the
+    module that sends requests; `as_its_own`: patches it so that the server is taken for the cloud's own.
+    `versions_are_content`: the same bytes, written again, are the same version."""
 
     scheme: str
     server: str
@@ -72,6 +75,9 @@ class Kind:
     broken: str
     optional: tuple[str, ...]
     unmet: tuple[str, ...]
+    client: ModuleType
+    as_its_own: Callable[[], Any]
+    versions_are_content: bool = False
 
     @property
     def denied(self) -> int:
@@ -99,6 +105,9 @@ S3 = Kind(
     broken="ConnectionClosedError",
     optional=("ACL",),
     unmet=("PUT", "CREATE", "PART", "COMPLETE", "ABORT"),
+    client=s3_client,
+    as_its_own=lambda: mock.patch.object(s3_client, "_is_aws", return_value=True),
+    versions_are_content=True,
 )
 AZURE = Kind(
     scheme="az",
@@ -118,7 +127,22 @@ AZURE = Kind(
     broken="ServiceResponseError",
     optional=("COPY",),
     unmet=("PUT", "COMMIT"),
+    client=azure_client,
+    as_its_own=lambda: mock.patch.object(azure_client, "_OWN", ("127.0.0.1",)),
 )
+
+
+def _as_googles_own() -> Any:
+    client = gcs_client.GoogleClient
+    init: Callable[..., None] = client.__init__
+
+    def of_google(*given: Any) -> None:
+        init(*given)
+        given[0].is_google = True
+
+    return mock.patch.object(client, "__init__", of_google)
+
+
 GOOGLE = Kind(
     scheme="gs",
     server="gcs",
@@ -132,6 +156,8 @@ GOOGLE = Kind(
     broken="ConnectionError",
     optional=(),
     unmet=("INSERT", "INSERT", "COMPOSE", "DELETE"),
+    client=gcs_client,
+    as_its_own=_as_googles_own,
 )
 
 
@@ -315,21 +341,6 @@ class Replaced:
     @property
     def leaves_blocks(self) -> bool:
         return self.way.last == "COMMIT"
-
-    def as_the_clouds_own(self) -> Any:
-        """Where it is known that conditions are honoured."""
-        if self.kind is S3:
-            return mock.patch.object(s3_client, "_is_aws", return_value=True)
-        if self.kind is AZURE:
-            return mock.patch.object(azure_client, "_OWN", ("127.0.0.1",))
-        client = gcs_client.GoogleClient
-
-        def of_google(*given: Any) -> None:
-            init(*given)
-            given[0].is_google = True
-
-        init: Callable[..., None] = client.__init__
-        return mock.patch.object(client, "__init__", of_google)
 
 
 def replaced(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, way: str) -> Replaced:
