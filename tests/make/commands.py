@@ -69,6 +69,8 @@ def outcome(
 # the threads of this process are gone and their locks are not.
 LIMITED = """
 import resource, runpy, sys
+# What is too large would be cut there, and be found by whoever imports it next.
+sys.dont_write_bytecode = True
 for name, limit in {limits}.items():
     resource.setrlimit(getattr(resource, name), (limit, limit))
 runpy.run_module("parquet_bloom", run_name="__main__", alter_sys=True)
