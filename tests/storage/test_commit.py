@@ -21,7 +21,7 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.storage import local_output, rename
+from parquet_bloom.storage import journal, local_output, rename
 from parquet_bloom.storage.temporary_files import TEMPORARY_SUFFIX
 
 THEIRS = b"what somebody else wrote"
@@ -97,6 +97,26 @@ def test_nothing_of_theirs_is_removed_if_it_cannot_be_put_back(
     with pytest.raises(OSError, match=r"Input/output error"):
         pb.strip(broken, in_place=True)
     assert Path(calls[0]).read_bytes() == THEIRS
+
+
+def test_a_journal_that_is_left_before_the_last_look(
+    source: Path, plain: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a build that appended meanwhile and was killed: it would not fit the new version."""
+    flush, place = local_output.Replacement.flush, journal.place_of(source)
+
+    def flushed(output: local_output.Replacement) -> None:
+        flush(output)
+        with open(source, "rb") as file:
+            journal.write(journal.Journal.of(file.fileno()), place)
+
+    monkeypatch.setattr(local_output.Replacement, "flush", flushed)
+    with pytest.raises(RewriteError) as error:
+        pb.build(source, in_place=True, columns=["a"])
+    assert str(error.value) == (
+        f"{source}: a build that was killed meanwhile left a journal, {place}: run it again"
+    )
+    assert files_in(source.parent) == {source.name: plain, place.name: place.read_bytes()}
 
 
 def test_a_file_system_that_cannot_exchange(

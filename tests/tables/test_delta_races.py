@@ -312,6 +312,25 @@ def test_another_build_that_is_killed_when_it_has_replaced_what_is_not_committed
     assert build(table, columns=["id", "n"]).committed == 1
 
 
+def test_a_table_that_becomes_unwritable_before_the_commit(tmp_path, monkeypatch):
+    table = make_table(tmp_path / "events", rows=100, commits=1)
+    before = live(table)
+    commit = OurTable.commit
+
+    def commit_later(self, sizes, operation):
+        with_features(table, ["new-feature"])
+        return commit(self, sizes, operation)
+
+    monkeypatch.setattr(OurTable, "commit", commit_later)
+    with pytest.raises(pb.RewriteError) as raised:
+        build(table)
+    assert str(raised.value) == (
+        f"{table}: changed meanwhile: its writers need the feature new-feature, which"
+        " pbloom does not know"
+    )
+    assert (newest(table), live(table)) == (0, before)
+
+
 def test_a_file_that_is_gone_before_the_commit(tmp_path, monkeypatch):
     table = make_table(tmp_path / "events", rows=100, commits=1)
     (path,) = live(table)
