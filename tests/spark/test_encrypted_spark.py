@@ -91,13 +91,15 @@ FOOTERS = ("encrypted footer", "plaintext footer")
 
 
 def ways_with(footer, keys):
-    """Half of eight ways in which any three of the four meet as they can: with the other keys and
-    the other footer comes the other half. `make cluster` has all sixteen with each."""
-    half = (FOOTERS.index(footer) + list(KEYS_OF).index(keys)) % 2
+    """Two ways of sixteen: with those of the other keys and the other footer, any two of the six meet
+    as they can, and nearly any three. `make cluster` has all sixteen with each."""
+    number = list(KEYS_OF).index(keys)
+    half = (FOOTERS.index(footer) + number) % 2
     return [
         (ALGORITHMS[a], BITS[b], MATERIAL[c], WRAPPING[d])
         for a, b, c, d in product(range(2), repeat=4)
-        if (a + b) % 2 == (c + d) % 2 == half or os.environ.get("PBLOOM_CLUSTER") == "full"
+        if ((a + b) % 2 == (c + d) % 2 == half and (a + c) % 2 == number // 2)
+        or os.environ.get("PBLOOM_CLUSTER") == "full"
     ]
 
 

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -93,7 +94,7 @@ def test_an_interrupted_command_ends_as_others_do(tmp_path):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     while is_running(process) and not any(tmp_path.glob(".*pbloom-tmp")):
-        continue
+        time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)
     _, complaints = process.communicate(timeout=300)
     assert process.returncode == 130, complaints
