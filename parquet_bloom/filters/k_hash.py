@@ -9,6 +9,7 @@ Sources: orc-core, org.apache.orc.util.BloomFilter; Guava, BloomFilterStrategies
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import floor, inf, log, log1p, log2
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
@@ -139,32 +140,12 @@ class KHashFilters:
     def _of(self, first: int, count: int) -> memoryview:
         return self._words[first * self._each : (first + count) * self._each]
 
-    def insert_numbers(
-        self, first: int, counts: Counts, numbers: memoryview | NDArray[np.int64]
+    def insert(
+        self, insert: Callable[..., None], first: int, counts: Counts, *values: object
     ) -> None:
-        """Insert integers, shape (n,), dtype int64, by Thomas Wang's hash."""
-        words = self._of(first, len(counts))
-        _kernel.k_hash_insert_numbers(words, *self._size, numbers, counts)
-
-    def insert_floats(self, first: int, counts: Counts, values: memoryview, width: int) -> None:
-        """Insert the bytes of floats of 4 or 8 bytes, as insert_numbers does the bits of doubles: both
-        zeros for one of them, and the canonical NaN beside any other."""
-        words = self._of(first, len(counts))
-        _kernel.k_hash_insert_floats(words, *self._size, values, width, counts)
-
-    def insert_texts(
-        self, first: int, counts: Counts, data: bytes | memoryview, starts: memoryview
-    ) -> None:
-        """Insert each data[starts[i]:starts[i + 1]] by the Murmur3 of Hive. Raises ValueError for what
-        is outside of `data`."""
-        words = self._of(first, len(counts))
-        _kernel.k_hash_insert_texts(words, *self._size, data, starts, counts)
-
-    def insert_decimals(self, first: int, counts: Counts, unscaled: memoryview, scale: int) -> None:
-        """Insert the text of decimals by the Murmur3 of Hive. `unscaled`: 16 bytes for each,
-        little-endian; `scale`: 0 to 38 digits after the point."""
-        words = self._of(first, len(counts))
-        _kernel.k_hash_insert_decimals(words, *self._size, unscaled, scale, counts)
+        """Insert by one of the kernel's functions k_hash_insert_numbers, _floats, _texts and _decimals, which say
+        what `values` are. Raises ValueError as it."""
+        insert(self._of(first, len(counts)), *self._size, *values, counts)
 
 
 class WideKHashFilter(KHashFilter):

@@ -24,27 +24,30 @@ from parquet_bloom.errors import FooterError
 from parquet_bloom.orc.wire import Message, decode_text
 from parquet_bloom.parallel import check_fits
 
-KINDS = (
-    "BOOLEAN",
-    "BYTE",
-    "SHORT",
-    "INT",
-    "LONG",
-    "FLOAT",
-    "DOUBLE",
-    "STRING",
-    "BINARY",
-    "TIMESTAMP",
-    "LIST",
-    "MAP",
-    "STRUCT",
-    "UNION",
-    "DECIMAL",
-    "DATE",
-    "VARCHAR",
-    "CHAR",
-    "TIMESTAMP_INSTANT",
-)
+# The types in the order of their numbers, and the kind of statistics that each has: all that a new one needs
+# here. How its values are stored is in `values`, and what of them is hashed in `keys`.
+STATISTICS: Final = {
+    "BOOLEAN": "bucket",
+    "BYTE": "int",
+    "SHORT": "int",
+    "INT": "int",
+    "LONG": "int",
+    "FLOAT": "double",
+    "DOUBLE": "double",
+    "STRING": "string",
+    "BINARY": "binary",
+    "TIMESTAMP": "timestamp",
+    "LIST": "collection",
+    "MAP": "collection",
+    "STRUCT": "",
+    "UNION": "",
+    "DECIMAL": "decimal",
+    "DATE": "date",
+    "VARCHAR": "string",
+    "CHAR": "string",
+    "TIMESTAMP_INSTANT": "timestamp",
+}
+KINDS: Final = tuple(STATISTICS)
 
 # Of a DECIMAL: 128 bits have 38 digits.
 MOST_SCALE: Final = 38

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -146,26 +146,10 @@ def insert_values(
 ) -> float:
     """Insert what insertion_hashes returns, mostly without numpy and its arrays, into the filters of
     these index groups: `counts` are the values of each. Returns the most of keys_per_value. Raises as it."""
-    first = groups.start
-    if not key_form.logical_shifts:
-        match values:
-            case Numbers(memoryview(format="q") as numbers) if column.kind in _AS_NUMBERS:
-                filters.insert_numbers(first, counts, numbers)
-                return 1
-            case Numbers(memoryview() as floats) if column.kind in ("FLOAT", "DOUBLE"):
-                filters.insert_floats(first, counts, floats.cast("B"), floats.itemsize)
-                return 1
-            case Texts(data, starts) if column.kind != "CHAR":
-                filters.insert_texts(first, counts, data, starts)
-                return 1
-            case Decimals(memoryview() as words, scale):
-                filters.insert_decimals(first, counts, words.cast("B"), scale)
-                return 1
-            case Times():
-                keys = _time_keys(column, values, key_form)
-                if not keys.others:
-                    filters.insert_numbers(first, counts, keys.numbers)
-                    return 1
+    if (found := _one_hash_each(column, values, key_form)) is not None:
+        insert, arguments = found
+        filters.insert(insert, groups.start, counts, *arguments)
+        return 1
     start, most = 0, 1.0
     for group, count in zip(groups, counts, strict=True):
         part = values.part(start, start + count)
@@ -174,6 +158,27 @@ def insert_values(
         most = max(most, keys_per_value(part, hashes))
         start += count
     return most
+
+
+def _one_hash_each(
+    column: OrcColumn, values: Values, key_form: OrcKeyForm
+) -> tuple[Callable[..., None], tuple[object, ...]] | None:
+    """The kernel's function that inserts values without an array of hashes, and what it takes; None if
+    there is none, or values have several hashes. It knows of zeros and NaN."""
+    if key_form.logical_shifts:
+        return None
+    match values:
+        case Numbers(memoryview(format="q") as numbers) if column.kind in _AS_NUMBERS:
+            return _kernel.k_hash_insert_numbers, (numbers,)
+        case Numbers(memoryview() as floats) if column.kind in ("FLOAT", "DOUBLE"):
+            return _kernel.k_hash_insert_floats, (floats.cast("B"), floats.itemsize)
+        case Texts(data, starts) if column.kind != "CHAR":
+            return _kernel.k_hash_insert_texts, (data, starts)
+        case Decimals(memoryview() as words, scale):
+            return _kernel.k_hash_insert_decimals, (words.cast("B"), scale)
+        case Times() if not (keys := _time_keys(column, values, key_form)).others:
+            return _kernel.k_hash_insert_numbers, (keys.numbers,)
+    return None
 
 
 def keys_per_value(values: Values, hashes: Hashes) -> float:

@@ -13,15 +13,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from parquet_bloom.errors import FilterError
+from parquet_bloom.orc.columns import STATISTICS, OrcColumn
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.tail import decode
 from parquet_bloom.orc.wire import Message, decode_text
-
-if TYPE_CHECKING:
-    from parquet_bloom.orc.columns import OrcColumn
 
 Shown = int | float | str | None
 
@@ -76,7 +74,7 @@ def read_row_index(data: bytes, num_index_groups: int, where: str) -> tuple[Inde
 
 
 def _group_statistics(stored: Message) -> GroupStatistics:
-    kind = next((kind for kind in _KINDS if stored.HasField(f"{kind}Statistics")), None)
+    kind = next((kind for kind in _FIELDS if stored.HasField(f"{kind}Statistics")), None)
     low, high, total = _shown(kind, getattr(stored, f"{kind}Statistics")) if kind else (None,) * 3
     return GroupStatistics(
         kind=kind,
@@ -89,30 +87,31 @@ def _group_statistics(stored: Message) -> GroupStatistics:
 
 
 _USUAL = ("minimum", "maximum", "sum")
-# Kinds of statistics: the fields with minimum, maximum and sum, and the columns that have them.
-_KINDS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
-    "int": (_USUAL, ("BYTE", "SHORT", "INT", "LONG")),
-    "double": (_USUAL, ("FLOAT", "DOUBLE")),
-    "string": (_USUAL, ("STRING", "CHAR", "VARCHAR")),
-    "bucket": (("", "", "count"), ("BOOLEAN",)),
-    "decimal": (_USUAL, ("DECIMAL",)),
-    "date": (("minimum", "maximum", ""), ("DATE",)),
-    "binary": (("", "", "sum"), ("BINARY",)),
-    "timestamp": (("minimum", "maximum", ""), ("TIMESTAMP", "TIMESTAMP_INSTANT")),
-    "collection": (("minChildren", "maxChildren", "totalChildren"), ("LIST", "MAP")),
+_RANGE = ("minimum", "maximum", "")
+# Kinds of statistics: the fields with minimum, maximum and sum.
+_FIELDS: dict[str, Sequence[str]] = {
+    "int": _USUAL,
+    "double": _USUAL,
+    "string": _USUAL,
+    "bucket": ("", "", "count"),
+    "decimal": _USUAL,
+    "date": _RANGE,
+    "binary": ("", "", "sum"),
+    "timestamp": _RANGE,
+    "collection": ("minChildren", "maxChildren", "totalChildren"),
 }
 
 
 def fits(statistics: GroupStatistics, column: OrcColumn) -> bool:
     """Whether statistics of this kind can belong to the column."""
-    return statistics.kind is None or column.kind in _KINDS[statistics.kind][1]
+    return statistics.kind is None or STATISTICS.get(column.kind) == statistics.kind
 
 
 def _shown(kind: str, stored: Message) -> Iterable[Shown]:
     """Minimum, maximum and sum."""
     if kind == "bucket":
         return None, None, sum(stored.count)
-    names, _ = _KINDS[kind]
+    names = _FIELDS[kind]
     if kind == "timestamp" and (stored.HasField("minimumUtc") or stored.HasField("maximumUtc")):
         names = ("minimumUtc", "maximumUtc", "")
     values = (_optional(stored, name) if name else None for name in names)

@@ -3,6 +3,9 @@
 Also the values that need care: floats that are equal although their bytes differ, and dates and
 times that Python's datetime cannot hold, of nanoseconds or beyond the year 9999.
 
+A new logical type takes three modules: this one if it has a width or is a float, `encode` for values and
+`literals` for text. What is hashed are its stored bytes, which `build` takes as they are.
+
 Spec: parquet-format, Types in README.md, LogicalTypes.md.
 """
 
@@ -15,6 +18,8 @@ from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.vocabulary import LiteralType, check_word
 
 PHYSICAL_WIDTH = {"INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
+# Of the logical types of FIXED_LEN_BYTE_ARRAYs.
+LOGICAL_WIDTH = {"FLOAT16": 2, "UUID": 16, "INTERVAL": 12}
 FLOAT_FORMAT = {2: "<e", 4: "<f", 8: "<d"}
 
 NANOS_PER_DAY = 86_400_000_000_000

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from parquet_bloom.errors import ColumnError, FooterError, no_column
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.thrift import ttypes
-from parquet_bloom.values.types import LeafType, LogicalType
+from parquet_bloom.values.types import LOGICAL_WIDTH, LeafType, LogicalType
 
 MAX_DEPTH = 500
 
@@ -229,8 +229,8 @@ def _leaf_type(element: ttypes.SchemaElement) -> LeafType:
 def _fits(logical: LogicalType, physical: str, length: int) -> bool:
     """Whether the format allows the annotation on this type; otherwise it is ignored."""
     match logical.name:
-        case "FLOAT16" | "UUID" | "INTERVAL":
-            return length == {"FLOAT16": 2, "UUID": 16, "INTERVAL": 12}[logical.name]
+        case name if name in LOGICAL_WIDTH:
+            return length == LOGICAL_WIDTH[name]
         case "INTEGER":
             widths = {"INT32": (8, 16, 32), "INT64": (64,)}
             return logical.bit_width in widths.get(physical, ())
