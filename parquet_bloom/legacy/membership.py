@@ -78,7 +78,7 @@ def recognise(
             if best is None or found > best.found:
                 best = Recognised(reading, len(sample), found, where)
     if not len(sample):
-        raise FilterError(f"{where}: no stored value to recognise its hash by")
+        raise FilterError(f"{where}: no stored values to identify its hash by")
     if best is None:
         raise FilterError(f"{where}: the chunk's values are not found by {tried}")
     return best

@@ -133,7 +133,7 @@ def _written(path: str, rows: Iterator[Row], request: Request) -> Outcome:
         for chunk, row in zip_longest(chunks, built):
             place = chunk and chunk.key
             if place != (row and (row["row_group"], row["column"])):
-                raise RewriteError(f"{path}: filters of it got lost between two tasks")
+                raise RewriteError(f"{path}: some of its filters were lost between two tasks")
             bits = row["bits"]
             yield chunk, row["message"] if bits is None else SplitBlockBloomFilter.from_bytes(bits)
 

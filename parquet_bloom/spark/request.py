@@ -54,7 +54,7 @@ def on_executor(
             found = os.path.realpath(str(parquet_bloom.__file__))
             if not found.startswith(folder + os.sep):
                 raise ImportError(
-                    f"{found}: was loaded by this Python worker before, expected what was shipped:"
+                    f"{found}: was already loaded by this Python worker, expected what was shipped:"
                     " ship before the first job of an application"
                 )
         work = getattr(importlib.import_module(module), function)

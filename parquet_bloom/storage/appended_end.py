@@ -122,8 +122,8 @@ class AppendedEnd(LocalOutput):
     def erase(self, start: int, end: int) -> None:
         raise RewriteError(
             f"{self._target}: bytes {start} to {end - 1} are a plaintext filter of an encrypted"
-            " column, which has to be overwritten: nothing is, where an end is only appended:"
-            " replace the file instead"
+            " column that would have to be overwritten, and appending overwrites nothing: replace"
+            " the file instead"
         )
 
     def flush(self) -> None:

@@ -33,7 +33,7 @@ def take(descriptor: int, name: object) -> None:
             flock(descriptor, LOCK_EX | LOCK_NB)
     except BlockingIOError:
         raise RewriteError(
-            f"{name}: a build is at work on it, or has it locked: wait until it is done"
+            f"{name}: another build is changing it or holds its lock: wait until it is done"
         ) from None
 
 
@@ -48,9 +48,9 @@ def held(source: LocalSource, unconditional: bool) -> Iterator[None]:
         except OSError as error:
             if not unconditional:
                 raise RewriteError(
-                    f"{source.path}: its file system has no locks for it ({error.strerror}), so that"
-                    " somebody else could change it at the same time: see to it that nobody does, and"
-                    " use unconditional (--unconditional)"
+                    f"{source.path}: its file system does not lock it ({error.strerror}), so a"
+                    " concurrent change could be lost: if nobody else writes, use unconditional"
+                    " (--unconditional)"
                 ) from None
         yield
     finally:

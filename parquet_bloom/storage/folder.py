@@ -111,8 +111,8 @@ class LocalFolder:
         except FileExistsError:
             return False
         raise UnsupportedError(
-            f"{target}: the file system has neither hard links nor renames that overwrite nothing, so"
-            " that what others write there could be lost: not written"
+            f"{target}: not written: the file system has neither hard links nor renames that never"
+            " overwrite, so a concurrent write could be lost"
         )
 
     def path_of(self, name: str) -> str:

@@ -142,8 +142,8 @@ def lock(file: str | os.PathLike[str], name: object) -> int:
         os.close(descriptor)
         if isinstance(error, OSError) and error.errno in NO_LOCKS:
             raise RewriteError(
-                f"{name}: its file system has no locks, so that nothing can be appended safely"
-                f" ({error.strerror}): replace the file instead"
+                f"{name}: its file system has no locks ({error.strerror}), so appending is not"
+                " safe: replace the file instead"
             ) from None
         raise
     return descriptor
@@ -242,7 +242,7 @@ def _locked(file: Path) -> Iterator[int]:
         descriptor = lock(file, file)
     except FileNotFoundError:
         raise RewriteError(
-            f"{file}: no such file, but a journal of it is left, {place_of(file)}: put the file"
+            f"{file}: no such file, but its journal is still there, {place_of(file)}: put the file"
             " back, or delete the journal"
         ) from None
     except OSError as error:
@@ -260,14 +260,16 @@ def _check_fits(journal: Journal, file: Path, descriptor: int) -> None:
     place = place_of(file)
     if not journal.fits(descriptor):
         raise RewriteError(
-            f"{file}: was changed or replaced after a build was killed: its journal, {place}, does"
-            " not fit: nothing was changed; delete the journal if the file is right"
+            f"{file}: was changed or replaced after a build was killed: its journal, {place}, no"
+            " longer matches: nothing was changed; delete the journal if the file is right"
         )
     # In a folder such as /tmp, others may put a journal beside a file that they could not replace.
     if os.stat(place.parent).st_mode & stat.S_ISVTX:
         owners = {os.geteuid(), os.fstat(descriptor).st_uid}
         if os.lstat(place).st_uid not in owners:
-            raise RewriteError(f"{file}: its journal, {place}, is somebody else's: not cut back")
+            raise RewriteError(
+                f"{file}: its journal, {place}, belongs to another user: not cut back"
+            )
 
 
 def recover_first(file: Path) -> None:

@@ -48,7 +48,7 @@ def _behind(url: str, older_than: float) -> Iterator[Leftover]:
 
 def _behind_object(address: Address, older_than: float) -> Iterator[Leftover]:
     if not address.store.has_folders:
-        raise UnsupportedError(f"{address}: web servers are only read: nothing is left there")
+        raise UnsupportedError(f"{address}: web servers are read-only: nothing is left there")
     _check_no_glob(address)
     # Spark gives such names to folders, too.
     below = folder_at(address).leftovers(older_than, deep=True)

@@ -352,8 +352,8 @@ class Replacement(LocalOutput):
         place = os.path.join(self._folder, f".{os.path.basename(self.path)}{JOURNAL_SUFFIX}")
         if os.path.lexists(place):
             raise RewriteError(
-                f"{self._target}: a build that was killed meanwhile left a journal, {place}: run it"
-                " again"
+                f"{self._target}: another build was killed in the meantime and left a journal,"
+                f" {place}: run it again"
             )
 
 

@@ -235,7 +235,7 @@ def _check_written_to(url: str) -> None:
     """Raise RewriteError for what is only read."""
     if is_object(url) and not is_in_store(url):
         raise RewriteError(
-            f"{url}: not changed in place: web servers are only read: write a local copy with an"
+            f"{url}: not changed in place: web servers are read-only: write a local copy with an"
             " output, and upload it"
         )
 

@@ -10,7 +10,7 @@ from parquet_bloom.parquet.sealed.protection import MAGIC, MAGIC_ENCRYPTED
 from parquet_bloom.storage.source import is_url, local_path
 from parquet_bloom.tables.table import SHORTER
 
-NO_END: Final = "was replaced meanwhile: run it again"
+NO_END: Final = "was replaced in the meantime: run it again"
 
 
 def why_not(path: str, there: int | None, size: int) -> str | None:

@@ -31,8 +31,8 @@ MIN_FILE_SIZE: Final = 4 << 20
 
 # Why a file is left out of a commit.
 GONE: Final = "is not in the table any more"
-SHORTER: Final = "is shorter by now than it was, or not there"
-OTHERS: Final = "others have recorded another size meanwhile"
+SHORTER: Final = "is shorter now than it was, or gone"
+OTHERS: Final = "another writer has recorded another size in the meantime"
 
 
 @dataclass(frozen=True, slots=True)

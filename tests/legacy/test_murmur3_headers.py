@@ -101,7 +101,7 @@ def test_nothing_is_recognised_among_bits_that_are_all_set(tmp_path):
 
 def test_nothing_is_recognised_without_values(tmp_path):
     path = file_of(tmp_path, [], plain_header(SIZE, 12) + bitset([], BLOCKS))
-    assert "no stored value to recognise its hash by" in refused(path)
+    assert "no stored values to identify its hash by" in refused(path)
 
 
 def test_a_handful_of_values_is_enough(tmp_path):

@@ -125,7 +125,7 @@ HASHED_AS = "the chunk's values are not found by the hash of"
         pytest.param(
             foreign("hive"),
             "none",
-            "no stored value to recognise its hash by",
+            "no stored values to identify its hash by",
             id="no values",
         ),
         pytest.param(

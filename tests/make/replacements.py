@@ -286,7 +286,9 @@ class Replaced:
         self.kind = self.way.kind
         self.url = f"{self.kind.scheme}://{PLACE}"
         self.options: dict[str, str] = self.server.options
-        self.changed = f"{self.url}: changed by others while it was read: {NOTHING}; try again"
+        self.changed = (
+            f"{self.url}: changed by another writer while it was read: {NOTHING}; try again"
+        )
         replacement._honouring[self.server.endpoint, "lake"] = True
         self.reset()
 

@@ -17,7 +17,7 @@ from oracle.specification import rle_run
 import parquet_bloom as pb
 from parquet_bloom.parquet.thrift.ttypes import Encoding, Type
 
-NONE_COMPUTED = "column values: the checksums of its pages are all 0: they are taken for none"
+NONE_COMPUTED = "column values: the checksums of its pages are all 0, which is taken as having none"
 IGNORED = "column values: wrong checksums of its pages were ignored"
 A, B = byte_arrays(b"alpha"), byte_arrays(b"beta")
 INDICES = bytes([1]) + rle_run(0, 1, 1)
@@ -74,7 +74,7 @@ def test_checksums_that_are_all_0_are_none(tmp_path, name):
 def test_other_checksums_are_wrong_unless_they_are_ignored(tmp_path, name):
     path, out = forged(tmp_path / "x.parquet", WRONG[name], 2), tmp_path / "out.parquet"
     for refused in (lambda: pb.build(path, out, columns=["values"]), lambda: pb.advise(path)):
-        with pytest.raises(pb.PageError, match=r"checksum .*; --ignore-checksums reads it all the"):
+        with pytest.raises(pb.PageError, match=r"checksum .*; --ignore-checksums reads it anyway"):
             refused()
     assert not out.exists()
     assert [each.eligible for each in pb.advise(path, ignore_checksums=True).columns] == [True]
@@ -105,7 +105,7 @@ def test_the_commands(tmp_path):
     build = ("build", path, "-c", "values", "-o", out)
     refused = outcome(*build)
     assert refused.code == 2
-    assert refused.complaint.endswith("; --ignore-checksums reads it all the same")
+    assert refused.complaint.endswith("; --ignore-checksums reads it anyway")
     assert outcome(*build, "--ignore-checksums").code == 0
     assert [outcome("validate", out, *more).code for more in ((), ("--ignore-checksums",))] == [
         1,

@@ -111,7 +111,7 @@ def test_a_dubious_filter_is_kept_replaced_or_stripped(
         try:
             kept = pb.build(path, output, columns=["a"], existing="keep", overwrite=True)
         except pb.FooterError as error:
-            assert "reach past" in str(error), name  # noqa: PT017
+            assert "extend past" in str(error), name  # noqa: PT017
         else:
             assert len(kept.filters) + len(kept.skipped) == 2, name
             assert pq.read_table(output).equals(rows), name

@@ -32,8 +32,7 @@ def message(path, **options):
 
 def test_the_stored_values_prove_a_bitset(bare):
     assert message(bare) == (
-        "the 4,096 bytes there are a bitset without a header, in which all 2,000 stored values are"
-        " found"
+        "the 4,096 bytes there are a bitset without a header, which finds all 2,000 stored values"
     )
 
 
@@ -68,7 +67,7 @@ def test_a_bitset_that_can_be_decoded_as_a_header_is_recognised(tmp_path):
 def test_dump_writes_the_bytes(bare):
     refused = outcome("dump", bare, "-c", "a")
     assert refused.code == 2
-    assert refused.stderr.endswith("; unparsed writes the bytes that are there\n")
+    assert refused.stderr.endswith("; unparsed dumps the bytes as they are\n")
     stored = bitset(sound())
     assert outcome("dump", bare, "-c", "a", "--unparsed", "--format", "raw").stdout_bytes == stored
     lines = outcome("dump", bare, "-c", "a", "--unparsed").stdout.splitlines()

@@ -137,6 +137,6 @@ def test_a_worker_that_has_loaded_another_version(tmp_path):
     (tmp_path / "archive" / "parquet_bloom" / "__init__.py").touch()
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.stderr.splitlines()[-1] == (
-        f"ImportError: {os.path.realpath(parquet_bloom.__file__)}: was loaded by this Python worker"
-        " before, expected what was shipped: ship before the first job of an application"
+        f"ImportError: {os.path.realpath(parquet_bloom.__file__)}: was already loaded by this"
+        " Python worker, expected what was shipped: ship before the first job of an application"
     )

@@ -256,7 +256,7 @@ def test_two_builds_at_once(
 
     monkeypatch.setattr(AppendedEnd, "append", append)
     pb.build(file, append_in_place=True, columns=["a"])
-    what = "a build is at work on it, or has it locked: wait until it is done"
+    what = "another build is changing it or holds its lock: wait until it is done"
     assert complaints == [f"{name}: {what}" for name in (file, hard, file, file)]
     assert files_in(file.parent) == {file.name: appended}
 

@@ -38,7 +38,7 @@ URL = f"az://{PLACE}"
 COPYING = ["TAGS", "BLOCKS", "COPY", "BLOCK", "COMMIT"]
 NAMING = ["TAGS", "BLOCKS", "BLOCK", "COMMIT"]
 WHOLE = ["TAGS", "PUT"]
-CHANGED = f"{URL}: changed by others while it was read: nothing was written; try again"
+CHANGED = f"{URL}: changed by another writer while it was read: nothing was written; try again"
 
 
 @pytest.fixture(autouse=True)
@@ -169,7 +169,7 @@ def test_tags_that_cannot_be_read(azure):
         build(azure)
     assert raised.value.filename == URL
     assert raised.value.strerror == (
-        "its index tags would be lost, as they cannot be read (403 AuthorizationPermissionMismatch):"
+        "its index tags cannot be read and would be lost (403 AuthorizationPermissionMismatch):"
         " allow tags/read and tags/write, as the role Storage Blob Data Owner does, or make a SAS with"
         " t; nothing was written"
     )
@@ -191,7 +191,7 @@ def test_tags_where_there_are_folders(azure):
         ({"x-ms-blob-type": "AppendBlob"}, "is an append blob, expected a block blob"),
         (
             {"x-ms-encryption-key-sha256": "x"},
-            "blobs encrypted with a customer's key are only read",
+            "blobs encrypted with a customer's key are read-only",
         ),
     ],
 )
@@ -214,7 +214,7 @@ def test_an_encryption_key_is_refused(azure):
 @pytest.mark.parametrize(
     ("refusal", "reason"),
     [
-        ((412, "LeaseIdMissing"), "somebody holds a lease on it"),
+        ((412, "LeaseIdMissing"), "it is leased"),
         ((403, "AuthenticationFailed"), "the key, SAS or token is wrong, or has expired"),
         ((401, "InvalidAuthenticationInfo"), "the token is wrong, or has expired"),
         (
@@ -223,7 +223,7 @@ def test_an_encryption_key_is_refused(azure):
         ),
         (
             (409, "BlobImmutableDueToPolicy"),
-            "an immutability policy or a legal hold keeps it as it is",
+            "an immutability policy or a legal hold protects it",
         ),
     ],
 )
@@ -287,7 +287,7 @@ def test_what_is_no_xml(azure, kind, has_blocks):
     if has_blocks:
         put_blocks(azure)
     azure.faults.append(Fault(200, "{}", kind=kind))
-    with pytest.raises(OSError, match="not what it should be; nothing was written"):
+    with pytest.raises(OSError, match="not as expected; nothing was written"):
         build(azure)
     assert azure.objects == {NAME: OLD}
 
@@ -358,7 +358,7 @@ def test_a_lease_that_comes_in_the_midst(azure):
     with pytest.raises(PermissionError) as raised:
         build(azure)
     assert raised.value.strerror == (
-        "writing was refused (412 LeaseIdMissing): somebody holds a lease on it; blocks were left, which"
+        "writing was refused (412 LeaseIdMissing): it is leased; blocks were left, which"
         " clean-temp --uploads discards; nothing was written"
     )
     assert azure.objects == {NAME: OLD}
@@ -377,9 +377,9 @@ def test_blocks_of_others_with_names_of_another_length(azure):
     with pytest.raises(PermissionError) as raised:
         build(azure)
     assert raised.value.strerror == (
-        "writing was refused (400 InvalidBlobOrBlock): blocks that others send now, or a killed run has"
-        " left, have names of another length: try again later, or discard those of killed builds with"
-        " clean-temp --uploads; nothing was written"
+        "writing was refused (400 InvalidBlobOrBlock): blocks of another upload, in progress or"
+        " left by a killed run, have names of another length: try again later, or discard those of"
+        " killed builds with clean-temp --uploads; nothing was written"
     )
     # Theirs stay.
     assert list(azure.staged[NAME].values()) == [b"theirs"]
@@ -477,7 +477,7 @@ def test_the_command_line_of_azure(azure, tmp_path, monkeypatch):
     with pytest.raises(PermissionError) as raised:
         build(azure, storage_options=options)
     assert raised.value.strerror == (
-        "az account get-access-token gives no token: run az login; nothing was written"
+        "az account get-access-token returned no token: run az login; nothing was written"
     )
 
 
@@ -504,7 +504,7 @@ def test_a_session_of_fabric(azure, monkeypatch):
     with pytest.raises(pb.RewriteError) as raised:
         build(azure)
     assert str(raised.value) == (
-        f"{URL}: not changed in place: with a session token of Fabric, objects are only read"
+        f"{URL}: not changed in place: with a session token of Fabric, objects are read-only"
     )
 
 

@@ -14,11 +14,8 @@ import parquet_bloom as pb
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import local_output, rename
 
-AT_WORK = "a build is at work on it, or has it locked: wait until it is done"
-NO_LOCKS = (
-    "so that somebody else could change it at the same time: see to it that nobody does, and use"
-    " unconditional (--unconditional)"
-)
+AT_WORK = "another build is changing it or holds its lock: wait until it is done"
+NO_LOCKS = "so a concurrent change could be lost: if nobody else writes, use unconditional (--unconditional)"
 
 
 def is_locked(path: Path) -> bool:
@@ -101,7 +98,7 @@ def test_a_file_system_without_locks(
     monkeypatch.setattr(fcntl, "flock", refusing(code, lambda _: True))
     result = outcome("build", source, "--in-place", "-c", "a")
     assert (result.code, result.complaint) == (
-        2, f"{source}: its file system has no locks for it ({os.strerror(code)}), {NO_LOCKS}"
+        2, f"{source}: its file system does not lock it ({os.strerror(code)}), {NO_LOCKS}"
     )  # fmt: skip
     assert files_in(source.parent) == {source.name: plain}
     assert outcome("build", source, "--in-place", "-c", "a", "--unconditional").code == 0
@@ -128,6 +125,6 @@ def test_nfs_refuses_whoever_comes_second(
     monkeypatch.setattr(fcntl, "flock", refusing(errno.EBADF, is_read_only))
     with source.open("r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(RewriteError, match="a build is at work on it"):
+        with pytest.raises(RewriteError, match="another build is changing it"):
             pb.build(source, in_place=True, columns=["a"])
     assert files_in(source.parent) == {source.name: plain}

@@ -40,7 +40,7 @@ KEY = "day=1/x y%.parquet"
 URL = f"gs://{PLACE}"
 # What is asked where conditions may be ignored.
 BESIDE = WAYS["google append"].unconditionally
-CHANGED = f"{URL}: changed by others while it was read: nothing was written; try again"
+CHANGED = f"{URL}: changed by another writer while it was read: nothing was written; try again"
 
 
 @pytest.fixture(autouse=True)
@@ -211,8 +211,8 @@ def test_a_store_without_generations(gcs):
     with pytest.raises(pb.RewriteError) as raised:
         build(gcs)
     assert str(raised.value) == (
-        f"{URL}: not changed in place: the store gives it no generation, by which to tell whether"
-        " others have changed it"
+        f"{URL}: not changed in place: the store gives it no generation, so a concurrent change"
+        " could go unnoticed"
     )
 
 
@@ -225,8 +225,8 @@ def test_what_the_store_would_decompress_is_not_read(gcs, data):
             verb(gcs)
         assert raised.value.filename == URL
         assert raised.value.strerror == (
-            "the store decompresses what has Content-Encoding: gzip, and sends no ranges of it: clear"
-            " that, or set Cache-Control: no-transform"
+            "the store decompresses objects with Content-Encoding: gzip, and serves no ranges of"
+            " them: clear that, or set Cache-Control: no-transform"
         )
     assert gcs.objects == {NAME: data}
 
@@ -311,7 +311,7 @@ def test_what_the_store_says_of_the_new_version_is_compared(gcs, monkeypatch, fi
     said = said_of(gcs)
     expected = gcs.resources[NAME][field]
     assert said == (
-        f"was written, but is not what it should be: {field}: expected {expected}, the store says AAAA"
+        f"was written, but not correctly: {field}: expected {expected}, the store says AAAA"
     )
     assert gcs.objects.keys() == {NAME}
 
@@ -373,7 +373,8 @@ def test_a_request_that_may_still_be_done(gcs):
         Fault(403, in_json("forbidden"), kind="DELETE", times=9),
     )
     assert said == (
-        "no answer came to the last request (ConnectionError), which cannot be cancelled: so far"
+        "there was no answer to the last request (ConnectionError), which cannot be cancelled: so"
+        " far"
         " nothing was written"
     )
 

@@ -124,8 +124,8 @@ def test_a_journal_with_any_other_byte(left: Path) -> None:
 def fits_not(path: Path) -> str:
     return (
         f"{path}: was changed or replaced after a build was killed: its journal,"
-        f" {journal.place_of(path)}, does not fit: nothing was changed; delete the journal if the"
-        " file is right"
+        f" {journal.place_of(path)}, no longer matches: nothing was changed; delete the journal if"
+        " the file is right"
     )
 
 
@@ -169,7 +169,8 @@ def test_a_file_that_is_gone(left: Path) -> None:
     with pytest.raises(RewriteError) as error:
         pb.recover(left)
     assert str(error.value) == (
-        f"{left}: no such file, but a journal of it is left, {journal.place_of(left)}: put the file"
+        f"{left}: no such file, but its journal is still there, {journal.place_of(left)}: put the"
+        " file"
         " back, or delete the journal"
     )
 
@@ -219,13 +220,13 @@ def test_somebody_elses_journal_in_a_folder_of_all(
 
     monkeypatch.setattr(os, "lstat", lambda path: Theirs if path == place else real(path))
     left.parent.chmod(0o1777)
-    refused(left, f"{left}: its journal, {place}, is somebody else's: not cut back")
+    refused(left, f"{left}: its journal, {place}, belongs to another user: not cut back")
     left.parent.chmod(0o777)
     assert pb.recover(left).action == "cut back"
 
 
 def test_a_build_that_is_at_work(left: Path) -> None:
-    message = f"{left}: a build is at work on it, or has it locked: wait until it is done"
+    message = f"{left}: another build is changing it or holds its lock: wait until it is done"
     descriptor = journal.lock(left, left)
     refused(left, message)
     with pytest.raises(FormatError) as error:
@@ -264,8 +265,8 @@ def test_a_file_system_without_locks(left: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(fcntl, "flock", flock)
     refused(
         left,
-        f"{left}: its file system has no locks, so that nothing can be appended safely (No locks"
-        " available): replace the file instead",
+        f"{left}: its file system has no locks (No locks available), so appending is not safe: replace the file"
+        " instead",
     )
 
 

@@ -110,7 +110,9 @@ def test_what_others_write_meanwhile_is_not_lost(bucket, options, large, monkeyp
         return ask(client, operation, *given, **more)
 
     monkeypatch.setattr(s3_client.S3Client, "ask", late)
-    with pytest.raises(pb.RewriteError, match="changed by others while it was read: nothing"):
+    with pytest.raises(
+        pb.RewriteError, match="changed by another writer while it was read: nothing"
+    ):
         pb.build(URL, columns=["a"], in_place=True, storage_options=options)
     assert bucket.get_object(Bucket="lake", Key=KEY)["Body"].read() == b"other"
     assert "Uploads" not in bucket.list_multipart_uploads(Bucket="lake")

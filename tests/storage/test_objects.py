@@ -213,7 +213,7 @@ REFUSALS = [
         403,
         "<Error><Code>InvalidObjectState</Code><Message>not valid for its class</Message></Error>",
         PermissionError,
-        "is archived, and cannot be read before it is restored (403 InvalidObjectState)",
+        "is archived, and cannot be read until it is restored (403 InvalidObjectState)",
         1,
     ),
     (

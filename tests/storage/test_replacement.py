@@ -181,8 +181,8 @@ def test_web_servers_are_only_read():
     with pytest.raises(pb.RewriteError) as raised:
         pb.build(url, columns=["int64"], in_place=True)
     assert str(raised.value) == (
-        f"{url}: not changed in place: web servers are only read: write a local copy with an output,"
-        " and upload it"
+        f"{url}: not changed in place: web servers are read-only: write a local copy with an"
+        " output, and upload it"
     )
 
 
@@ -284,9 +284,9 @@ def test_a_store_that_ignores_conditions_is_refused(store, number):
     said = problem_of(store, Fault(kind=tried, do=lambda: lax(store)))
     host = store.server.endpoint.removeprefix("http://")
     assert said == (
-        f"{store.url}: not changed in place: the store at {host} replaces objects whatever"
-        f" {store.kind.condition} says, so that what others write meanwhile would be lost: use"
-        " unconditional if nobody else writes"
+        f"{store.url}: not changed in place: the store at {host} ignores"
+        f" {store.kind.condition}, so a concurrent write could be lost: if nobody else writes, use"
+        " unconditional (--unconditional)"
     )
     assert (store.server.objects, store.pending()) == ({NAME: OLD}, {})
 
@@ -332,8 +332,8 @@ def test_unconditional_looks_before_each_attempt(there):
     ]
     said = problem_of(there, *lost, unconditional=True)
     assert said == (
-        f"no answer came to the last request ({there.kind.broken}), and the object is another one by"
-        f" now, of {len(OLD)} bytes"
+        f"there was no answer to the last request ({there.kind.broken}), and the object has since"
+        f" become another one, of {len(OLD)} bytes"
     )
     assert there.server.objects == {NAME: OLD[::-1]}
 
@@ -428,7 +428,8 @@ def test_a_lost_answer_and_an_object_that_cannot_be_looked_at(there):
     new = there.server.objects[NAME]
     assert is_new(new)
     assert said == (
-        f"no answer came to the last request ({there.kind.broken}), and the object cannot be looked at"
+        f"there was no answer to the last request ({there.kind.broken}), and the object cannot be"
+        " examined"
         f" (403): it is either the old version, of {len(OLD)} bytes, or the new one, of {len(new)} bytes"
     )
 
@@ -438,8 +439,8 @@ def test_a_lost_answer_and_another_version(there, is_as_large):
     content = made_locally()[::-1] if is_as_large else OLD[::-1]
     said = problem_of(there, *there.lost(), there.looks_again(do=others(there, content)))
     assert said == (
-        f"no answer came to the last request ({there.kind.broken}), and the object is another one by"
-        f" now, of {len(content)} bytes"
+        f"there was no answer to the last request ({there.kind.broken}), and the object has since"
+        f" become another one, of {len(content)} bytes"
     )
     assert there.server.objects == {NAME: content}
 

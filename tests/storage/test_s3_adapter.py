@@ -146,8 +146,8 @@ def test_access_control_lists_that_must_not_be_written(s3):
     with pytest.raises(PermissionError) as raised:
         build(s3)
     assert raised.value.strerror == (
-        "writing was refused (403 AccessDenied): its access control list is kept, which takes"
-        " s3:PutObjectAcl, too; nothing was written"
+        "writing was refused (403 AccessDenied): its access control list is kept, which also needs"
+        " s3:PutObjectAcl; nothing was written"
     )
     assert s3.objects == {NAME: OLD}
 
@@ -158,7 +158,7 @@ def test_tags_that_cannot_be_read(s3):
         build(s3)
     assert raised.value.filename == URL
     assert raised.value.strerror == (
-        "its tags would be lost, as they cannot be read (403 AccessDenied): allow"
+        "its tags cannot be read and would be lost (403 AccessDenied): allow"
         " s3:GetObjectTagging; nothing was written"
     )
     assert s3.objects == {NAME: OLD}

@@ -117,7 +117,7 @@ def test_a_blob_that_others_replace_meanwhile(azure):
     azure.faults.append(Fault(kind="COMMIT", do=lambda: azure.put(NAME, OLD[::-1])))
     (left,) = clean(azure).leftovers
     assert left.problem == (
-        f"{URL}: changed by others while it was read: nothing was written; try again"
+        f"{URL}: changed by another writer while it was read: nothing was written; try again"
     )
     assert azure.objects == {NAME: OLD[::-1]}
 
@@ -127,7 +127,7 @@ def test_a_store_that_ignores_conditions(azure):
     azure.is_lax = True
     stage(azure)
     (left,) = clean(azure).leftovers
-    assert "replaces objects whatever If-Match says" in left.problem
+    assert "ignores If-Match, so a concurrent write could be lost" in left.problem
     assert azure.objects == {NAME: OLD}
 
 
@@ -135,10 +135,10 @@ def test_looking_that_is_refused(azure):
     azure.faults.append(Fault(403, kind="BLOCKS"))
     with pytest.raises(PermissionError) as raised:
         clean(azure, URL)
-    assert raised.value.strerror == "looking for blocks was refused (403): allow blobs/read"
+    assert raised.value.strerror == "listing blocks was refused (403): allow blobs/read"
     azure.faults.append(Fault(500, kind="BLOCKS", times=99))
     with pytest.raises(
-        OSError, match="the store answered 500; blocks were not looked for to the end"
+        OSError, match="the store answered 500; the search for blocks was not completed"
     ):
         clean(azure, URL)
 

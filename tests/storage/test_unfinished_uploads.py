@@ -132,16 +132,16 @@ def test_what_is_refused(s3):
     kept = {begin(s3), begin(s3)}
     for kind in ("UPLOADS", "HEAD", "PARTS"):
         s3.faults[:] = [Fault(403, DENIED, kind=kind)]
-        with pytest.raises(PermissionError, match="looking for uploads was refused") as raised:
+        with pytest.raises(PermissionError, match="listing uploads was refused") as raised:
             clean(s3)
         code = "403" if kind == "HEAD" else "403 AccessDenied"
         assert str(raised.value).endswith(
-            f"looking for uploads was refused ({code}): allow s3:ListBucketMultipartUploads,"
+            f"listing uploads was refused ({code}): allow s3:ListBucketMultipartUploads,"
             f" s3:ListMultipartUploadParts and s3:GetObject: '{FOLDER}'"
         )
     s3.faults[:] = [Fault(501, "<Error><Code>NotImplemented</Code></Error>", kind="UPLOADS")]
     with pytest.raises(
-        OSError, match="the store answered 501 NotImplemented; uploads were not looked"
+        OSError, match="the store answered 501 NotImplemented; the search for uploads was not"
     ):
         clean(s3)
     # One that cannot be aborted does not keep the others.
@@ -238,7 +238,7 @@ def test_temporary_files(tmp_path):
     missing = _error(lambda: pb.clean_temp(tmp_path / "gone"))
     assert missing.strerror == "no such file or folder"
     assert str(_error(lambda: pb.clean_temp("https://example.org/a.parquet"))) == (
-        "https://example.org/a.parquet: web servers are only read: nothing is left there"
+        "https://example.org/a.parquet: web servers are read-only: nothing is left there"
     )
 
 

@@ -102,9 +102,9 @@ def test_keys_with_empty_parts_or_dots(server, key):
     assert (result.code, server.asked) == (2, [])
     if key == "d//a":
         assert complaint(server, "s3://lake/d/") == (
-            "s3://lake/d/: holds an object whose key has an empty part, one of dots, or a control character"
-            " (//, /./, /../), so that it cannot"
-            " be listed: name folders or files beside it"
+            "s3://lake/d/: contains an object whose key has an empty part, one of dots, or a"
+            " control character (//, /./, /../), so it cannot be listed: name folders or files next"
+            " to it"
         )
     assert size_of(server, "s3://lake/d/a.parquet") == len(DATA)
 

@@ -183,7 +183,8 @@ class Checks:
         with pytest.raises(pb.RewriteError) as raised:
             pb.build(self.url, columns=[column], in_place=True, existing="replace", **self.writes)
         assert str(raised.value) == (
-            f"{self.url}: changed by others while it was read: nothing was written; try again"
+            f"{self.url}: changed by another writer while it was read: nothing was written; try"
+            " again"
         )
 
     def _check_refused(self) -> None:

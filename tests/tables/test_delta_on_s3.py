@@ -97,8 +97,8 @@ def test_it_needs_a_sole_writer(s3, table):
     with pytest.raises(pb.RewriteError) as raised:
         build(s3, sole_writer=False)
     assert str(raised.value) == (
-        f"{URL}: not changed: on S3, Spark's usual log store can overwrite what others commit at the"
-        " same time: see to it that nobody else writes meanwhile, and use sole_writer"
+        f"{URL}: not changed: on S3, Spark's default log store can overwrite concurrent commits: if"
+        " nobody else writes, use sole_writer"
     )
     assert not {"PUT", "CREATE"} & set(s3.kinds())
     assert build(s3, sole_writer=False, dry_run=True).committed is None
@@ -144,7 +144,10 @@ def test_a_file_that_others_change_meanwhile(s3, table, tmp_path):
     assert sorted(file.action for file in report.files) == ["appended"] * 3 + ["failed"]
     assert report.committed == 2
     (failed,) = [file for file in report.files if file.action == "failed"]
-    assert failed.reason == "changed by others while it was read: nothing was written; try again"
+    assert (
+        failed.reason
+        == "changed by another writer while it was read: nothing was written; try again"
+    )
     assert build(s3).committed == 3
 
 

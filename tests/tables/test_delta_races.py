@@ -244,8 +244,8 @@ def test_the_loser_of_two_commits_tries_again(tmp_path, monkeypatch):
     with pytest.raises(pb.RewriteError) as raised:
         build(table)
     assert str(raised.value) == (
-        f"{table}: other writers were first 16 times: nothing was committed; the files are appended to,"
-        " so run it again"
+        f"{table}: other writers committed first 16 times: nothing was committed; the files are"
+        " already appended to, so run it again"
     )
     assert len(rival.done) == 16
     monkeypatch.undo()
@@ -281,7 +281,7 @@ def test_another_build_between_the_last_look_and_the_new_name(tmp_path, monkeypa
     build(table, threads=1)
     assert [file.action for file in reports[0].files] == ["failed", "appended", "appended"]
     assert reports[0].files[0].reason == (
-        "a build is at work on it, or has it locked: wait until it is done"
+        "another build is changing it or holds its lock: wait until it is done"
     )
     monkeypatch.undo()
     rival.check()
@@ -306,7 +306,7 @@ def test_another_build_that_is_killed_when_it_has_replaced_what_is_not_committed
     report = build(table)
     assert report.committed is None
     (file,) = report.files
-    assert (file.action, file.reason) == ("gone", "was replaced meanwhile: run it again")
+    assert (file.action, file.reason) == ("gone", "was replaced in the meantime: run it again")
     assert live(table) == {path: size}
     monkeypatch.undo()
     assert build(table, columns=["id", "n"]).committed == 1
@@ -344,4 +344,4 @@ def test_a_file_that_is_gone_before_the_commit(tmp_path, monkeypatch):
     monkeypatch.setattr(LocalFolder, "sizes_of", sizes_of)
     report = build(table)
     assert report.committed is None
-    assert report.files[0].reason == "was replaced meanwhile: run it again"
+    assert report.files[0].reason == "was replaced in the meantime: run it again"

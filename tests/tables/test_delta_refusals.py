@@ -91,13 +91,14 @@ def test_protocols_to_come(table, protocol, kind, message):
         (
             "delta.coordinatedCommits.commitCoordinator-preview",
             "dynamodb",
-            "its commits go through a catalog, which pbloom cannot ask",
+            "its commits go through a catalog, which pbloom does not support",
         ),
         (
             "delta.universalFormat.enabledFormats",
             "iceberg",
             (
-                "it is an Iceberg table, too (UniForm), whose metadata would keep the old sizes: drop"
+                "it is also an Iceberg table (UniForm), whose metadata would keep the old sizes:"
+                " drop"
                 " delta.universalFormat.enabledFormats and delta.enableIcebergCompat… first"
             ),
         ),
@@ -105,7 +106,8 @@ def test_protocols_to_come(table, protocol, kind, message):
             "delta.enableIcebergCompatV2",
             "true",
             (
-                "it is an Iceberg table, too (UniForm), whose metadata would keep the old sizes: drop"
+                "it is also an Iceberg table (UniForm), whose metadata would keep the old sizes:"
+                " drop"
                 " delta.universalFormat.enabledFormats and delta.enableIcebergCompat… first"
             ),
         ),
@@ -141,7 +143,7 @@ def test_everything_that_stands_in_the_way_is_said_at_once(table):
     configure(table, {"delta.coordinatedCommits.x": "y"})
     assert refused(table) == (
         "not changed: its writers need the feature catalogManaged, which pbloom does not know; its"
-        " commits go through a catalog, which pbloom cannot ask"
+        " commits go through a catalog, which pbloom does not support"
     )
 
 
@@ -150,8 +152,8 @@ def test_in_commit_timestamps_without_one(table):
         table, ["inCommitTimestamp"], configuration={"delta.enableInCommitTimestamps": "true"}
     )
     assert refused(table) == (
-        "not changed: the time of version 1, which the next one has to follow, is not in its commit:"
-        " let another writer commit first"
+        "not changed: the time of version 1, which the next one has to follow, is not in its"
+        " commit: let another writer commit first"
     )
 
 
@@ -217,7 +219,8 @@ def test_gap(table):
     make_table(table, commits=1)
     commit_file(table, 1).unlink()
     assert refused(table) == (
-        "_delta_log: commit 1 is missing, and no whole checkpoint has it: version 2 cannot be read"
+        "_delta_log: commit 1 is missing, and no complete checkpoint has it: version 2 cannot be"
+        " read"
     )
 
 
@@ -230,7 +233,8 @@ def test_half_a_checkpoint(table):
     assert len(open_table(table).files()) == 2
     commit_file(table, 0).unlink()
     assert refused(table) == (
-        "_delta_log: commit 0 is missing, and no whole checkpoint has it: version 1 cannot be read"
+        "_delta_log: commit 0 is missing, and no complete checkpoint has it: version 1 cannot be"
+        " read"
     )
 
 
@@ -242,7 +246,7 @@ def test_half_a_checkpoint(table):
         ("\udcff", "line 1: "),
         ("[" * 100_000, "line 1: maximum recursion depth exceeded"),
         *(
-            (text, f"an action that is not as the protocol has it: {text}")
+            (text, f"an action that does not follow the protocol: {text}")
             for text in (
                 '{"add": 5}',
                 '{"add": {}}',
@@ -260,7 +264,10 @@ def test_half_a_checkpoint(table):
             )
         ),
         *(
-            (json.dumps({"metaData": {"schemaString": text}}), "its schema is not as the protocol")
+            (
+                json.dumps({"metaData": {"schemaString": text}}),
+                "its schema does not follow the protocol",
+            )
             for text in ("{", "7", '{"fields": [{}]}', '{"fields": [{"name": 7, "type": "x"}]}')
         ),
     ],

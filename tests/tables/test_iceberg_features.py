@@ -227,9 +227,7 @@ def test_position_deletes():
     delete_positions(table, name, [0, 5, 149])
     before, manifests = rows_at(load()), delete_manifests(load())
     assert len(before) == 597
-    note = (
-        "1 position delete file in the table: filters know the rows that they delete all the same"
-    )
+    note = "1 position delete file in the table: filters still find the rows that they delete"
     assert note in build(dry_run=True).notes
     for change in (lambda: build(commit=False), build, lambda: build(columns=["n"]), strip, build):
         change()
@@ -289,8 +287,7 @@ def test_commands_that_read_tell_of_deletes():
     delete_positions(load(), min(live()), [1])
     result = outcome("inspect", NAME, "--table", "auto", "--catalog", CATALOG, "--summary")
     assert result.complaint == (
-        f"{NAME}: 1 position delete file in the table: filters know the rows that they delete all the"
-        " same"
+        f"{NAME}: 1 position delete file in the table: filters still find the rows that they delete"
     )
 
 

@@ -130,7 +130,7 @@ def test_objects_that_others_change_before_the_commit(s3, sql, change):
     report = build(progress=meddle)
     files = {file.file: file for file in report.files}
     assert files[name].action == "gone"
-    assert files[name].reason == "is shorter by now than it was, or not there"
+    assert files[name].reason == "is shorter now than it was, or gone"
     (other,) = files.keys() - {name}
     assert live() == {name: recorded[name], other: files[other].size}
 

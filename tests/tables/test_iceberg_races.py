@@ -227,8 +227,8 @@ def test_the_loser_of_two_commits_tries_again(rival, monkeypatch):
     with pytest.raises(pb.RewriteError) as raised:
         build()
     assert str(raised.value) == (
-        f"{NAME}: other writers were first again and again: nothing was committed; the files are"
-        " appended to, so run it again"
+        f"{NAME}: other writers kept committing first: nothing was committed; the files are"
+        " already appended to, so run it again"
     )
     assert len(rival.done) - before == 8
     monkeypatch.setattr(Table, "_do_commit", commit)
@@ -261,7 +261,7 @@ def test_a_file_that_is_replaced_before_the_commit(tmp_path, monkeypatch):
     monkeypatch.setattr(OurTable, "commit", commit_later)
     files = {each.file: each for each in build().files}
     file = files.pop(name)
-    assert (file.action, file.reason) == ("gone", "was replaced meanwhile: run it again")
+    assert (file.action, file.reason) == ("gone", "was replaced in the meantime: run it again")
     assert {each.action for each in files.values()} == {"appended"}
     assert live()[name] == before[name]
     monkeypatch.setattr(OurTable, "commit", commit)

@@ -100,8 +100,8 @@ def test_files_of_other_tables(value, shown):
     """Java takes nothing for true but `true`."""
     make_table(commits=1, properties={"gc.enabled": value})
     assert refused() == (
-        f"gc.enabled is {shown}: its files may be those of another table, which nobody would tell: set it"
-        " to true if they are its own"
+        f"gc.enabled is {shown}: its files may belong to another table, which would not learn of"
+        " the change: set it to true if they are its own"
     )
 
 
@@ -114,7 +114,7 @@ def test_files_of_its_own(value):
 def test_tables_that_are_to_be_encrypted():
     make_table(commits=1, properties={"encryption.key-id": "lake"})
     assert refused() == (
-        "encryption.key-id is set: its manifests are to be encrypted, which PyIceberg does not do"
+        "encryption.key-id is set: its manifests must be encrypted, which PyIceberg does not do"
     )
 
 
@@ -168,7 +168,8 @@ def test_a_table_that_became_unwritable_meanwhile(monkeypatch):
             progress=lambda *_: as_version_3(),
         )
     assert str(raised.value) == (
-        f"{NAME}: changed meanwhile: format version 3, whose manifests PyIceberg does not write:"
+        f"{NAME}: changed in the meantime: format version 3, whose manifests PyIceberg does not"
+        " write:"
         " expected 2"
     )
 

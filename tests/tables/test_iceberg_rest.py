@@ -80,8 +80,8 @@ def test_rivals_that_always_commit_first(catalog):
     with pytest.raises(pb.RewriteError) as raised:
         build()
     assert str(raised.value) == (
-        f"{NAME}: other writers were first again and again: nothing was committed; the files are appended"
-        " to, so run it again"
+        f"{NAME}: other writers kept committing first: nothing was committed; the files are"
+        " already appended to, so run it again"
     )
     assert before.items() <= live().items()
     report = build()
@@ -101,7 +101,7 @@ def test_an_answer_that_is_lost(catalog, status, is_made):
         "build", NAME, "--table", "iceberg", "--catalog", CATALOG, "-c", "id", "--all-sizes"
     )
     assert result.code == 2
-    problem = f"{NAME}: it is unknown whether the catalog took the commit: "
+    problem = f"{NAME}: it is unknown whether the catalog accepted the commit: "
     assert result.complaint.startswith(problem)
     assert result.complaint.endswith(": run it again to find out")
     assert rows_at(load()) == expected
@@ -198,7 +198,8 @@ def test_a_conflict_of_which_nobody_knows_what_became(catalog, monkeypatch):
     with pytest.raises(pb.RewriteError) as raised:
         build()
     assert str(raised.value) == (
-        f"{NAME}: it is unknown whether the catalog took the commit: Fault: as it was told: run it again to"
+        f"{NAME}: it is unknown whether the catalog accepted the commit: Fault: as it was told: run"
+        " it again to"
         " find out"
     )
     is_out.clear()

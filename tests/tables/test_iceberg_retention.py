@@ -158,8 +158,8 @@ def test_it_is_said_if_it_cannot_be_put_back(rest):
     with pytest.raises(pb.RewriteError) as raised:
         build()
     assert str(raised.value) == (
-        f"{NAME}: committed, but others have changed the retention of main meanwhile, which is as before"
-        " now: set it again"
+        f"{NAME}: committed, but a concurrent change to the retention of main was undone: set it"
+        " again"
     )
     assert retention() == OTHER
     assert build().committed is None

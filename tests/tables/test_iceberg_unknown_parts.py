@@ -158,7 +158,7 @@ def test_they_come_meanwhile(table, monkeypatch):
     with pytest.raises(pb.RewriteError) as raised:
         build_in_table(table, BuildOptions(columns=("id",)), TableOptions(where={}), progress=rival)
     assert str(raised.value) == (
-        f"{NAME}: changed meanwhile: its manifests have bloom_index (9001), {DROPPED}"
+        f"{NAME}: changed in the meantime: its manifests have bloom_index (9001), {DROPPED}"
     )
     assert files_in(folder).keys() == seen.keys()
 

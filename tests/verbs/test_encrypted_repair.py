@@ -161,7 +161,8 @@ def test_bits_that_another_filter_needs_stay_and_the_report_says_so(disputed, wo
         start = file.chunk(0, "int64").bloom_filter_offset
         end = start + file.chunk(0, "int64").bloom_filter_length
     reason = (
-        f"bytes {start} to {end - 1} of its plaintext filter stay, because something else uses them"
+        f"bytes {start} to {end - 1} of its plaintext filter remain, because something else uses"
+        " them"
     )
     assert (
         said

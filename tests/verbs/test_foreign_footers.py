@@ -115,8 +115,8 @@ def test_checksums_are_ignored_where_something_is_dropped(tmp_path):
 def test_nothing_is_dropped_where_the_old_end_stays(tmp_path):
     path = saved(tmp_path, with_meta_field(written(TABLE), 14, A_LIST))
     message = (
-        "footer: fields of another writer are only dropped with the layout replace: cut at its old"
-        " size, the file would have them again"
+        "footer: fields of another writer can only be dropped with the layout replace: cut at its"
+        " old size, the file would have them again"
     )
     for options in ({"in_place": True, "layout": "append"}, {"append_in_place": True}):
         refused(
@@ -133,7 +133,8 @@ def test_nothing_is_dropped_from_a_file_with_an_old_end(tmp_path):
     path = saved(tmp_path, with_meta_field(written(TABLE), 15, A_LIST))
     pb.build(path, in_place=True, columns=["a"], layout="append")
     message = (
-        "footer: fields of another writer are not dropped from a file that was appended to: cut at its"
+        "footer: fields of another writer cannot be dropped from a file that was appended to: cut"
+        " at its"
         " old size, it would have them again: strip it first"
     )
     for layout in (None, "replace"):
@@ -242,7 +243,7 @@ def test_a_footer_with_an_extension_is_read(tmp_path, field):
     assert (found.rule, found.place, found.column) == ("PB117", None, None)
     assert found.message == (
         f"field {field} of the footer is an extension, such as a second footer in FlatBuffers: whether"
-        " it agrees about filters is not checked, and the file is not changed as long as it has one"
+        " it agrees about filters is not checked, and the file cannot be changed while it has one"
     )
 
 
@@ -276,7 +277,7 @@ def test_page_indexes_past_the_data_are_told_and_not_built_upon(tmp_path):
     path, start = saved(tmp_path, data), footer_start(data)
     problem = (
         f"row group 0, column a: footer: bytes {start - 4} to {start + 35} are a page index, expected to"
-        f" end by {start}, where the data ends: write the file again"
+        f" end by {start}, where the data ends: rewrite the file"
     )
     for options in ({}, {"layout": "append"}, {"dialect": pb.Murmur3()}, {"dry_run": True}):
         with pytest.raises(pb.FooterError) as caught:

@@ -58,7 +58,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "claims beyond the codec": (
         lambda: claims(2**31 - 1, CompressionCodec.SNAPPY),
-        "SNAPPY: 10 bytes, from which 2147483647 bytes cannot come",
+        "SNAPPY: 10 bytes, which cannot decompress to 2147483647 bytes",
     ),
     "claims without a limit": (
         lambda: claims(2**31 - 1, CompressionCodec.BROTLI),

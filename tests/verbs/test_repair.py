@@ -151,7 +151,7 @@ def test_nothing_is_appended_where_another_pointer_leads(
     broken = with_offset(with_offset(sound, 1), footer_start(sound), 0, S)
     path = write(broken)
     assert done(repair(path, dry_run=True, columns=["a"])) == A_DROPPED
-    with pytest.raises(pb.FooterError, match="filters that are kept reach past"):
+    with pytest.raises(pb.FooterError, match="kept filters extend past"):
         repair(path, dry_run=True, columns=["a"], rebuild=True)
     assert len(done(repair(path, dry_run=True, rebuild=True))) == 2
 
@@ -187,7 +187,7 @@ def signed(footer: ttypes.FileMetaData) -> None:
     ("edit", "error"),
     [
         (lost_row_group, "the row groups hold 200 rows, the file 400"),
-        (pages_past_the_end, "reach past"),
+        (pages_past_the_end, "extend past"),
         (signed, "expected a signature of 28"),
     ],
 )

@@ -113,7 +113,7 @@ def test_what_must_be_repaired_first_is_said(sound: bytes, write: Callable[[byte
     broken = with_offset(with_offset(sound, 1), len(sound), 0, S)
     path = write(broken)
     complaint = outcome("repair", path, "-c", "a", "--rebuild", "--dry-run").complaint
-    assert complaint.startswith(f"{path}: footer: filters that are kept reach past ")
+    assert complaint.startswith(f"{path}: footer: kept filters extend past ")
     assert complaint.endswith(", where the data ends: repair all column chunks first")
 
 

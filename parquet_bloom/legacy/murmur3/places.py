@@ -160,8 +160,8 @@ def in_order_of_pages(file: OpenFile, chunks: Sequence[ColumnChunk]) -> list[Col
         around = file.footer.layout.data_in(start - 1, start + 1)
         if start == last or any(begin < start < end for begin, end in around):
             raise UnsupportedError(
-                f"{file.path}: {chunk.where}: its pages share bytes with others: expected pages"
-                " that a filter can be put before"
+                f"{file.path}: {chunk.where}: its pages overlap others: expected pages that a"
+                " filter can be placed before"
             )
         last = start
     indexes = offset_indexes(file.footer)
@@ -171,5 +171,5 @@ def in_order_of_pages(file: OpenFile, chunks: Sequence[ColumnChunk]) -> list[Col
         )
     behind = (file.footer.start, file.footer.start)
     if any(end > start for (_, end), (start, _) in pairwise([*indexes, behind])):
-        raise UnsupportedError(f"{file.path}: offset indexes share bytes with others")
+        raise UnsupportedError(f"{file.path}: offset indexes overlap each other")
     return ordered

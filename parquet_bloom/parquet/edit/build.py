@@ -178,13 +178,13 @@ def _drop_foreign_fields(file: OpenFile, options: BuildOptions) -> None:
         return
     if options.append_in_place or options.keeps_ends or layout == "append":
         raise UnsupportedError(
-            f"{file.path}: footer: fields of another writer are only dropped with the layout replace:"
-            " cut at its old size, the file would have them again"
+            f"{file.path}: footer: fields of another writer can only be dropped with the layout"
+            " replace: cut at its old size, the file would have them again"
         )
     if first_end(file) is not file:
         raise UnsupportedError(
-            f"{file.path}: footer: fields of another writer are not dropped from a file that was appended"
-            " to: cut at its old size, it would have them again: strip it first"
+            f"{file.path}: footer: fields of another writer cannot be dropped from a file that was"
+            " appended to: cut at its old size, it would have them again: strip it first"
         )
     file.footer = dropped
 

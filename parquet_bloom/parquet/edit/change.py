@@ -204,8 +204,7 @@ class FilterChange(ParquetChange):
             if self._kept.keeps_ends:
                 raise RewriteError(
                     f"{self.file.path}: bytes {start} to {end - 1} are a plaintext filter of an encrypted"
-                    " column, which has to be overwritten: nothing is, where earlier versions still"
-                    " use it"
+                    " column that would have to be overwritten, but earlier versions still use it"
                 )
             yield start, end
 

@@ -113,7 +113,7 @@ def check_end(file: OpenFile, replaced: Iterable[ChunkKey]) -> None:
     numbers = {row_group * width + column for row_group, column in replaced}
     if file.footer.layout.filters_reach_past_the_end(numbers):
         raise FooterError(
-            f"{file.path}: footer: filters that are kept reach past {file.footer.start}, where the"
+            f"{file.path}: footer: kept filters extend past {file.footer.start}, where the"
             " data ends: repair all column chunks first"
         )
 
@@ -138,7 +138,7 @@ def check_last(file: OpenFile, replaced: Container[ChunkKey]) -> None:
     stored = readable_header(file, chunk)
     if stored is not None and stored.end > file.footer.start:
         raise FooterError(
-            f"{file.path}: {chunk.where}: filter at {offset} reaches to {stored.end}, past"
+            f"{file.path}: {chunk.where}: filter at {offset} extends to {stored.end}, past"
             f" {file.footer.start}, where the data ends: repair it first"
         )
 

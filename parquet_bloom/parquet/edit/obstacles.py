@@ -24,7 +24,7 @@ def check_pages(file: OpenFile) -> None:
     """Raise FooterError if the footer places pages behind the data: no place is certain then."""
     if file.footer.layout.pages_reach_past_the_end:
         raise FooterError(
-            f"{file.path}: footer: pages reach past {file.footer.start}, where the data ends"
+            f"{file.path}: footer: pages extend past {file.footer.start}, where the data ends"
         )
 
 
@@ -35,5 +35,5 @@ def check_indexes(file: OpenFile) -> None:
         chunk = file.chunk_at(divmod(number, len(file.footer.leaves)))
         raise FooterError(
             f"{file.path}: {chunk.where}: footer: bytes {start} to {end - 1} are a page index, expected"
-            f" to end by {file.footer.start}, where the data ends: write the file again"
+            f" to end by {file.footer.start}, where the data ends: rewrite the file"
         )

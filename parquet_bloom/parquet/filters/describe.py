@@ -227,7 +227,7 @@ def stored_filter(
     try:
         stored = bloom.read_usable_header(file.source, file.footer, chunk)
     except FilterError as error:
-        raise FilterError(f"{error}; unparsed writes the bytes that are there") from None
+        raise FilterError(f"{error}; unparsed dumps the bytes as they are") from None
     if stored is None:
         found, reason = None, NO_FILTER
         if dialect is None:

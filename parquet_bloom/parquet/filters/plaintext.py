@@ -37,7 +37,7 @@ class Leak:
         if not self.staying:
             return ""
         places = ", ".join(f"bytes {start} to {end - 1}" for start, end in self.staying)
-        return f"{places} of its plaintext filter stay, because something else uses them"
+        return f"{places} of its plaintext filter remain, because something else uses them"
 
 
 def leaks(file: OpenFile, places: Places) -> list[Leak]:

@@ -50,8 +50,8 @@ def bare_bitset(file: OpenFile, chunk: ColumnChunk, deep: bool) -> str:
             return ""
         if membership.num_values >= MIN_VALUES and not membership.missing:
             return (
-                f"the {size:,} bytes there are a bitset without a header, in which all"
-                f" {membership.num_values:,} stored values are found"
+                f"the {size:,} bytes there are a bitset without a header, which finds all"
+                f" {membership.num_values:,} stored values"
             )
     return ""
 

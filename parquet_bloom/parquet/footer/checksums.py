@@ -11,7 +11,7 @@ from typing import Final
 
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 
-NONE_COMPUTED: Final = "the checksums of its pages are all 0: they are taken for none"
+NONE_COMPUTED: Final = "the checksums of its pages are all 0, which is taken as having none"
 IGNORED: Final = "wrong checksums of its pages were ignored"
 
 

@@ -98,7 +98,7 @@ def decompress(
         plain, length = data, len(data)
     else:
         if size > (len(data) + 1) * _MOST_EACH.get(codec, size):
-            raise PageError(f"{name}: {len(data)} bytes, from which {size} bytes cannot come")
+            raise PageError(f"{name}: {len(data)} bytes, which cannot decompress to {size} bytes")
         check_fits(f"{name}: a page takes", held + len(data) + size)
         out = _room(size, buffer)
         try:

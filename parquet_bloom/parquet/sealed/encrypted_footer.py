@@ -78,7 +78,7 @@ def _doubt(chunk: EncryptedChunk) -> str:
         return ""
     return (
         f"row group {chunk.row_group} has the ordinal {chunk.ordinal}, which readers interpret"
-        " differently: nothing can be encrypted so that all of them can read it"
+        " differently: whatever is encrypted there, some cannot read"
     )
 
 

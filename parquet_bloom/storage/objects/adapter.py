@@ -100,7 +100,9 @@ NOTHING: Final = "nothing was written"
 
 
 def changed_meanwhile(address: Address) -> RewriteError:
-    return RewriteError(f"{address}: changed by others while it was read: {NOTHING}; try again")
+    return RewriteError(
+        f"{address}: changed by another writer while it was read: {NOTHING}; try again"
+    )
 
 
 class Adapter(ABC):
@@ -192,7 +194,7 @@ class Adapter(ABC):
                 raise
             said = self.failures.summary(error)
             raise PermissionError(
-                errno.EACCES, f"its {what} would be lost, as they cannot be read ({said}): {allow}"
+                errno.EACCES, f"its {what} cannot be read and would be lost ({said}): {allow}"
             ) from None
 
     def all_of(

@@ -91,7 +91,7 @@ class AzureAdapter(Adapter):
         if kind in _KINDS:
             problem = f"is {_KINDS[kind]}, expected a block blob"
         elif "x-ms-encryption-key-sha256" in seen.properties:
-            problem = "blobs encrypted with a customer's key are only read"
+            problem = "blobs encrypted with a customer's key are read-only"
         if problem:
             raise RewriteError(f"{self.address}: not changed in place: {problem}")
 
@@ -474,9 +474,9 @@ def _left(blob: Address, older_than: float) -> list[Leftover]:
         if AZURE.status(error) in (404, 409):
             return []
         if AZURE.status(error) in (401, 403):
-            said = f"looking for blocks was refused ({AZURE.summary(error)}): allow blobs/read"
+            said = f"listing blocks was refused ({AZURE.summary(error)}): allow blobs/read"
             raise PermissionError(errno.EACCES, said, str(blob)) from None
-        raise AZURE.as_os_error(blob, error, "blocks were not looked for to the end") from None
+        raise AZURE.as_os_error(blob, error, "the search for blocks was not completed") from None
     before = time_of(answer.headers) - older_than
     times = [began(name) for name, _ in blocks]
     old = [since for since in times if since is not None and since <= before]

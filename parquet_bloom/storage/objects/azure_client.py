@@ -48,13 +48,13 @@ VERSION: Final = "2023-11-03"
 
 _CODE: Final = re.compile(rb"<Code>\s*(\w+)\s*</Code>")
 _REFUSALS: Final = {
-    "BlobImmutableDueToPolicy": "an immutability policy or a legal hold keeps it as it is",
+    "BlobImmutableDueToPolicy": "an immutability policy or a legal hold protects it",
     "AuthenticationFailed": "the key, SAS or token is wrong, or has expired",
     "AuthorizationPermissionMismatch": "allow blobs/read and blobs/write, or make a SAS with rw",
-    "InvalidBlobOrBlock": "blocks that others send now, or a killed run has left, have names of another"
-    " length: try again later, or discard those of killed builds with clean-temp --uploads",
+    "InvalidBlobOrBlock": "blocks of another upload, in progress or left by a killed run, have names of"
+    " another length: try again later, or discard those of killed builds with clean-temp --uploads",
     "InvalidAuthenticationInfo": "the token is wrong, or has expired",
-    "LeaseIdMissing": "somebody holds a lease on it",
+    "LeaseIdMissing": "it is leased",
 }
 # A signature holds for so long.
 _SIGNED: Final = timedelta(hours=1)
@@ -71,8 +71,8 @@ class AzureClient:
         self._kind = self.settings.credential()
         if self._kind == "fabric":
             raise RewriteError(
-                f"{address}: not changed in place: with a session token of Fabric, objects are only"
-                " read"
+                f"{address}: not changed in place: with a session token of Fabric, objects are"
+                " read-only"
             )
         options = {name.lower(): value for name, value in address.options.items()}
         proxies = proxies_in(options)
@@ -215,7 +215,7 @@ def parsed(answer: HttpResponse) -> ElementTree.Element:
     try:
         return ElementTree.fromstring(answer.content)
     except ElementTree.ParseError:
-        raise OSError(errno.EIO, "the store's answer is not what it should be") from None
+        raise OSError(errno.EIO, "the store's answer is not as expected") from None
 
 
 # ------------------------------------------------------------------------------------------------
@@ -298,7 +298,8 @@ class AzureSettings:
         self.is_azure = (urlsplit(self.endpoint).hostname or "").endswith(_OWN)
         if self.of("encryption_key"):
             raise RewriteError(
-                f"{address}: not changed in place: blobs encrypted with a customer's key are only read"
+                f"{address}: not changed in place: blobs encrypted with a customer's key are"
+                " read-only"
             )
 
     def of(self, name: str) -> str:
@@ -435,5 +436,5 @@ class Token:
             )
         except (OSError, subprocess.SubprocessError):
             raise PermissionError(
-                errno.EACCES, "az account get-access-token gives no token: run az login"
+                errno.EACCES, "az account get-access-token returned no token: run az login"
             ) from None

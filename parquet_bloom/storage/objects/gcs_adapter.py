@@ -71,8 +71,8 @@ class GoogleAdapter(Adapter):
         self.version = old.generation
         if self.version is None:
             raise RewriteError(
-                f"{address}: not changed in place: the store gives it no generation, by which to tell"
-                " whether others have changed it"
+                f"{address}: not changed in place: the store gives it no generation, so a"
+                " concurrent change could go unnoticed"
             )
         self._client = GoogleClient(address, old.traffic)
         self.endpoint, self.is_own = self._client.endpoint, self._client.is_google
@@ -121,9 +121,7 @@ class GoogleAdapter(Adapter):
 
     def finish(self, attempts: Attempts) -> None:
         if problem := self._problem(self._last(attempts)):
-            raise OutcomeError(
-                self.address, f"was written, but is not what it should be: {problem}"
-            )
+            raise OutcomeError(self.address, f"was written, but not correctly: {problem}")
 
     def is_new(self, now: ObjectState) -> bool:
         return self._expected().items() <= now.properties.items()

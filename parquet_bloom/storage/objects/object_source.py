@@ -180,8 +180,8 @@ class ObjectSource:
         if tuple(found) != wanted or len(data) != wanted[1] - wanted[0]:
             raise OSError(
                 errno.EIO,
-                f"asked for bytes {wanted[0]} to {wanted[1]}, got {found[0]} to {found[1]}, of which"
-                f" {len(data)} came",
+                f"asked for bytes {wanted[0]} to {wanted[1]}, got {found[0]} to {found[1]}, of"
+                f" which {len(data)} arrived",
                 self.path,
             )
         return data

@@ -94,9 +94,9 @@ def check_conditions(
             _honouring[place] = honours()
     if not _honouring[place]:
         raise RewriteError(
-            f"{address}: not changed in place: the store at {urlsplit(endpoint).netloc} replaces objects"
-            f" whatever {condition} says, so that what others write meanwhile would be lost: use"
-            " unconditional if nobody else writes"
+            f"{address}: not changed in place: the store at {urlsplit(endpoint).netloc} ignores"
+            f" {condition}, so a concurrent write could be lost: if nobody else writes, use"
+            " unconditional (--unconditional)"
         )
 
 
@@ -174,17 +174,20 @@ class Commit:
                 return False
             if now.size == new.size and self._adapter.is_new(now):
                 return True
-            what = f"and the object is another one by now, of {now.size} bytes"
+            what = f"and the object has since become another one, of {now.size} bytes"
         except self._failures.kinds as error:
             what = (
-                f"and the object cannot be looked at ({self._failures.summary(error)}): it is either the"
+                f"and the object cannot be examined ({self._failures.summary(error)}): it is either"
+                " the"
                 f" old version, of {new.old.size} bytes, or the new one, of {new.size} bytes"
             )
         raise self._no_answer(doubt, what)
 
     def _no_answer(self, doubt: BaseException, what: str) -> OutcomeError:
         said = self._failures.summary(doubt)
-        return OutcomeError(self._address, f"no answer came to the last request ({said}), {what}")
+        return OutcomeError(
+            self._address, f"there was no answer to the last request ({said}), {what}"
+        )
 
 
 class ObjectReplacement(Output):
@@ -196,8 +199,8 @@ class ObjectReplacement(Output):
         super().__init__(f"{address}: temporary file in {tempfile.gettempdir()}", prefix)
         if old.etag is None or old.etag.startswith("W/"):
             raise RewriteError(
-                f"{address}: not changed in place: the store gives it no ETag, by which to tell"
-                " whether others have changed it"
+                f"{address}: not changed in place: the store gives it no ETag, so a concurrent"
+                " change could go unnoticed"
             )
         self._old = old
         self._steps = Commit(_adapter_for(address, old, unconditional))

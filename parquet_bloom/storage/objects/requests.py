@@ -48,7 +48,7 @@ _NOBODY = ("dns error", "ConnectionRefused", "InvalidCertificate")
 EXPIRED = {"ExpiredToken", "TokenRefreshRequired", "RequestExpired", "ExpiredTokenException"}
 
 # Objects of which only what is said of them can be read, in the words of S3 and Azure.
-_ARCHIVED: Final = "is archived, and cannot be read before it is restored"
+_ARCHIVED: Final = "is archived, and cannot be read until it is restored"
 _UNREADABLE: Final = {"InvalidObjectState": _ARCHIVED, "BlobArchived": _ARCHIVED}
 _NO_KEY: Final = (
     "is encrypted with a customer's key (SSE-C): to read it, set the storage options"
@@ -188,8 +188,8 @@ def _failure(address: Address, error: BaseException) -> OSError:
     if address.store.name == "gs" and "Content-Length Header missing" in line:
         return OSError(
             errno.ENOTSUP,
-            "the store decompresses what has Content-Encoding: gzip, and sends no ranges of it: clear"
-            " that, or set Cache-Control: no-transform",
+            "the store decompresses objects with Content-Encoding: gzip, and serves no ranges of"
+            " them: clear that, or set Cache-Control: no-transform",
             path,
         )
     if isinstance(error, NotSupportedError) or "non-partial response" in line:
@@ -197,8 +197,8 @@ def _failure(address: Address, error: BaseException) -> OSError:
     if "invalid path" in line:
         return OSError(
             errno.EINVAL,
-            "holds an object whose key has an empty part, one of dots, or a control character (//, /./,"
-            " /../), so that it cannot be listed: name folders or files beside it",
+            "contains an object whose key has an empty part, one of dots, or a control character"
+            " (//, /./, /../), so it cannot be listed: name folders or files next to it",
             path,
         )
     if status:

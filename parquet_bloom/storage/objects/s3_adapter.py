@@ -132,8 +132,8 @@ class S3Adapter(Adapter):
         if error is not None and BOTO3.status(error) == 403 and has_grants:
             raise PermissionError(
                 errno.EACCES,
-                f"writing was refused ({BOTO3.summary(error)}): its access control list is kept, which"
-                " takes s3:PutObjectAcl, too",
+                f"writing was refused ({BOTO3.summary(error)}): its access control list is kept,"
+                " which also needs s3:PutObjectAcl",
             ) from None
 
     def _tags(self) -> Fields:
@@ -335,11 +335,13 @@ def unfinished_uploads(address: Address, older_than: float) -> Iterator[Leftover
         if BOTO3.status(error) in (401, 403):
             raise PermissionError(
                 errno.EACCES,
-                f"looking for uploads was refused ({BOTO3.summary(error)}): allow"
+                f"listing uploads was refused ({BOTO3.summary(error)}): allow"
                 " s3:ListBucketMultipartUploads, s3:ListMultipartUploadParts and s3:GetObject",
                 str(address),
             ) from None
-        raise BOTO3.as_os_error(address, error, "uploads were not looked for to the end") from None
+        raise BOTO3.as_os_error(
+            address, error, "the search for uploads was not completed"
+        ) from None
 
 
 def _listed(client: S3Client, key: str) -> Iterator[tuple[Fields, float]]:

@@ -59,7 +59,7 @@ class S3Client:
         if any(name.startswith("sse_customer") for name in options):
             raise RewriteError(
                 f"{address}: not changed in place: objects encrypted with a customer's key (SSE-C)"
-                " are only read"
+                " are read-only"
             )
         self.endpoint = endpoint_of(address.store, address.options)
         self.is_aws = _is_aws(self.endpoint)

@@ -146,7 +146,7 @@ def columns_of(snapshot: Snapshot, where: str) -> Columns:
             leaf for each in fields if each["name"] not in named for leaf in _leaves(each, mode)
         ]
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
-        raise FormatError(f"{where}: its schema is not as the protocol has it") from None
+        raise FormatError(f"{where}: its schema does not follow the protocol") from None
     counts = Counter(leaf.name for leaf in leaves)
     return Columns(
         leaves={leaf.name: ".".join(leaf.physical) for leaf in leaves},

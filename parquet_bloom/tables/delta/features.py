@@ -70,19 +70,19 @@ def unwritable(snapshot: Snapshot) -> Iterator[str]:
     if unknown := sorted(features - _WRITTEN - set(protocol.get("readerFeatures") or ())):
         yield f"its writers need {_features(unknown)}, which pbloom does not know"
     if any(name.startswith(_THROUGH_CATALOG) for name in configuration):
-        yield "its commits go through a catalog, which pbloom cannot ask"
+        yield "its commits go through a catalog, which pbloom does not support"
     if any(
         name.startswith(_ICEBERG) and value not in ("false", "")
         for name, value in configuration.items()
     ):
         yield (
-            "it is an Iceberg table, too (UniForm), whose metadata would keep the old sizes: drop"
+            "it is also an Iceberg table (UniForm), whose metadata would keep the old sizes: drop"
             " delta.universalFormat.enabledFormats and delta.enableIcebergCompat… first"
         )
     if _has_timestamps(snapshot) and snapshot.in_commit_timestamp is None:
         yield (
-            f"the time of version {snapshot.version:,}, which the next one has to follow, is not in its"
-            " commit: let another writer commit first"
+            f"the time of version {snapshot.version:,}, which the next one has to follow, is not in"
+            " its commit: let another writer commit first"
         )
     yield from _lost(snapshot)
 

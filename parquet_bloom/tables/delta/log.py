@@ -134,8 +134,8 @@ class Log:
             return end, name
         if version not in self._commits:
             raise RewriteError(
-                f"{self._folder.path}: {LOG}: commit {version:,} is missing, and no whole checkpoint"
-                f" has it: version {target:,} cannot be read"
+                f"{self._folder.path}: {LOG}: commit {version:,} is missing, and no complete"
+                f" checkpoint has it: version {target:,} cannot be read"
             )
         return version, self._commits[version].name
 
@@ -195,7 +195,7 @@ def _checked(actions: Iterable[dict[str, Any]], where: str) -> Iterator[dict[str
             check(action)
         except (AttributeError, KeyError, TypeError):
             raise FormatError(
-                f"{where}: an action that is not as the protocol has it:"
+                f"{where}: an action that does not follow the protocol:"
                 f" {json.dumps(action, default=str)[:_SHOWN]}"
             ) from None
         yield action

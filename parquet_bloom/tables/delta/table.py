@@ -147,7 +147,9 @@ class DeltaTable:
             # What is live may have changed since this table was read.
             snapshot = read_snapshot(self._folder)
             if reasons := [*unreadable(snapshot), *unwritable(snapshot)]:
-                raise RewriteError(f"{self.location}: changed meanwhile: {'; '.join(reasons)}")
+                raise RewriteError(
+                    f"{self.location}: changed in the meantime: {'; '.join(reasons)}"
+                )
             adds, left = _recorded_anew(self._folder, snapshot, sizes)
             if not adds:
                 return Committed(None, left)
@@ -156,8 +158,8 @@ class DeltaTable:
             if self._folder.put_if_absent(commit_name(version), data):
                 return Committed(version, left)
         raise RewriteError(
-            f"{self.location}: other writers were first {_ATTEMPTS} times: nothing was committed; the"
-            " files are appended to, so run it again"
+            f"{self.location}: other writers committed first {_ATTEMPTS} times: nothing was"
+            " committed; the files are already appended to, so run it again"
         )
 
 
@@ -165,8 +167,8 @@ def _refusals(folder: Folder, snapshot: Snapshot, sole_writer: bool) -> Iterator
     yield from unwritable(snapshot)
     if folder.path.startswith("s3") and is_object(folder.path) and not sole_writer:
         yield (
-            "on S3, Spark's usual log store can overwrite what others commit at the same time: see to it"
-            " that nobody else writes meanwhile, and use sole_writer"
+            "on S3, Spark's default log store can overwrite concurrent commits: if nobody else"
+            " writes, use sole_writer"
         )
 
 

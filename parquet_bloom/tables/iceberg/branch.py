@@ -81,8 +81,8 @@ def put_back_retention(where: str, table: Loaded, was: SnapshotRef) -> None:
         else:
             return
     raise RewriteError(
-        f"{where}: committed, but others have changed the retention of {MAIN_BRANCH} meanwhile, which is as"
-        " before now: set it again"
+        f"{where}: committed, but a concurrent change to the retention of {MAIN_BRANCH} was undone:"
+        " set it again"
     )
 
 

@@ -258,7 +258,7 @@ def committed(where: str, producer: NewSizes) -> Committed | None:
     except Nothing:
         return Committed(None, producer.left)
     except InTheWay as error:
-        raise RewriteError(f"{where}: changed meanwhile: {error}") from error
+        raise RewriteError(f"{where}: changed in the meantime: {error}") from error
     if not has_landed:
         return None
     put_back_retention(where, producer._transaction._table, producer.main)
@@ -286,6 +286,7 @@ def _has_landed(where: str, producer: NewSizes) -> bool:
 
 def _unknown(where: str, error: Exception) -> RewriteError:
     return RewriteError(
-        f"{where}: it is unknown whether the catalog took the commit: {said(error)}: run it again to find"
+        f"{where}: it is unknown whether the catalog accepted the commit: {said(error)}: run it"
+        " again to find"
         " out"
     )

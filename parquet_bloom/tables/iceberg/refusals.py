@@ -92,11 +92,12 @@ def _of_properties(metadata: TableMetadata) -> Iterator[str]:
     value = metadata.properties.get(_OWNS_FILES, "true")
     if value.lower() != "true":
         yield (
-            f"{_OWNS_FILES} is {value if value.isalnum() else repr(value)}: its files may be those of another"
-            " table, which nobody would tell: set it to true if they are its own"
+            f"{_OWNS_FILES} is {value if value.isalnum() else repr(value)}: its files may belong to"
+            " another table, which would not learn of the change: set it to true if they are its"
+            " own"
         )
     if metadata.properties.get(_KEY):
-        yield f"{_KEY} is set: its manifests are to be encrypted, which PyIceberg does not do"
+        yield f"{_KEY} is set: its manifests must be encrypted, which PyIceberg does not do"
 
 
 def _dropped(which: str, lost: Iterable[str]) -> str:

@@ -144,7 +144,7 @@ class IcebergTable:
             deletes = delete_files(self.loaded.io, self._manifests)
         if deletes is None:
             return ()
-        return (f"{deletes} in the table: filters know the rows that they delete all the same",)
+        return (f"{deletes} in the table: filters still find the rows that they delete",)
 
     def refreshed(self) -> IcebergTable:
         return IcebergTable(self._load, self.location, Moment(), self._options, self._catalog)
@@ -220,8 +220,8 @@ class IcebergTable:
                 if (done := committed(self.location, producer)) is not None:
                     return done
         raise RewriteError(
-            f"{self.location}: other writers were first again and again: nothing was committed; the files"
-            " are appended to, so run it again"
+            f"{self.location}: other writers kept committing first: nothing was committed; the"
+            " files are already appended to, so run it again"
         )
 
 
