@@ -62,4 +62,4 @@ def test_a_caveat_is_a_but(tmp_path):
     lines = outcome("advise", path, "--details").stdout.splitlines()
     assert "  Spark uses it, but not for CHAR(n) and collated columns" in lines
     assert "  DuckDB uses it" in lines
-    assert "  Polars does not use it: it has no support for filters yet" in lines
+    assert "  Polars does not use it: no support for filters yet" in lines
