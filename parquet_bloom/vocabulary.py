@@ -14,7 +14,7 @@ FORMAT_TITLES: Final[dict[Format, str]] = {"parquet": "Parquet", "orc": "ORC"}
 
 # The kinds of tables, and what may be asked for.
 TableKind = Literal["delta", "iceberg"]
-TableChoice = Literal["auto", "delta", "iceberg"]
+TableChoice = Literal["auto", TableKind]
 
 # What became of a file of a table. `appended before`: by a run that did not commit, or whose commit was
 # taken back.

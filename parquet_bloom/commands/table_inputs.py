@@ -20,7 +20,7 @@ from parquet_bloom.render.terminal import complain, progress
 from parquet_bloom.storage.paths import Input, expand_tables
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.partitions import files_where
-from parquet_bloom.tables.table import Table, TableFile, in_commands_of
+from parquet_bloom.tables.table import LakeTable, TableFile
 
 if TYPE_CHECKING:
     from parquet_bloom.commands.table_options import TableView
@@ -51,8 +51,8 @@ class TableInputs(Inputs):
 
     def __init__(self, names: tuple[str, ...], view: TableView) -> None:
         self._view = view
-        self._tables: list[Table] = []
-        self._recorded: dict[str, tuple[Table, TableFile]] = {}
+        self._tables: list[LakeTable] = []
+        self._recorded: dict[str, tuple[LakeTable, TableFile]] = {}
         super().__init__(names, self._find)
         self._tell_deleted()
 
@@ -61,7 +61,8 @@ class TableInputs(Inputs):
         return table.open(recorded, keys)
 
     def in_commands(self, path: str) -> InCommands:
-        return in_commands_of(*self._recorded[path])
+        table, file = self._recorded[path]
+        return table.in_commands_of(file)
 
     def check_columns(self, columns: Iterable[str]) -> None:
         """Raise ColumnError for a column that a table does not have."""
@@ -85,7 +86,7 @@ class TableInputs(Inputs):
                 inputs += [Input(file.path, str(Path(file.name))) for file in files]
         return inputs, errors
 
-    def _files_of(self, name: str) -> tuple[Table, tuple[TableFile, ...]]:
+    def _files_of(self, name: str) -> tuple[LakeTable, tuple[TableFile, ...]]:
         view = self._view
         table = open_table(
             name,
@@ -121,7 +122,7 @@ def change_tables(
     answers: Answers,
     options: TableOptions,
     view: View[Changed],
-    change: Callable[[Table, Progress], Changed],
+    change: Callable[[LakeTable, Progress], Changed],
 ) -> tuple[int, list[Changed]]:
     """The exit code, and what `change` reported of each table; it gets what shows the progress, too."""
     reports: list[Changed] = []

@@ -35,7 +35,7 @@ from parquet_bloom.storage.source import (
     naming,
     tolerating,
 )
-from parquet_bloom.storage.table_of_file import check_not_in_table
+from parquet_bloom.storage.table_formats import check_not_in_table
 
 # A thread of its own copies more than that.
 COPIED_AT_ONCE = 1 << 20

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from typing import Final
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from importlib import import_module
+from typing import Final, Protocol, cast
 
 from parquet_bloom.arguments import (
     PATH_OR_URL,
@@ -15,16 +16,32 @@ from parquet_bloom.arguments import (
     path_given,
 )
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.storage import open_folder, with_options
+from parquet_bloom.storage import open_folder
+from parquet_bloom.storage.address import with_options
 from parquet_bloom.storage.folder import Folder
-from parquet_bloom.tables.delta.log import LOG, Log, read_snapshot
-from parquet_bloom.tables.delta.table import DeltaTable
-from parquet_bloom.tables.iceberg.library import check_installed
-from parquet_bloom.tables.iceberg.metadata_files import METADATA, newest_metadata
-from parquet_bloom.tables.table import Table, no_version_as_of
-from parquet_bloom.vocabulary import TableChoice, TableKind, check_word
+from parquet_bloom.storage.table_formats import FORMATS, TableFormat
+from parquet_bloom.tables.table import LakeTable, Moment
+from parquet_bloom.vocabulary import TableChoice, check_word
 
 _NAME: Final = "the identifier of a table in its catalog"
+
+
+class TableModule(Protocol):
+    """What the module of a format of tables has. The functions that open raise RewriteError,
+    UnsupportedError, FormatError, OSError."""
+
+    def is_at(self, folder: Folder) -> bool:
+        """Whether there is such a table. Raises OSError."""
+
+    def open_at(
+        self, folder: Folder, moment: Moment, options: Mapping[str, str] | None
+    ) -> LakeTable:
+        """The table in a folder. `options`: of the store of its files."""
+
+    def open_in_catalog(
+        self, catalog: str, name: str, moment: Moment, options: Mapping[str, str] | None
+    ) -> LakeTable:
+        """The table of this name in a catalog; of a format whose tables are in catalogs."""
 
 
 def open_table(
@@ -35,7 +52,7 @@ def open_table(
     version: int | None = None,
     as_of: datetime | None = None,
     storage_options: Mapping[str, str] | None = None,
-) -> Table:
+) -> LakeTable:
     """The table in a local folder or below a URL, at its newest version, at `version`, or as it was at
     the time `as_of` (UTC unless it says otherwise). With a `catalog` of PyIceberg's configuration,
     `where` is the identifier of an Iceberg table in it, as in `lake.events`, and `version` that of a
@@ -51,48 +68,34 @@ def open_table(
         raise TypeError(f"as_of: {as_of!r}, expected a datetime")
     if version is not None and as_of is not None:
         raise ValueError("version, as_of: expected one of them")
+    moment = Moment(version, as_of)
     if catalog is not None:
-        if kind == "delta":
+        found = next((each for each in _openable(kind) if each.in_catalogs), None)
+        if found is None:
             raise ValueError("catalog: expected with an Iceberg table only")
-        check_installed(name)
-        # Lazily: importing PyIceberg takes longer than building most files.
-        from parquet_bloom.tables.iceberg.table import Moment, in_catalog
-
         options = mapping_given("storage_options", storage_options or {}, "text")
-        return in_catalog(name_given("catalog", catalog), name, Moment(version, as_of), options)
+        return _module(found).open_in_catalog(name_given("catalog", catalog), name, moment, options)
     folder = open_folder(with_options(name, storage_options))
-    if _kind_of(folder, kind) == "iceberg":
-        check_installed(folder.path)
-        from parquet_bloom.tables.iceberg.table import Moment, in_folder
-
-        return in_folder(folder, Moment(version, as_of), storage_options)
-    if as_of is not None:
-        version = _version_at(folder, as_of)
-    return DeltaTable(folder, version)
+    for format in _openable(kind):
+        module = _module(format)
+        if module.is_at(folder):
+            return module.open_at(folder, moment, storage_options)
+    raise RewriteError(f"{folder.path}: {_no_table(kind)}")
 
 
-def _kind_of(folder: Folder, kind: TableChoice) -> TableKind:
-    """Raises RewriteError for the folder of no such table."""
-    # A Delta table may have metadata of Iceberg's, too; its own log says so.
-    if kind != "iceberg" and folder.has_folder(LOG):
-        return "delta"
-    if kind != "delta" and newest_metadata(folder) is not None:
-        return "iceberg"
-    signs = {
-        "auto": f"neither {LOG} nor {METADATA}/*.metadata.json in it, expected the folder of a table",
-        "delta": f"no {LOG} in it, expected the folder of a Delta table",
-        "iceberg": f"no {METADATA}/*.metadata.json in it, expected the folder of an Iceberg table",
-    }
-    raise RewriteError(f"{folder.path}: {signs[kind]}")
+def _openable(kind: TableChoice) -> Iterator[TableFormat]:
+    """The formats that may be meant."""
+    return (each for each in FORMATS if each.module and kind in ("auto", each.kind))
 
 
-def _version_at(folder: Folder, as_of: datetime) -> int:
-    """The newest version that was there at a time. Raises RewriteError if there was none."""
-    moment = as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)
-    limit = moment.timestamp() * 1000
-    has_timestamps = "delta.enableInCommitTimestamps" in read_snapshot(folder).configuration
-    times = list(Log(folder).times(has_timestamps))
-    found = max((version for version, made in times if made <= limit), default=None)
-    if found is None:
-        raise RewriteError(no_version_as_of(folder.path, moment, [made for _, made in times]))
-    return found
+def _module(format: TableFormat) -> TableModule:
+    # Lazily: importing PyIceberg takes longer than building most files.
+    return cast(TableModule, import_module(format.module))
+
+
+def _no_table(kind: TableChoice) -> str:
+    signs = [each.sign for each in _openable(kind)]
+    if kind == "auto":
+        return f"neither {' nor '.join(signs)} in it, expected the folder of a table"
+    (table,) = (each.table for each in _openable(kind))
+    return f"no {signs[0]} in it, expected the folder of {table}"

@@ -10,14 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from parquet_bloom.errors import ColumnError, RewriteError, similar
-from parquet_bloom.tables.table import Table, TableFile
+from parquet_bloom.tables.table import LakeTable, TableFile
 
 # What null is called, as in the names of folders.
 NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 _SHOWN: Final = 5
 
 
-def files_where(table: Table, where: Mapping[str, Sequence[str | None]]) -> tuple[TableFile, ...]:
+def files_where(
+    table: LakeTable, where: Mapping[str, Sequence[str | None]]
+) -> tuple[TableFile, ...]:
     """The live files that can have rows with one of the values for each column of `where`: those of
     such partitions, and those that are not partitioned by the column. Raises ColumnError for another
     column, RewriteError if no partition has any of the values."""

@@ -13,31 +13,44 @@ Source: parquet-java, ParquetOutputFormat; Iceberg, TableProperties.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.tables.table import Wanted
-from parquet_bloom.vocabulary import TableKind
-
-_ENABLED: Final = ("parquet.bloom.filter.enabled#", "write.parquet.bloom-filter-enabled.column.")
-_FPP: Final = ("parquet.bloom.filter.fpp#", "write.parquet.bloom-filter-fpp.column.")
-_MAX_BYTES: Final = ("parquet.bloom.filter.max.bytes", "write.parquet.bloom-filter-max-bytes")
 
 
-def wanted_of(properties: Mapping[str, str], columns: Mapping[str, str], kind: TableKind) -> Wanted:
+class _Properties(NamedTuple):
+    enabled: str
+    fpp: str
+    max_bytes: str
+
+
+PARQUET_JAVA: Final = _Properties(
+    "parquet.bloom.filter.enabled#", "parquet.bloom.filter.fpp#", "parquet.bloom.filter.max.bytes"
+)
+ICEBERG: Final = _Properties(
+    "write.parquet.bloom-filter-enabled.column.",
+    "write.parquet.bloom-filter-fpp.column.",
+    "write.parquet.bloom-filter-max-bytes",
+)
+_KNOWN: Final = (PARQUET_JAVA, ICEBERG)
+
+
+def wanted_filters(
+    properties: Mapping[str, str], columns: Mapping[str, str], usual: _Properties
+) -> Wanted:
     """The columns that `properties` name, by the name that a table or its files have for them; those
-    that it does not have are left out."""
+    that it does not have are left out. `usual`: those of an example."""
     by_physical = {physical: name for name, physical in columns.items()}
     found: dict[str, float | None] = {}
-    for enabled, fpp in zip(_ENABLED, _FPP, strict=True):
+    for enabled, fpp, _ in _KNOWN:
         for key, value in properties.items():
             given = key.removeprefix(enabled)
             name = given if given in columns else by_physical.get(given)
             if given != key and name is not None and value.strip().lower() == "true":
                 found[name] = _rate(properties.get(fpp + given)) or found.get(name)
-    limits = [size for name in _MAX_BYTES if (size := _size(properties.get(name)))]
-    example = f"{_ENABLED[kind == 'iceberg']}NAME=true"
-    return Wanted(found, example, min(limits, default=None))
+    limits = [size for each in _KNOWN if (size := _size(properties.get(each.max_bytes)))]
+    return Wanted(found, f"{usual.enabled}NAME=true", min(limits, default=None))
 
 
 def _rate(text: str | None) -> float | None:

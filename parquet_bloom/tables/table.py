@@ -10,20 +10,25 @@ the new sizes.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 from parquet_bloom.container.in_commands import AsTable
 from parquet_bloom.container.protocols import Container
-from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.engines.reading import engine_notes
+from parquet_bloom.errors import ColumnError, UnsupportedError, no_column
 from parquet_bloom.files import open as open_file
+from parquet_bloom.parallel import read_once
 from parquet_bloom.storage.traffic import Requests
 from parquet_bloom.vocabulary import TableKind
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.engines.engine import Situation
     from parquet_bloom.parquet.file import ParquetFile
 
 # Smaller files an engine may not be able to read any more, see the notes on "longer than recorded".
@@ -78,6 +83,13 @@ class Wanted:
     max_bytes: int | None = None
 
 
+class Moment(NamedTuple):
+    """At which version a table is meant, by its number or a time; neither: the newest."""
+
+    version: int | None = None
+    as_of: datetime | None = None
+
+
 class StoredNames(Protocol):
     """What data files call the columns of a table; a value, which other processes can be sent."""
 
@@ -94,35 +106,7 @@ def names_in_table(names: StoredNames, file: Container) -> dict[str, str]:
     return {columns[place]: name for place, name in names.called(file).items()}
 
 
-def in_commands_of(table: Table, file: TableFile) -> AsTable:
-    """How the command that helps with a live file next names the table."""
-    return replace(table.in_commands, is_small=file.size < MIN_FILE_SIZE)
-
-
-def open_of_table(table: Table, file: TableFile, keys: Keys | None = None) -> ParquetFile:
-    """See Table.open."""
-    from parquet_bloom.parquet.file import ParquetFile
-
-    if not isinstance(file, TableFile):
-        raise TypeError(f"file: {file!r}, expected one of the table's files()")
-    if file.unfit is not None:
-        raise UnsupportedError(f"{file.path}: {file.unfit}")
-    opened = open_file(file.path, keys, size=file.size)
-    try:
-        if not isinstance(opened, ParquetFile):
-            raise UnsupportedError(f"{file.path}: ORC, expected Parquet")
-        called, columns = table.names.called(opened), table.columns
-        # Lists that their writer has called otherwise inside are there all the same.
-        others = {_top(name) for name in called.values() if name not in columns}
-        opened.stand_for(in_commands_of(table, file))
-        opened.call_columns(called, [name for name in columns if _top(name) not in others])
-    except BaseException:
-        opened.close()
-        raise
-    return opened
-
-
-def _top(name: str) -> str:
+def top(name: str) -> str:
     return name.partition(".")[0]
 
 
@@ -133,63 +117,152 @@ def no_version_as_of(where: str, moment: datetime, times: Sequence[int]) -> str:
     return f"{where}: no version as of {moment.isoformat()}{expected}"
 
 
-class Table(Protocol):
+@dataclass(frozen=True, slots=True)
+class TableColumns:
+    """`leaves`: the dotted name in new files for the table's, of all leaves that files have; `doubled`:
+    names of several leaves; `names`: what each data file calls them; `partitions`: the table's name for
+    the file's, of columns whose values are not in the files; `has_own_names`: whether files have the
+    table's own names, but for what other writers call the inside of lists and maps."""
+
+    leaves: Mapping[str, str]
+    doubled: frozenset[str]
+    names: StoredNames
+    partitions: Mapping[str, str] = field(default_factory=dict)
+    has_own_names: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        leaves: Sequence[tuple[tuple[str, ...], tuple[str, ...]]],
+        names: StoredNames,
+        partitions: Mapping[str, str] | None = None,
+        has_own_names: bool = False,
+    ) -> Self:
+        """`leaves`: the table's name and the file's of each, segment by segment."""
+        counts = Counter(".".join(logical) for logical, _ in leaves)
+        doubled = frozenset(name for name, count in counts.items() if count > 1)
+        found = {".".join(logical): ".".join(physical) for logical, physical in leaves}
+        return cls(found, doubled, names, partitions or {}, has_own_names)
+
+    def physical(self, where: str, name: str) -> str:
+        """The file's dotted name. Raises ColumnError."""
+        if name in self.partitions.values():
+            problem = "is a partition column, whose values are not in the files"
+            raise ColumnError(f"{where}: column {name}: {problem}")
+        if name in self.doubled:
+            problem = "several columns have this name, expected one"
+            raise ColumnError(f"{where}: column {name}: {problem}")
+        if name in self.leaves:
+            return self.leaves[name]
+        tops = {top(leaf) for leaf in self.leaves} if self.has_own_names else ()
+        if any(name.startswith(f"{each}.") for each in tops):
+            return name
+        raise ColumnError(f"{where}: {no_column(name, sorted(self.leaves), 'table')}")
+
+
+class LakeTable(ABC):
     """A table at one version."""
 
-    @property
-    def kind(self) -> TableKind: ...
-    @property
-    def location(self) -> str: ...
-    @property
-    def version(self) -> int: ...
-    @property
-    def columns(self) -> Mapping[str, str]:
-        """The leaf columns of the data files: the table's dotted name of each, and the file's."""
+    kind: TableKind
+    # Of its files, to engines.
+    situation: Situation
+    location: str
 
     @property
+    @abstractmethod
+    def version(self) -> int: ...
+    @property
+    @abstractmethod
     def partition_columns(self) -> tuple[str, ...]: ...
     @property
+    @abstractmethod
     def wanted(self) -> Wanted: ...
     @property
+    @abstractmethod
     def in_commands(self) -> AsTable:
         """How the command that helps next names it."""
 
-    @property
-    def readers(self) -> tuple[str, ...]:
-        """Which engines see filters in such a table, in sentences."""
+    @abstractmethod
+    def read_columns(self) -> TableColumns:
+        """Its columns, which are read once. Raises FormatError."""
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What else to know about filters in this table, in sentences."""
-
-    def refreshed(self) -> Table:
+    @abstractmethod
+    def refreshed(self) -> LakeTable:
         """The same at its newest version."""
 
+    @abstractmethod
     def files(self) -> Sequence[TableFile]:
         """The live files, in the order of their names. Raises RewriteError for files that only another
         table would have."""
 
-    def open(self, file: TableFile, keys: Keys | None = None) -> ParquetFile:
-        """A live file as the table has it: so much of it as is recorded, its columns called as the table
-        calls them. Raises as pb.open; UnsupportedError, FormatError for a file that does not say which
-        columns of the table it has."""
+    @abstractmethod
+    def refusals(self, sole_writer: bool, commits: bool) -> tuple[str, ...]:
+        """What stands in the way of a change, and what to do, in words. `sole_writer`: nobody else
+        commits meanwhile; `commits`: whether it ends with a commit."""
+
+    @abstractmethod
+    def commit(self, sizes: Mapping[str, NewSize], operation: str) -> Committed:
+        """Record sizes, by name of file, in one new version, whatever others have committed since this
+        one was read. Raises RewriteError, OSError."""
+
+    @read_once
+    def _columns(self) -> TableColumns:
+        return self.read_columns()
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """The leaf columns of the data files: the table's dotted name of each, and the file's."""
+        return self._columns.leaves
 
     def physical(self, column: str) -> str:
         """The dotted name in a new file for the table's. Raises ColumnError."""
+        return self._columns.physical(self.location, column)
 
     @property
     def names(self) -> StoredNames:
         """What each data file calls them."""
+        return self._columns.names
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else to know about filters in this table, in sentences."""
+        return ()
 
     @property
     def requests(self) -> Requests | None:
         """What was asked of an object store about the table so far, but for its data files; None if
         nobody counts."""
+        return None
 
-    def refusals(self, sole_writer: bool, commits: bool) -> tuple[str, ...]:
-        """What stands in the way of a change, and what to do, in words. `sole_writer`: nobody else
-        commits meanwhile; `commits`: whether it ends with a commit."""
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """Which engines see filters in such a table, in sentences."""
+        return engine_notes(self.situation)
 
-    def commit(self, sizes: Mapping[str, NewSize], operation: str) -> Committed:
-        """Record sizes, by name of file, in one new version, whatever others have committed since this
-        one was read. Raises RewriteError, OSError."""
+    def in_commands_of(self, file: TableFile) -> AsTable:
+        """How the command that helps with a live file next names the table."""
+        return replace(self.in_commands, is_small=file.size < MIN_FILE_SIZE)
+
+    def open(self, file: TableFile, keys: Keys | None = None) -> ParquetFile:
+        """A live file as the table has it: so much of it as is recorded, its columns called as the table
+        calls them. Raises as pb.open; UnsupportedError, FormatError for a file that does not say which
+        columns of the table it has."""
+        from parquet_bloom.parquet.file import ParquetFile
+
+        if not isinstance(file, TableFile):
+            raise TypeError(f"file: {file!r}, expected one of the table's files()")
+        if file.unfit is not None:
+            raise UnsupportedError(f"{file.path}: {file.unfit}")
+        opened = open_file(file.path, keys, size=file.size)
+        try:
+            if not isinstance(opened, ParquetFile):
+                raise UnsupportedError(f"{file.path}: ORC, expected Parquet")
+            called, columns = self.names.called(opened), self.columns
+            # Lists that their writer has called otherwise inside are there all the same.
+            others = {top(name) for name in called.values() if name not in columns}
+            opened.stand_for(self.in_commands_of(file))
+            opened.call_columns(called, [name for name in columns if top(name) not in others])
+        except BaseException:
+            opened.close()
+            raise
+        return opened

@@ -24,8 +24,8 @@ from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.table import (
     MIN_FILE_SIZE,
+    LakeTable,
     StoredNames,
-    Table,
     TableFile,
     names_in_table,
 )
@@ -124,7 +124,7 @@ def build_table(
 
 
 def build_in_table(
-    table: Table,
+    table: LakeTable,
     options: BuildOptions,
     of_table: TableOptions,
     *,
@@ -199,7 +199,9 @@ def _added_up(skipped: Iterable[SkippedColumn]) -> tuple[SkippedColumn, ...]:
     return added_up(skipped, lambda each: (each.column, each.reason))
 
 
-def _chosen(table: Table, options: BuildOptions) -> tuple[Mapping[str, float | None], BuildOptions]:
+def _chosen(
+    table: LakeTable, options: BuildOptions
+) -> tuple[Mapping[str, float | None], BuildOptions]:
     """The columns to build, as the table calls them, with the rate that it wants for each; and the
     options, with what else it wants. Raises ColumnError, UnsupportedError if there are none."""
     rates: Mapping[str, float | None] = dict.fromkeys(options.columns or ())

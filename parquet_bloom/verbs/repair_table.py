@@ -22,8 +22,8 @@ from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.table import (
     MIN_FILE_SIZE,
+    LakeTable,
     StoredNames,
-    Table,
     TableFile,
     names_in_table,
 )
@@ -112,7 +112,7 @@ def repair_table(
 
 
 def repair_in_table(
-    table: Table,
+    table: LakeTable,
     options: RepairOptions,
     of_table: TableOptions,
     *,

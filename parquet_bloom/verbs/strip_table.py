@@ -17,7 +17,7 @@ from parquet_bloom.options import TableOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.open import open_table
-from parquet_bloom.tables.table import Table, TableFile
+from parquet_bloom.tables.table import LakeTable, TableFile
 from parquet_bloom.verbs.documents import Report
 from parquet_bloom.verbs.table_runner import (
     ChangedFile,
@@ -76,7 +76,7 @@ def strip_table(
 
 
 def strip_in_table(
-    table: Table,
+    table: LakeTable,
     options: TableOptions,
     *,
     keys: Keys | None = None,

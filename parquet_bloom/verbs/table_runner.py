@@ -24,7 +24,7 @@ from parquet_bloom.options import Destination, TableOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.partitions import files_where
-from parquet_bloom.tables.table import MIN_FILE_SIZE, Committed, NewSize, Table, TableFile
+from parquet_bloom.tables.table import MIN_FILE_SIZE, Committed, LakeTable, NewSize, TableFile
 from parquet_bloom.vocabulary import RepairAction, TableAction, TableKind
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class TableFacts(TypedDict):
 class ChangedTable:
     """What became of a table, whose files are sorted by name."""
 
-    table: Table
+    table: LakeTable
     of_table: TableOptions
     committed: int | None
     files: tuple[ChangedFile, ...]
@@ -181,7 +181,7 @@ class ChangedTable:
 
 
 def change_table(
-    table: Table,
+    table: LakeTable,
     step: TableStep,
     *,
     threads: int | None = None,
@@ -266,7 +266,7 @@ def failed(file: TableFile, problem: str) -> FileResult:
     return FileResult(replace(unchanged(file), action="failed", reason=reason))
 
 
-def check_changeable(table: Table, options: TableOptions) -> None:
+def check_changeable(table: LakeTable, options: TableOptions) -> None:
     """Raise RewriteError, which says everything that stands in the way of a commit and what to do."""
     commits = options.commit and not options.dry_run
     if reasons := table.refusals(options.sole_writer, commits):
@@ -344,7 +344,7 @@ def _columns_with_filters(file: Container) -> set[str]:
 
 
 def commit(
-    table: Table, results: Sequence[FileResult], operation: str, options: TableOptions
+    table: LakeTable, results: Sequence[FileResult], operation: str, options: TableOptions
 ) -> tuple[Committed, tuple[ChangedFile, ...]]:
     """Record the new sizes; what became of the commit, and of each file. Raises RewriteError,
     OSError."""
@@ -361,7 +361,7 @@ def commit(
     return done, tuple(_after(each, done, gone) for each in changed)
 
 
-def _gone(table: Table, failed: set[str]) -> set[str]:
+def _gone(table: LakeTable, failed: set[str]) -> set[str]:
     """Those of the files that the table does not have any more, as far as it can be read."""
     if not failed:
         return set()

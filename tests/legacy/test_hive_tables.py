@@ -9,7 +9,7 @@ from make.object_store import FIXTURE, OPTIONS
 
 import parquet_bloom as pb
 from parquet_bloom.storage.paths import expand
-from parquet_bloom.storage.table_of_file import check_not_in_table
+from parquet_bloom.storage.table_formats import check_not_in_table
 
 DELTA = "t/delta_0000005_0000006"
 

@@ -18,7 +18,7 @@ from make.s3_server import S3Server
 
 import parquet_bloom as pb
 from parquet_bloom.storage import remote
-from parquet_bloom.storage import table_of_file as tables
+from parquet_bloom.storage import table_formats as tables
 from parquet_bloom.storage.objects import replacement, requests, s3_adapter
 
 

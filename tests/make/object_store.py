@@ -14,7 +14,7 @@ import pytest
 from conftest import FIXTURES
 from pyarrow import fs
 
-from parquet_bloom.storage import table_of_file as tables
+from parquet_bloom.storage import table_formats as tables
 
 BUCKET = "hdfs://bucket"
 OPTIONS = "?endpoint_override=127.0.0.1:1&scheme=http"

@@ -28,7 +28,7 @@ from parquet_bloom.storage.objects.folders import ObjectFolder
 from parquet_bloom.storage.objects.object_source import ObjectSource
 from parquet_bloom.storage.objects.read_ahead import GAP_BYTES, PIECE_BYTES, pieces_of
 from parquet_bloom.storage.paths import expand
-from parquet_bloom.storage.sizes import sizes_of
+from parquet_bloom.tables.ends import sizes_of
 
 FIXTURE = FIXTURES / "pyarrow_filters.parquet"
 NAME = "lake/day=1/x.parquet"

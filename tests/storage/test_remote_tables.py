@@ -7,7 +7,7 @@ from make.object_store import BUCKET, BUILD, FIXTURE, NAME, OPTIONS, URL, check_
 import parquet_bloom as pb
 from parquet_bloom.spark.cleaning import CleanOptions, sweep
 from parquet_bloom.spark.request import Request
-from parquet_bloom.storage import table_of_file as tables
+from parquet_bloom.storage import table_formats as tables
 
 MARKS = [
     ("Delta Lake", "_delta_log/00000000000000000000.json"),

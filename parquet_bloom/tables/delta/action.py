@@ -6,8 +6,11 @@ Spec: PROTOCOL.md, "Add File and Remove File", "Deletion Vectors".
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
+
+# As the JSON of a commit has it: what is not known here is kept as it was read.
+Action: TypeAlias = dict[str, Any]
 
 # Of an `add` in a checkpoint: statistics in a second form.
 PARSED: Final = "stats_parsed"
@@ -16,7 +19,7 @@ PARSED: Final = "stats_parsed"
 FileKey = tuple[str, str | None]
 
 
-def deletion_vector_id(action: dict[str, Any]) -> str | None:
+def deletion_vector_id(action: Action) -> str | None:
     """Spec: "Deletion Vectors", derived field uniqueId."""
     found = action.get("deletionVector")
     if not found:
@@ -44,7 +47,7 @@ _VECTOR: Final = {"storageType": str, "pathOrInlineDv": str, "cardinality": int}
 _NEEDED: Final = {"add": ("path", "size"), "remove": ("path",), "metaData": ("schemaString",)}
 
 
-def check(action: dict[str, Any]) -> None:
+def check(action: Action) -> None:
     """Raise TypeError for a field that is looked at and has another type than in the protocol, KeyError
     for a missing one."""
     for kind, types in _TYPES.items():
@@ -66,13 +69,13 @@ def check(action: dict[str, Any]) -> None:
             _check_texts(found.get(each) or ())
 
 
-def _check_texts(values: Iterable[Any], is_null_text: bool = False) -> None:
+def _check_texts(values: Iterable[object], is_null_text: bool = False) -> None:
     for value in values:
         if value is not None or not is_null_text:
             _check_type(value, str)
 
 
-def _check_type(value: Any, expected: type) -> None:
+def _check_type(value: object, expected: type) -> None:
     # True is an int, and no size.
     if type(value) is not expected:
         raise TypeError(value)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from parquet_bloom.errors import FormatError
-from parquet_bloom.tables.delta.action import PARSED
+from parquet_bloom.tables.delta.action import PARSED, Action
 
 KINDS: Final = ("add", "remove", "metaData", "protocol", "sidecar")
 
@@ -23,7 +23,7 @@ _PROOF: Final = f"add.{PARSED}.numRecords"
 _BATCH: Final = 4096
 
 
-def actions_in(data: bytes, where: str) -> Iterator[dict[str, Any]]:
+def actions_in(data: bytes, where: str) -> Iterator[Action]:
     """Each action as the JSON of a commit has it; an `add` that has statistics in the second form only
     has them in `stats_parsed`. Raises FormatError."""
     try:

@@ -11,16 +11,17 @@ Spec: PROTOCOL.md, "Schema Serialization Format", "Column Mapping".
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from parquet_bloom.container.protocols import Container
-from parquet_bloom.errors import ColumnError, FormatError, UnsupportedError, no_column
+from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.parquet.file import ParquetFile
 from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.tables.delta.action import Action
 from parquet_bloom.tables.delta.log import Snapshot
+from parquet_bloom.tables.table import StoredNames, TableColumns
 
 _PHYSICAL: Final = "delta.columnMapping.physicalName"
 _ID: Final = "delta.columnMapping.id"
@@ -44,18 +45,24 @@ class Leaf(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class OwnNames:
+    """Columns that files call as the table does."""
+
+    def called(self, file: Container) -> dict[int, str]:
+        """See StoredNames."""
+        return dict(enumerate(file.columns))
+
+
+@dataclass(frozen=True, slots=True)
 class ByName:
     """Columns that are found by their paths in a file. `names`: what the table calls them."""
 
     names: Mapping[tuple[str, ...], str]
 
-    def called(self, file: ParquetFile) -> dict[int, str]:
+    def called(self, file: Container) -> dict[int, str]:
         """See StoredNames."""
-        return {
-            leaf.index: self.names[leaf.path]
-            for leaf in file.footer.leaves
-            if leaf.path in self.names
-        }
+        leaves = file.footer.leaves if isinstance(file, ParquetFile) else ()
+        return {leaf.index: self.names[leaf.path] for leaf in leaves if leaf.path in self.names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +71,10 @@ class ById:
 
     leaves: Mapping[int | str, tuple[Leaf, ...]]
 
-    def called(self, file: ParquetFile) -> dict[int, str]:
+    def called(self, file: Container) -> dict[int, str]:
         """See StoredNames."""
+        if not isinstance(file, ParquetFile):
+            return {}
         stored = file.footer.leaves
         if all(number is None for leaf in stored for number in leaf.field_ids):
             raise UnsupportedError(
@@ -95,45 +104,7 @@ class ById:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """`leaves`: the dotted name in new files for the table's, of all leaves but those of partition
-    columns; `doubled`: names of several leaves; `partitions`: the table's name for the physical one, of
-    partition columns; `mapping`: how files are read, None if by the table's own names."""
-
-    leaves: dict[str, str]
-    doubled: frozenset[str]
-    partitions: dict[str, str]
-    mapping: ByName | ById | None
-
-    def physical(self, where: str, name: str) -> str:
-        """The file's dotted name. Raises ColumnError."""
-        if name in self.partitions.values():
-            raise ColumnError(
-                f"{where}: column {name}: is a partition column, whose values are not in the files"
-            )
-        if name in self.doubled:
-            raise ColumnError(
-                f"{where}: column {name}: several columns have this name, expected one"
-            )
-        if name in self.leaves:
-            return self.leaves[name]
-        # Lists of other writers have other names inside.
-        if self.mapping is None and any(name.startswith(f"{top}.") for top in self._tops()):
-            return name
-        raise ColumnError(f"{where}: {no_column(name, sorted(self.leaves), 'table')}")
-
-    def called(self, file: Container) -> dict[int, str]:
-        """See StoredNames."""
-        if self.mapping is None:
-            return dict(enumerate(file.columns))
-        return self.mapping.called(file) if isinstance(file, ParquetFile) else {}
-
-    def _tops(self) -> set[str]:
-        return {name.partition(".")[0] for name in self.leaves}
-
-
-def columns_of(snapshot: Snapshot, where: str) -> Columns:
+def columns_of(snapshot: Snapshot, where: str) -> TableColumns:
     """Those of the table's schema. Raises FormatError."""
     mode = snapshot.configuration.get("delta.columnMapping.mode", "none")
     try:
@@ -147,18 +118,13 @@ def columns_of(snapshot: Snapshot, where: str) -> Columns:
         ]
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise FormatError(f"{where}: its schema does not follow the protocol") from None
-    counts = Counter(leaf.name for leaf in leaves)
-    return Columns(
-        leaves={leaf.name: ".".join(leaf.physical) for leaf in leaves},
-        doubled=frozenset(name for name, count in counts.items() if count > 1),
-        partitions=partitions,
-        mapping=_mapping(leaves, mode),
-    )
+    pairs = [(leaf.logical, leaf.physical) for leaf in leaves]
+    return TableColumns.of(pairs, _names(leaves, mode), partitions, has_own_names=mode == "none")
 
 
-def _mapping(leaves: list[Leaf], mode: str) -> ByName | ById | None:
+def _names(leaves: list[Leaf], mode: str) -> StoredNames:
     if mode == "none":
-        return None
+        return OwnNames()
     if mode != "id":
         return ByName({leaf.physical: leaf.name for leaf in leaves})
     found: dict[int | str, tuple[Leaf, ...]] = {}
@@ -167,30 +133,30 @@ def _mapping(leaves: list[Leaf], mode: str) -> ByName | ById | None:
     return ById(found)
 
 
-def _name_in_file(field: dict[str, Any], mode: str) -> str:
+def _name_in_file(field: Action, mode: str) -> str:
     name = None if mode == "none" else (field.get("metadata") or {}).get(_PHYSICAL)
     return str(name or field["name"])
 
 
-def _name(field: dict[str, Any]) -> str:
+def _name(field: Action) -> str:
     """Raises TypeError."""
     if not isinstance(field["name"], str):
         raise TypeError(field["name"])
     return field["name"]
 
 
-def _id_in_file(field: dict[str, Any], mode: str) -> int:
+def _id_in_file(field: Action, mode: str) -> int:
     """Zero, which is no column's, where ids do not count."""
     return int(field["metadata"][_ID]) if mode == "id" else 0
 
 
-def _leaves(field: dict[str, Any], mode: str) -> Iterator[Leaf]:
+def _leaves(field: Action, mode: str) -> Iterator[Leaf]:
     number = _id_in_file(field, mode)
     for leaf in _leaves_of(field["type"], mode):
         yield leaf.below(_name(field), _name_in_file(field, mode), number)
 
 
-def _leaves_of(kind: Any, mode: str) -> Iterator[Leaf]:
+def _leaves_of(kind: str | Action, mode: str) -> Iterator[Leaf]:
     if isinstance(kind, str):
         yield Leaf()
         return

@@ -15,11 +15,11 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from parquet_bloom.errors import FormatError, RewriteError
 from parquet_bloom.storage.folder import Entry, Folder
-from parquet_bloom.tables.delta.action import FileKey, check, decoded, deletion_vector_id
+from parquet_bloom.tables.delta.action import Action, FileKey, check, decoded, deletion_vector_id
 
 LOG: Final = "_delta_log"
 SIDECARS: Final = f"{LOG}/_sidecars"
@@ -46,16 +46,16 @@ class Snapshot:
     `in_commit_timestamp`: of that version, None without."""
 
     version: int = -1
-    adds: dict[FileKey, dict[str, Any]] = field(default_factory=dict)
-    protocol: dict[str, Any] = field(default_factory=dict)
-    metadata: dict[str, Any] = field(default_factory=dict)
+    adds: dict[FileKey, Action] = field(default_factory=dict)
+    protocol: Action = field(default_factory=dict)
+    metadata: Action = field(default_factory=dict)
     in_commit_timestamp: int | None = None
 
     @property
     def configuration(self) -> dict[str, str]:
         return self.metadata.get("configuration") or {}
 
-    def apply(self, action: dict[str, Any]) -> None:
+    def apply(self, action: Action) -> None:
         if add := action.get("add"):
             self.adds[decoded(add["path"]), deletion_vector_id(add)] = add
         elif remove := action.get("remove"):
@@ -161,7 +161,7 @@ class Log:
             last = max(last + 1, self._commits[version].modified) if inside is None else inside
             yield version, last
 
-    def _actions(self, name: str) -> Iterator[dict[str, Any]]:
+    def _actions(self, name: str) -> Iterator[Action]:
         where = f"{self._folder.path}: {LOG}/{name}"
         data = self._folder.read(f"{LOG}/{name}")
         if name.endswith(".json"):
@@ -176,7 +176,7 @@ class Log:
             else:
                 yield action
 
-    def _in_sidecar(self, path: str) -> Iterator[dict[str, Any]]:
+    def _in_sidecar(self, path: str) -> Iterator[Action]:
         from parquet_bloom.tables.delta.checkpoint import actions_in
 
         name = decoded(path)
@@ -189,7 +189,7 @@ class Log:
         yield from _checked(actions_in(self._folder.read(where), shown), shown)
 
 
-def _checked(actions: Iterable[dict[str, Any]], where: str) -> Iterator[dict[str, Any]]:
+def _checked(actions: Iterable[Action], where: str) -> Iterator[Action]:
     for action in actions:
         try:
             check(action)
@@ -201,7 +201,7 @@ def _checked(actions: Iterable[dict[str, Any]], where: str) -> Iterator[dict[str
         yield action
 
 
-def _lines(data: bytes, where: str) -> Iterator[dict[str, Any]]:
+def _lines(data: bytes, where: str) -> Iterator[Action]:
     for number, line in enumerate(data.splitlines(), start=1):
         if not line.strip():
             continue

@@ -13,57 +13,53 @@ import json
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.container.in_commands import AsTable
-from parquet_bloom.engines.reading import engine_notes
 from parquet_bloom.errors import RewriteError, UnsupportedError
-from parquet_bloom.parallel import read_once
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.storage.source import is_object
 from parquet_bloom.storage.traffic import Requests
-from parquet_bloom.tables.delta.action import decoded
-from parquet_bloom.tables.delta.columns import Columns, columns_of
+from parquet_bloom.tables.delta.action import Action, decoded
+from parquet_bloom.tables.delta.columns import columns_of
 from parquet_bloom.tables.delta.features import is_outside, unreadable, unwritable
-from parquet_bloom.tables.delta.log import Snapshot, commit_name, read_snapshot
+from parquet_bloom.tables.delta.log import LOG, Log, Snapshot, commit_name, read_snapshot
 from parquet_bloom.tables.ends import why_not
-from parquet_bloom.tables.properties import wanted_of
+from parquet_bloom.tables.properties import PARQUET_JAVA, wanted_filters
 from parquet_bloom.tables.table import (
     GONE,
     OTHERS,
     Committed,
+    LakeTable,
+    Moment,
     NewSize,
+    TableColumns,
     TableFile,
     Wanted,
-    open_of_table,
+    no_version_as_of,
 )
 from parquet_bloom.vocabulary import TableKind
 
 if TYPE_CHECKING:
-    from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.parquet.file import ParquetFile
+    from parquet_bloom.engines.engine import Situation
 
 # Other writers may win so often.
 _ATTEMPTS: Final = 16
 
 
-class DeltaTable:
-    """A Table."""
-
-    kind: Final[TableKind] = "delta"
+class DeltaTable(LakeTable):
+    kind: TableKind = "delta"
+    situation: Situation = "in a Delta table"
 
     def __init__(self, folder: Folder, version: int | None = None) -> None:
         """Raises UnsupportedError for a table that cannot be read here, FormatError, RewriteError for a
         log with gaps, OSError."""
-        self._folder = folder
+        self._folder, self.location = folder, folder.path
         self._is_newest = version is None
         self._snapshot = read_snapshot(folder, version)
         if reasons := list(unreadable(self._snapshot)):
             raise UnsupportedError(f"{self.location}: {'; '.join(reasons)}")
-
-    @property
-    def location(self) -> str:
-        return self._folder.path
 
     @property
     def version(self) -> int:
@@ -77,39 +73,18 @@ class DeltaTable:
         return AsTable(self.location, (*options, "--version", str(self.version)), None)
 
     @property
-    def columns(self) -> Mapping[str, str]:
-        return self._columns.leaves
-
-    @property
     def partition_columns(self) -> tuple[str, ...]:
         return tuple(self._columns.partitions.values())
 
     @property
-    def readers(self) -> tuple[str, ...]:
-        return engine_notes("in a Delta table")
-
-    @property
     def wanted(self) -> Wanted:
-        return wanted_of(self._snapshot.configuration, self.columns, self.kind)
+        return wanted_filters(self._snapshot.configuration, self.columns, PARQUET_JAVA)
 
-    @read_once
-    def _columns(self) -> Columns:
+    def read_columns(self) -> TableColumns:
         return columns_of(self._snapshot, self.location)
-
-    notes: Final = ()
 
     def refreshed(self) -> DeltaTable:
         return DeltaTable(self._folder)
-
-    def open(self, file: TableFile, keys: Keys | None = None) -> ParquetFile:
-        return open_of_table(self, file, keys)
-
-    def physical(self, column: str) -> str:
-        return self._columns.physical(self.location, column)
-
-    @property
-    def names(self) -> Columns:
-        return self._columns
 
     @property
     def requests(self) -> Requests | None:
@@ -120,7 +95,7 @@ class DeltaTable:
         found = [self._file(add, partitions) for add in self._snapshot.adds.values()]
         return sorted(found, key=lambda file: file.name)
 
-    def _file(self, add: dict[str, Any], partitions: Mapping[str, str]) -> TableFile:
+    def _file(self, add: Action, partitions: Mapping[str, str]) -> TableFile:
         name = decoded(add["path"])
         if is_outside(name):
             raise RewriteError(
@@ -163,6 +138,29 @@ class DeltaTable:
         )
 
 
+def is_at(folder: Folder) -> bool:
+    """See TableModule."""
+    return folder.has_folder(LOG)
+
+
+def open_at(folder: Folder, moment: Moment, options: Mapping[str, str] | None) -> DeltaTable:
+    """See TableModule: the folder has the options."""
+    version = moment.version if moment.as_of is None else _version_at(folder, moment.as_of)
+    return DeltaTable(folder, version)
+
+
+def _version_at(folder: Folder, as_of: datetime) -> int:
+    """The newest version that was there at a time. Raises RewriteError if there was none."""
+    moment = as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)
+    limit = moment.timestamp() * 1000
+    has_timestamps = "delta.enableInCommitTimestamps" in read_snapshot(folder).configuration
+    times = list(Log(folder).times(has_timestamps))
+    found = max((version for version, made in times if made <= limit), default=None)
+    if found is None:
+        raise RewriteError(no_version_as_of(folder.path, moment, [made for _, made in times]))
+    return found
+
+
 def _refusals(folder: Folder, snapshot: Snapshot, sole_writer: bool) -> Iterator[str]:
     yield from unwritable(snapshot)
     if folder.path.startswith("s3") and is_object(folder.path) and not sole_writer:
@@ -174,7 +172,7 @@ def _refusals(folder: Folder, snapshot: Snapshot, sole_writer: bool) -> Iterator
 
 def _recorded_anew(
     folder: Folder, snapshot: Snapshot, sizes: Mapping[str, NewSize]
-) -> tuple[list[dict[str, Any]], dict[str, str]]:
+) -> tuple[list[Action], dict[str, str]]:
     """The `add` of each file with its new size, and why others are left out. Raises OSError."""
     live = {path: add for (path, _), add in snapshot.adds.items()}
     wanted, left = [], {}
@@ -195,9 +193,9 @@ def _recorded_anew(
     return adds, left
 
 
-def _commit_of(snapshot: Snapshot, adds: Sequence[dict[str, Any]], operation: str) -> bytes:
+def _commit_of(snapshot: Snapshot, adds: Sequence[Action], operation: str) -> bytes:
     now = int(time.time() * 1000)
-    info: dict[str, Any] = {
+    info: Action = {
         "timestamp": now,
         "operation": operation,
         "operationParameters": {},

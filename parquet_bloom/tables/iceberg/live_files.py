@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from pyiceberg.io import FileIO
@@ -28,13 +28,15 @@ from parquet_bloom.storage.address import UNESCAPED
 from parquet_bloom.storage.source import is_object
 from parquet_bloom.tables.table import TableFile
 
+AnyTransform: TypeAlias = Transform[Any, Any]
 
-class Field(NamedTuple):
+
+class PartitionField(NamedTuple):
     """A field of a partition spec. `name`: of the column whose values it has as they are, else its
     own."""
 
     name: str
-    transform: Transform[Any, Any]
+    transform: AnyTransform
     source: IcebergType
 
     @property
@@ -42,12 +44,12 @@ class Field(NamedTuple):
         """The type of what manifests have of it."""
         return self.transform.result_type(self.source)
 
-    def text(self, value: Any) -> str | None:
+    def text(self, value: object) -> str | None:
         """A value of it as people write it."""
         return None if value is None else self.transform.to_human_string(self.source, value)
 
 
-def partition_fields(metadata: TableMetadata) -> dict[int, tuple[Field | None, ...]]:
+def partition_fields(metadata: TableMetadata) -> dict[int, tuple[PartitionField | None, ...]]:
     """The fields of every spec, by its id; None for those that have no values."""
     return {
         number: tuple(
@@ -64,14 +66,14 @@ def schema_for(metadata: TableMetadata, sources: set[int]) -> Schema | None:
 
 
 def _field(
-    metadata: TableMetadata, source: int, name: str, transform: Transform[Any, Any]
-) -> Field | None:
+    metadata: TableMetadata, source: int, name: str, transform: AnyTransform
+) -> PartitionField | None:
     schema = schema_for(metadata, {source})
     if isinstance(transform, VoidTransform) or schema is None:
         return None
     if isinstance(transform, IdentityTransform):
         name = schema.find_column_name(source) or name
-    return Field(name, transform, schema.find_type(source))
+    return PartitionField(name, transform, schema.find_type(source))
 
 
 def data_files(io: FileIO, manifests: list[ManifestFile]) -> Iterator[DataFile]:
@@ -97,7 +99,7 @@ def delete_files(io: FileIO, manifests: list[ManifestFile]) -> str | None:
 
 def table_file(
     file: DataFile,
-    fields: Mapping[int, tuple[Field | None, ...]],
+    fields: Mapping[int, tuple[PartitionField | None, ...]],
     reached: Callable[[str], str],
 ) -> TableFile:
     """`reached`: the path or URL of a file, by its name."""

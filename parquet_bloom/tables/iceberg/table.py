@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import NoSuchTableError
@@ -19,16 +19,16 @@ from pyiceberg.manifest import ManifestFile
 from pyiceberg.schema import Schema
 from pyiceberg.table import StaticTable
 from pyiceberg.table import Table as Loaded
+from pyiceberg.table.name_mapping import MappedField, NameMapping
 from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
 from parquet_bloom.container.in_commands import AsTable
-from parquet_bloom.engines.reading import engine_notes
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage import with_options
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.folder import Folder
-from parquet_bloom.tables.iceberg.columns import Columns, columns_of
 from parquet_bloom.tables.iceberg.commit import NewSizes, committed
 from parquet_bloom.tables.iceberg.library import asking
 from parquet_bloom.tables.iceberg.live_files import (
@@ -38,24 +38,25 @@ from parquet_bloom.tables.iceberg.live_files import (
     place,
     table_file,
 )
-from parquet_bloom.tables.iceberg.metadata_files import newest_metadata
 from parquet_bloom.tables.iceberg.names import NamesById
+from parquet_bloom.tables.iceberg.opening import newest_metadata
 from parquet_bloom.tables.iceberg.refusals import in_manifests, in_the_way
 from parquet_bloom.tables.iceberg.stores import options_for, properties_for
-from parquet_bloom.tables.properties import wanted_of
+from parquet_bloom.tables.properties import ICEBERG, wanted_filters
 from parquet_bloom.tables.table import (
     Committed,
+    LakeTable,
+    Moment,
     NewSize,
+    TableColumns,
     TableFile,
     Wanted,
     no_version_as_of,
-    open_of_table,
 )
 from parquet_bloom.vocabulary import TableKind
 
 if TYPE_CHECKING:
-    from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.parquet.file import ParquetFile
+    from parquet_bloom.engines.engine import Situation
 
 # Other writers may win so often, after PyIceberg's own attempts.
 _ATTEMPTS: Final = 4
@@ -63,17 +64,11 @@ _ATTEMPTS: Final = 4
 _SHOWN: Final = 5
 
 
-class Moment(NamedTuple):
-    """At which snapshot a table is meant, by its id or a time; neither: the newest."""
+class IcebergTable(LakeTable):
+    """`version` is the id of a snapshot; 0 for a table without any."""
 
-    version: int | None = None
-    as_of: datetime | None = None
-
-
-class IcebergTable:
-    """A Table. `version` is the id of a snapshot; 0 for a table without any."""
-
-    kind: Final[TableKind] = "iceberg"
+    kind: TableKind = "iceberg"
+    situation: Situation = "in an Iceberg table"
 
     def __init__(
         self,
@@ -121,22 +116,14 @@ class IcebergTable:
         return AsTable(self.location, options, None if self._catalog is None else options)
 
     @property
-    def columns(self) -> Mapping[str, str]:
-        return self._columns.leaves
-
-    @property
     def partition_columns(self) -> tuple[str, ...]:
         fields = partition_fields(self.loaded.metadata)
         names = [each.name for spec in fields.values() for each in spec if each is not None]
         return tuple(dict.fromkeys(names))
 
     @property
-    def readers(self) -> tuple[str, ...]:
-        return engine_notes("in an Iceberg table")
-
-    @property
     def wanted(self) -> Wanted:
-        return wanted_of(self.loaded.metadata.properties, self._columns.leaves, self.kind)
+        return wanted_filters(self.loaded.metadata.properties, self.columns, ICEBERG)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -149,8 +136,7 @@ class IcebergTable:
     def refreshed(self) -> IcebergTable:
         return IcebergTable(self._load, self.location, Moment(), self._options, self._catalog)
 
-    @read_once
-    def _columns(self) -> Columns:
+    def read_columns(self) -> TableColumns:
         return columns_of(self._schema, self.loaded.name_mapping())
 
     @property
@@ -166,19 +152,6 @@ class IcebergTable:
     def _manifests(self) -> list[ManifestFile]:
         with asking(self.location):
             return [] if self._snapshot is None else self._snapshot.manifests(self.loaded.io)
-
-    def open(self, file: TableFile, keys: Keys | None = None) -> ParquetFile:
-        return open_of_table(self, file, keys)
-
-    def physical(self, column: str) -> str:
-        return self._columns.physical(self.location, column)
-
-    @property
-    def names(self) -> NamesById:
-        return self._columns.names
-
-    # PyIceberg asks, and does not count.
-    requests: Final = None
 
     def files(self) -> Sequence[TableFile]:
         with asking(self.location):
@@ -276,3 +249,55 @@ def _as_of(table: Loaded, where: str, as_of: datetime) -> int:
         if entry.timestamp_ms <= moment.timestamp() * 1000:
             return entry.snapshot_id
     raise RewriteError(no_version_as_of(where, moment, [each.timestamp_ms for each in log]))
+
+
+# ------------------------------------------------------------------------------------------------
+# The columns. One is a field id. Files keep the name that it had when they were written; files without field
+# ids, which were imported, have what the table's name mapping says.
+#
+# Spec: Iceberg Table Spec, "Column Projection", "Name Mapping Serialization"; "Parquet" in Appendix A.
+
+
+def columns_of(schema: Schema, mapping: NameMapping | None) -> TableColumns:
+    """A file calls a leaf `tags.list.element` which is `tags.element` in the table."""
+    found = list(_leaves_of(schema.as_struct(), 0))
+    names = NamesById(
+        ids={".".join(logical): number for logical, _, number in found},
+        mapped=None if mapping is None else dict(_mapped(mapping.root)),
+    )
+    return TableColumns.of([(logical, physical) for logical, physical, _ in found], names)
+
+
+# The table's name and the file's, segment by segment, and the field id.
+_Leaf = tuple[tuple[str, ...], tuple[str, ...], int]
+
+
+def _leaves_of(kind: IcebergType, number: int) -> Iterator[_Leaf]:
+    """The leaves below a field with this id."""
+    below: list[tuple[str, tuple[str, ...], IcebergType, int]]
+    match kind:
+        case StructType():
+            below = [(each.name, (), each.field_type, each.field_id) for each in kind.fields]
+        case ListType():
+            below = [("element", ("list",), kind.element_type, kind.element_id)]
+        case MapType():
+            below = [
+                ("key", ("key_value",), kind.key_type, kind.key_id),
+                ("value", ("key_value",), kind.value_type, kind.value_id),
+            ]
+        case _:
+            yield (), (), number
+            return
+    for name, groups, inner, inner_number in below:
+        for logical, physical, leaf in _leaves_of(inner, inner_number):
+            yield (name, *logical), (*groups, name, *physical), leaf
+
+
+def _mapped(fields: Sequence[MappedField]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Each path that a name mapping knows, and its field id."""
+    for field in fields:
+        for name in field.names:
+            if field.field_id is not None:
+                yield (name,), field.field_id
+            for path, number in _mapped(field.fields):
+                yield (name, *path), number

@@ -125,7 +125,7 @@ def unknown_in_metadata(table: Loaded) -> frozenset[str]:
     return frozenset(_not_kept(written, json.loads(table.metadata.model_dump_json()), ""))
 
 
-def _not_kept(written: Any, kept: Any, path: str) -> Iterator[str]:
+def _not_kept(written: object, kept: object, path: str) -> Iterator[str]:
     if isinstance(written, dict) and isinstance(kept, dict):
         for key, value in written.items():
             if value is not None and key not in kept:

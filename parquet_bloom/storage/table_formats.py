@@ -1,5 +1,7 @@
-"""Files that belong to a table whose readers would break if one were changed in place.
+"""The formats of tables, and whose table a file belongs to: readers of most would break if one of their
+files were changed in place.
 
+A format has an entry here and, if its tables are opened, a module in `tables`, which `tables.open` loads.
 Delta Lake, Iceberg and Hudi record the size of every data file. A reader that seeks the footer by
 the recorded size would find filters there instead.
 
@@ -21,6 +23,7 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Final, NamedTuple, Protocol
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import folder_at
@@ -30,13 +33,70 @@ from parquet_bloom.storage.source import is_object, tolerating
 # Seconds that the table of a remote folder is cached for: a task may change thousands of its files.
 KNOWN_FOR = 60
 
-_ADVICE = {
-    "Delta Lake": "change the table with --table (build_table, strip_table), which tells it, or write"
-    " copies with -o",
-    "Iceberg": "set write.parquet.bloom-filter-enabled.column.NAME or write.orc.bloom.filter.columns"
-    " for new files, or write copies with -o",
-    "Hudi": "set the writer's Bloom filter options for new files, or write copies with -o",
-}
+
+class _Place(Protocol):
+    """A folder that may be a table's."""
+
+    def has_folder(self, name: str) -> bool: ...
+    def names_in(self, name: str) -> Sequence[str]: ...
+
+
+class TableFormat(NamedTuple):
+    """A format, called `title`, whose tables are told by a `folder` that they have or, if `marks` are
+    given, by a file in it whose path ends in one of these. `advice`: in place of changing a file.
+
+    kind: as --table has it. table: with its article. sign: of a table, in messages. module: that opens
+    tables, a TableModule; empty if none are opened. in_catalogs: whether a catalog may have them, too.
+    """
+
+    kind: str
+    title: str
+    folder: str
+    advice: str
+    marks: tuple[str, ...] = ()
+    table: str = ""
+    sign: str = ""
+    module: str = ""
+    in_catalogs: bool = False
+
+    def is_at(self, place: _Place) -> bool:
+        """Whether a table of this format is there. Raises OSError if nobody may tell."""
+        if not self.marks:
+            return place.has_folder(self.folder)
+        return any(f"/{name}".endswith(self.marks) for name in place.names_in(self.folder))
+
+
+# A table of two formats is one of the first: Delta tables may have Iceberg's metadata, too.
+FORMATS: Final = (
+    TableFormat(
+        kind="delta",
+        title="Delta Lake",
+        folder="_delta_log",
+        advice="change the table with --table (build_table, strip_table), which tells it, or write"
+        " copies with -o",
+        table="a Delta table",
+        sign="_delta_log",
+        module="parquet_bloom.tables.delta.table",
+    ),
+    TableFormat(
+        kind="hudi",
+        title="Hudi",
+        folder=".hoodie",
+        advice="set the writer's Bloom filter options for new files, or write copies with -o",
+    ),
+    TableFormat(
+        kind="iceberg",
+        title="Iceberg",
+        folder="metadata",
+        marks=("/version-hint.text", ".metadata.json"),
+        advice="set write.parquet.bloom-filter-enabled.column.NAME or write.orc.bloom.filter.columns"
+        " for new files, or write copies with -o",
+        table="an Iceberg table",
+        sign="metadata/*.metadata.json",
+        module="parquet_bloom.tables.iceberg.opening",
+        in_catalogs=True,
+    ),
+)
 
 _NOT_THERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 
@@ -48,16 +108,16 @@ _SIDE_FILE = "_flush_length"
 def check_not_in_table(file: Path | str) -> None:
     """Raise RewriteError if changing this file, a local path or a URL, would break a table, and
     OSError if a remote folder cannot be listed."""
-    table: tuple[str, object] | None
+    table: tuple[TableFormat, object] | None
     if isinstance(file, Path):
         table = _local_table(file)
     else:
         table = _remote_table(_parent(file), time.monotonic() // KNOWN_FOR, _options_of(file))
     if table:
-        kind, root = table
+        format, root = table
         raise RewriteError(
-            f"{file}: belongs to the {kind} table {root}, which records the size of its files:"
-            f" not changed in place; {_ADVICE[kind]}"
+            f"{file}: belongs to the {format.title} table {root}, which records the size of its files:"
+            f" not changed in place; {format.advice}"
         )
     side_file = _local_side_file(file) if isinstance(file, Path) else _remote_side_file(file)
     if side_file:
@@ -67,36 +127,35 @@ def check_not_in_table(file: Path | str) -> None:
         )
 
 
-def _local_table(file: Path) -> tuple[str, Path] | None:
+def _format_at(place: _Place) -> TableFormat | None:
+    return next((format for format in FORMATS if format.is_at(place)), None)
+
+
+def _local_table(file: Path) -> tuple[TableFormat, Path] | None:
     """The format and root folder of the file's table."""
     # A table may reach a file through a link, so both the given path and the resolved one count.
     named, real = os.path.abspath(file), os.path.realpath(file)
     for folder in dict.fromkeys([*_folders_above(named), *_folders_above(real)]):
-        if _is_folder(os.path.join(folder, "_delta_log")):
-            return "Delta Lake", Path(folder)
-        if _is_folder(os.path.join(folder, ".hoodie")):
-            return "Hudi", Path(folder)
-        if any(map(_is_of_iceberg, _names_in(os.path.join(folder, "metadata")))):
-            return "Iceberg", Path(folder)
+        if format := _format_at(_LocalPlace(folder)):
+            return format, Path(folder)
     return None
 
 
-def _is_folder(path: str) -> bool:
+class _LocalPlace:
     """Raises OSError if nobody may tell: os.path.isdir would deny it."""
-    with tolerating(_NOT_THERE):
-        return stat.S_ISDIR(os.stat(path).st_mode)
-    return False
 
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
 
-def _names_in(folder: str) -> Sequence[str]:
-    """None if there is no such folder. Raises OSError if nobody may tell."""
-    with tolerating(_NOT_THERE):
-        return os.listdir(folder)
-    return ()
+    def has_folder(self, name: str) -> bool:
+        with tolerating(_NOT_THERE):
+            return stat.S_ISDIR(os.stat(os.path.join(self._folder, name)).st_mode)
+        return False
 
-
-def _is_of_iceberg(name: str) -> bool:
-    return name == "version-hint.text" or name.endswith(".metadata.json")
+    def names_in(self, name: str) -> Sequence[str]:
+        with tolerating(_NOT_THERE):
+            return os.listdir(os.path.join(self._folder, name))
+        return ()
 
 
 def _folders_above(path: str) -> Iterator[str]:
@@ -128,18 +187,13 @@ def _remote_side_file(url: str) -> str | None:
 @lru_cache(maxsize=4096)
 def _remote_table(
     folder: str | None, period: float, options: tuple[tuple[str, str], ...]
-) -> tuple[str, str] | None:
+) -> tuple[TableFormat, str] | None:
     """The table at the URL `folder` or above it; `period` makes cache entries expire, and `options` of
     the store tell folders apart."""
     if folder is None:
         return None
-    there = folder_at(folder)
-    if there.has_folder("_delta_log"):
-        return "Delta Lake", folder
-    if there.has_folder(".hoodie"):
-        return "Hudi", folder
-    if any(map(_is_of_iceberg, there.names_in("metadata"))):
-        return "Iceberg", folder
+    if format := _format_at(folder_at(folder)):
+        return format, folder
     return _remote_table(_parent(folder), period, options)
 
 
