@@ -133,8 +133,7 @@ def _verb(*options: Decorator) -> Decorator:
         ) -> None:  # fmt: skip
             _check_pyspark()
             from parquet_bloom.spark import cleaning, verbs
-            from parquet_bloom.spark.progress import shown
-            from parquet_bloom.spark.session import session
+            from parquet_bloom.spark.session import session, shown
             from parquet_bloom.spark.shipping import ship as ship_package
 
             if master is not None and remote is not None:

@@ -27,7 +27,7 @@ from parquet_bloom.spark.listing import (
 )
 from parquet_bloom.spark.outcome import Outcome, Report
 from parquet_bloom.spark.request import Request
-from parquet_bloom.spark.schemas import OUTCOME, Batches, Row, giving, paths_in
+from parquet_bloom.spark.schemas import OUTCOME, Batches, RowFields, giving, paths_in
 from parquet_bloom.spark.worker import attempt
 from parquet_bloom.storage import folder_at, journal
 from parquet_bloom.storage.source import is_url
@@ -91,7 +91,7 @@ def _real(path: str) -> str:
 
 
 @giving(OUTCOME)
-def sweep(request: Request, batches: Batches) -> Iterator[Row]:
+def sweep(request: Request, batches: Batches) -> Iterator[RowFields]:
     """Rows of WORK, each a folder, to rows of OUTCOME, each a temporary file that was removed."""
     for folder in paths_in(batches):
         is_deep = folder in request.options.deep and not is_url(folder)

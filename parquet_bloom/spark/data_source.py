@@ -6,12 +6,15 @@ Files are listed where Spark plans, in a Python process without a session, and i
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from itertools import chain, groupby, islice
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter, In, InputPartition
@@ -23,11 +26,10 @@ from parquet_bloom.container.descriptions import ChunkDescription
 from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.errors import complaint, complaint_about
 from parquet_bloom.files import open as open_file
-from parquet_bloom.options import InspectOptions
+from parquet_bloom.options import InspectOptions, names_in
 from parquet_bloom.spark.listing import LakeFile, opened_by_executors
 from parquet_bloom.spark.packing import FILE_COST, WAVES, pack
-from parquet_bloom.spark.schemas import FILTER, Row
-from parquet_bloom.spark.source_options import SourceOptions
+from parquet_bloom.spark.schemas import FILTER, RowFields
 from parquet_bloom.spark.worker import FAILURES
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.source import is_url, local_path
@@ -94,7 +96,7 @@ class BloomReader(DataSourceReader):
         self._options = options
         self._schema = schema
         # By column, the values that are wanted, if not all are.
-        self._wanted: dict[str, frozenset[Any]] = {}
+        self._wanted: dict[str, frozenset[object]] = {}
 
     def partitions(self) -> list[InputPartition]:
         """The files, packed. Raises OSError for a name without files if mode is failfast."""
@@ -125,7 +127,9 @@ class BloomReader(DataSourceReader):
         while batch := list(islice(rows, BATCH_ROWS)):
             yield pa.RecordBatch.from_pylist(batch, schema=schema)
 
-    def _rows(self, paths: Iterable[str], missing: Iterable[tuple[str, str]]) -> Iterator[Row]:
+    def _rows(
+        self, paths: Iterable[str], missing: Iterable[tuple[str, str]]
+    ) -> Iterator[RowFields]:
         """The wanted rows of these files."""
         keys = KeyReferences(self._options.keysfile).read()
         of_files = chain.from_iterable(self._rows_of(path, keys) for path in paths)
@@ -134,7 +138,7 @@ class BloomReader(DataSourceReader):
             if all(self._wants(name, row.get(name)) for name in self._wanted):
                 yield row
 
-    def _rows_of(self, path: str, keys: Keys | None) -> Iterable[Row]:
+    def _rows_of(self, path: str, keys: Keys | None) -> Iterable[RowFields]:
         """The rows of one file or, if something is wrong with it, one that says so."""
         try:
             with open_file(path, keys) as file:
@@ -161,7 +165,7 @@ class BloomReader(DataSourceReader):
         )
         return InspectOptions(columns=columns, parts=parts)
 
-    def _wants(self, name: str, value: Any) -> bool:
+    def _wants(self, name: str, value: object) -> bool:
         return name not in self._wanted or value in self._wanted[name]
 
 
@@ -181,7 +185,7 @@ class NarrowingReader(BloomReader):
                 yield filter
 
 
-def _filter_rows(report: FileInspection) -> Iterator[Row]:
+def _filter_rows(report: FileInspection) -> Iterator[RowFields]:
     """The rows of FILTER for one file."""
     for part in report.parts:
         of_part = _fields(report, _OF_FILE) | _fields(part, _OF_PART)
@@ -196,11 +200,11 @@ def _filter_rows(report: FileInspection) -> Iterator[Row]:
             }
 
 
-def _fields(owner: Any, names: Iterable[str]) -> Row:
+def _fields(owner: object, names: Iterable[str]) -> RowFields:
     return {name: getattr(owner, name) for name in names}
 
 
-def _error_row(path: str, message: str) -> Row:
+def _error_row(path: str, message: str) -> RowFields:
     """The only row of a file that cannot be read."""
     return {"path": as_text(path), "error": as_text(message)}
 
@@ -234,3 +238,71 @@ def _lake_file(path: str) -> LakeFile:
         size = 0
     # When it was changed does not matter.
     return LakeFile(path, size // PART_READ, datetime.fromtimestamp(0, UTC))
+
+
+# ------------------------------------------------------------------------------------------------
+# What a query asks for
+
+_OPTIONS = ("path", "paths", "mode", "columns", "pushdown", "keysfile")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """`names` of files, folders and globs; `columns`: leaves, None for all; `failfast`: a query fails
+    with the first bad file; `pushdown`: Spark may push filters; `keysfile`: for the executors."""
+
+    names: tuple[str, ...]
+    columns: tuple[str, ...] | None
+    failfast: bool
+    pushdown: bool
+    keysfile: str | None
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> Self:
+        """Parse options, whose names may be in any case. Raises ValueError for invalid values and
+        misspelt names; other names pass, as catalogs add options of their own."""
+        given = {name.lower(): value for name, value in options.items()}
+        for name in given:
+            if name not in _OPTIONS and (close := get_close_matches(name, _OPTIONS, 1, 0.75)):
+                raise ValueError(f"option {name}: no such option, did you mean {close[0]}")
+        return cls(
+            names=_names(given),
+            columns=_columns(given["columns"]) if "columns" in given else None,
+            failfast=_choice(given, "mode", ("permissive", "failfast")) == "failfast",
+            pushdown=_choice(given, "pushdown", ("false", "true")) == "true",
+            keysfile=given.get("keysfile"),
+        )
+
+
+def _choice(given: Mapping[str, str], name: str, choices: tuple[str, str]) -> str:
+    """One of the two, the first if the option is not given."""
+    value = given.get(name, choices[0])
+    if value.lower() not in choices:
+        raise ValueError(f"option {name}: expected {' or '.join(choices)}, found {value!r}")
+    return value.lower()
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    try:
+        names = names_in(text)
+    except ValueError as error:
+        raise ValueError(f"option columns: {error}") from None
+    if not all(names):
+        raise ValueError("option columns: an empty name, expected a leaf column")
+    return tuple(names)
+
+
+def _names(given: Mapping[str, str]) -> tuple[str, ...]:
+    """`load` sets `path` for one name, and `paths`, a list in JSON, for several."""
+    text = given.get("paths", "[]")
+    try:
+        names = json.loads(text)
+    except ValueError:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"option paths: expected names as a list in JSON, found {text!r}")
+    if "path" in given:
+        names.insert(0, given["path"])
+    if not names:
+        raise ValueError("option path: missing, expected a file, a folder or a glob")
+    return tuple(names)

@@ -14,7 +14,7 @@ from pyspark.sql import functions as f
 from parquet_bloom.spark.failures import failing
 from parquet_bloom.spark.listing import LakeFile
 from parquet_bloom.spark.outcome import Outcome
-from parquet_bloom.spark.packing import LEAST_HUGE, Piece, huge_files, is_worth_parts, pack
+from parquet_bloom.spark.packing import LEAST_HUGE, FilePart, huge_files, is_worth_parts, pack
 from parquet_bloom.spark.request import Request, on_executor
 from parquet_bloom.spark.schemas import BUILT, OUTCOME, SHARE, WORK
 from parquet_bloom.spark.shipping import shipped
@@ -65,7 +65,7 @@ def _better_in_parts(
     if not files or request.verb != "build" or request.destination.dry_run:
         return set()
     shares = on_executor(PARTS, "column_shares", request, shipped(spark))
-    pieces = [Piece(file, 0, 1, task) for task, file in enumerate(files)]
+    pieces = [FilePart(file, 0, 1, task) for task, file in enumerate(files)]
     rows = _work(spark, pieces, len(pieces)).mapInArrow(shares, SHARE).toArrow().to_pylist()
     return {row["path"] for row in rows if is_worth_parts(row["share"], slots)}
 
@@ -77,7 +77,7 @@ def parallelism(spark: SparkSession) -> int:
 
 
 def _outcomes(
-    spark: SparkSession, pieces: Sequence[Piece], num_tasks: int, request: Request
+    spark: SparkSession, pieces: Sequence[FilePart], num_tasks: int, request: Request
 ) -> DataFrame:
     """Rows of OUTCOME; nothing has been done yet."""
     whole = [piece for piece in pieces if piece.parts == 1]
@@ -93,7 +93,7 @@ def _outcomes(
 
 
 def _in_parts(
-    spark: SparkSession, pieces: Sequence[Piece], num_tasks: int, request: Request
+    spark: SparkSession, pieces: Sequence[FilePart], num_tasks: int, request: Request
 ) -> DataFrame:
     """Huge files: filters are built in many tasks, and each file is written by one."""
     build_part, write_parts = (
@@ -110,7 +110,7 @@ def _in_parts(
     )
 
 
-def _work(spark: SparkSession, pieces: Sequence[Piece], num_tasks: int) -> DataFrame:
+def _work(spark: SparkSession, pieces: Sequence[FilePart], num_tasks: int) -> DataFrame:
     """Rows of WORK, each in the partition of its task."""
     paths = dict.fromkeys(piece.file.path for piece in pieces)
     numbers = {path: number for number, path in enumerate(paths)}

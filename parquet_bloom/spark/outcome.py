@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, astuple, dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, Self, get_args
+from typing import Literal, Self, get_args
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -16,7 +16,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from parquet_bloom.spark.failures import failing
-from parquet_bloom.spark.schemas import OUTCOME
+from parquet_bloom.spark.schemas import OUTCOME, RowFields
 from parquet_bloom.storage.paths import NO_FILES
 
 Status = Literal["added", "removed", "read", "unchanged", "skipped", "refused", "error"]
@@ -88,7 +88,7 @@ class Report:
     def bytes(self) -> int:
         return sum(outcome.bytes for outcome in self.outcomes)
 
-    def documents(self) -> Iterator[dict[str, Any]]:
+    def documents(self) -> Iterator[RowFields]:
         """What the same verb on one file prints with `--json`, for each file that has it."""
         yield from map(json.loads, self.lines())
 

@@ -21,7 +21,7 @@ READING, SENDING = 3.5, 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FilePart:
     """Part `part` of `parts` of a file, in task `task`."""
 
     file: LakeFile
@@ -51,7 +51,7 @@ def is_worth_parts(share: float, parallelism: int) -> bool:
 
 def pack(
     files: Sequence[LakeFile], parallelism: int, in_parts: Container[str] = ()
-) -> tuple[list[Piece], int]:
+) -> tuple[list[FilePart], int]:
     """A task for each file, or for each part of those whose paths are `in_parts`, so that all tasks
     have about the same to do; and the number of tasks.
 
@@ -70,7 +70,7 @@ def pack(
     packed = []
     for cost, file, part, parts in sorted(pieces, key=lambda piece: -piece[0]):
         load, task = heapq.heappop(loads)
-        packed.append(Piece(file, part, parts, task))
+        packed.append(FilePart(file, part, parts, task))
         heapq.heappush(loads, (load + cost, task))
     return packed, tasks
 

@@ -25,7 +25,7 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.request import Request
-from parquet_bloom.spark.schemas import BUILT, OUTCOME, SHARE, Batches, Row, giving, paths_in
+from parquet_bloom.spark.schemas import BUILT, OUTCOME, SHARE, Batches, RowFields, giving, paths_in
 from parquet_bloom.spark.worker import (
     FAILURES,
     attempt,
@@ -40,7 +40,7 @@ SEEN = -1
 
 
 @giving(SHARE)
-def column_shares(request: Request, batches: Batches) -> Iterator[Row]:
+def column_shares(request: Request, batches: Batches) -> Iterator[RowFields]:
     """Rows of WORK, each a huge file, to rows of SHARE."""
     for path in paths_in(batches):
         yield {"path": path, "share": _share(path, request)}
@@ -59,14 +59,14 @@ def _share(path: str, request: Request) -> float:
 
 
 @giving(BUILT)
-def build_part(request: Request, batches: Batches) -> Iterator[Row]:
+def build_part(request: Request, batches: Batches) -> Iterator[RowFields]:
     """Rows of WORK, each a part of a file, to rows of BUILT."""
     for batch in batches:
         for piece in batch.to_pylist():
             yield from _built_in(piece, request)
 
 
-def _built_in(piece: Row, request: Request) -> Iterator[Row]:
+def _built_in(piece: RowFields, request: Request) -> Iterator[RowFields]:
     """The filters of one part, after a row that says which file the part has seen."""
     about = {"file": piece["file"], "path": piece["path"], "column": SEEN}
     try:
@@ -96,13 +96,13 @@ def _is_wanted(file: Container, request: Request) -> bool:
 
 
 @giving(OUTCOME)
-def write_parts(request: Request, batches: Batches) -> Iterator[Row]:
+def write_parts(request: Request, batches: Batches) -> Iterator[RowFields]:
     """Rows of BUILT, those of one file together and in the order of the file, to rows of OUTCOME."""
     for path, rows in groupby(_rows(batches), lambda row: row["path"]):
         yield asdict(attempt(path, partial(_written, path, rows, request)))
 
 
-def _rows(batches: Batches) -> Iterator[Row]:
+def _rows(batches: Batches) -> Iterator[RowFields]:
     """One by one; their bits are not copied."""
     for batch in batches:
         others = batch.drop_columns(["bits"]).to_pylist()
@@ -119,7 +119,7 @@ def _is_as_seen(path: str, seen: set[str | None], request: Request) -> bool:
         return seen == {file.fingerprint} and _is_wanted(file, request)
 
 
-def _written(path: str, rows: Iterator[Row], request: Request) -> Outcome:
+def _written(path: str, rows: Iterator[RowFields], request: Request) -> Outcome:
     """Write the filters of one file, or build it as a whole."""
     kinds = groupby(rows, lambda row: row["row_group"] == SEEN)
     seen = {row["message"] for row in next(kinds)[1]}

@@ -6,10 +6,13 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.options import Destination
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +31,8 @@ class Request:
 
 
 def on_executor(
-    module: str, function: str, request: Any, archive: str | None
-) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    module: str, function: str, request: object, archive: str | None
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What mapInArrow calls: `function` of `module` with `request` and the batches.
 
     `archive`: the folder on the executor into which `ship` has unpacked the package. Only this
@@ -37,7 +40,7 @@ def on_executor(
     """
     pickled = pickle.dumps(request)
 
-    def mapped(batches: Iterable[Any]) -> Iterator[Any]:
+    def mapped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import importlib
         import os
         import pickle

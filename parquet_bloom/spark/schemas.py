@@ -10,11 +10,13 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-Row = dict[str, Any]
+from parquet_bloom.spark.request import Request
+
+RowFields = dict[str, Any]
 Batches = Iterable[pa.RecordBatch]
 
-Given = TypeVar("Given")
-_Work = Callable[[Any, Batches], Iterator[Given]]
+Sent = TypeVar("Sent")
+_Work = Callable[[Request, Batches], Iterator[Sent]]
 
 
 def _schema(columns: str) -> StructType:
@@ -45,7 +47,7 @@ parts."""
 BUILT = _schema(
     "file integer!, path string!, row_group integer!, column integer!, bits binary, message string"
 )
-"""The filter of one column chunk of a file in parts, or the `message` why it gets none. Row group -1:
+"""The filter of one column chunk of a file in parts, or the `message` why it gets none. RowFields group -1:
 the fingerprint of the file that the part has seen as `message`, None if it could not be opened."""
 
 FILTER = _schema(
@@ -62,14 +64,14 @@ a stripe and its filters; or the `error` why a file cannot be read, with nothing
 See ChunkDescription and FilterDescription."""
 
 
-def giving(schema: StructType) -> Callable[[_Work[Row]], _Work[pa.RecordBatch]]:
+def giving(schema: StructType) -> Callable[[_Work[RowFields]], _Work[pa.RecordBatch]]:
     """Makes a function for mapInArrow of one that gives rows of `schema`. Each is a batch of its own,
     so that it leaves as soon as it is done."""
     arrow_schema = to_arrow_schema(schema)
 
-    def in_batches(work: _Work[Row]) -> _Work[pa.RecordBatch]:
+    def in_batches(work: _Work[RowFields]) -> _Work[pa.RecordBatch]:
         @wraps(work)
-        def mapped(request: Any, batches: Batches) -> Iterator[pa.RecordBatch]:
+        def mapped(request: Request, batches: Batches) -> Iterator[pa.RecordBatch]:
             for row in work(request, batches):
                 yield pa.RecordBatch.from_pylist([row], schema=arrow_schema)
 

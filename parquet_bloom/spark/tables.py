@@ -24,7 +24,7 @@ from parquet_bloom.spark.job import run_job
 from parquet_bloom.spark.listing import LakeFile, opened_by_executors
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.request import Request
-from parquet_bloom.spark.schemas import OUTCOME, Batches, Row, giving
+from parquet_bloom.spark.schemas import OUTCOME, Batches, RowFields, giving
 from parquet_bloom.spark.worker import attempt, once_more, text_of
 from parquet_bloom.storage.source import is_url
 from parquet_bloom.storage.traffic import Requests
@@ -91,7 +91,7 @@ def _result(file: TableFile, outcome: Outcome) -> FileResult:
 
 
 @giving(OUTCOME)
-def change_in_table(request: Request, batches: Batches) -> Iterator[Row]:
+def change_in_table(request: Request, batches: Batches) -> Iterator[RowFields]:
     """Rows of WORK, each a file of a table, to rows of OUTCOME, whose document is a FileResult."""
     for batch in batches:
         for row in batch.to_pylist():

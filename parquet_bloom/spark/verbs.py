@@ -55,7 +55,7 @@ def build(
     ignore_checksums: bool = False,
     since: datetime | None = None,
     keys_file: str | None = None,
-    keys: Mapping[str, Any] | None = None,
+    keys: Mapping[str, object] | None = None,
     tasks: int | None = None,
 ) -> Report:
     """Add filters for `columns` to every file, in place.
@@ -99,7 +99,7 @@ def build_table(
     unconditional: bool = False,
     ignore_checksums: bool = False,
     keys_file: str | None = None,
-    keys: Mapping[str, Any] | None = None,
+    keys: Mapping[str, object] | None = None,
     tasks: int | None = None,
 ) -> TableBuildReport:
     """Add filters for `columns` to the live files of a table, in place, and record their new sizes in
@@ -130,7 +130,7 @@ def strip(
     dry_run: bool = False,
     since: datetime | None = None,
     keys_file: str | None = None,
-    keys: Mapping[str, Any] | None = None,
+    keys: Mapping[str, object] | None = None,
     tasks: int | None = None,
 ) -> Report:
     """Remove the filters of `columns` (default: all) from every file, in place. See build."""
@@ -145,7 +145,7 @@ def inspect(
     columns: SomeNames | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
-    keys: Mapping[str, Any] | None = None,
+    keys: Mapping[str, object] | None = None,
     tasks: int | None = None,
 ) -> Report:
     """Describe the filters of every file. See build, and spark.read.format("bloom") for more."""
@@ -164,7 +164,7 @@ def validate(
     ignore_checksums: bool = False,
     since: datetime | None = None,
     keys_file: str | None = None,
-    keys: Mapping[str, Any] | None = None,
+    keys: Mapping[str, object] | None = None,
     tasks: int | None = None,
 ) -> Report:
     """Check the filters of every file. See build, and parquet_bloom.validate."""
@@ -177,13 +177,13 @@ def probe(
     spark: SparkSession,
     paths: Paths,
     columns: SomeNames,
-    values: Any,
+    values: object,
     *,
     dialect: Dialect | None = None,
     seed: int | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
-    keys: Mapping[str, Any] | None = None,
+    keys: Mapping[str, object] | None = None,
     tasks: int | None = None,
 ) -> Report:
     """Ask the filters of each of `columns` in every file about the same values, given as for
@@ -209,7 +209,7 @@ def advise(
     ignore_checksums: bool = False,
     since: datetime | None = None,
     keys_file: str | None = None,
-    keys: Mapping[str, Any] | None = None,
+    keys: Mapping[str, object] | None = None,
     tasks: int | None = None,
 ) -> Report:
     """Say which columns deserve filters; the files of one task are judged together. See build."""
@@ -217,7 +217,7 @@ def advise(
     return _report("advise", AdviseOptions.of(given, threads=1), given)
 
 
-def _report(verb: str, options: Any, given: Mapping[str, Any]) -> Report:
+def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:
     """Do a verb with every file. `given`: the arguments of its function, by name."""
     request = Request(
         verb,

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pyspark import TaskContext
 
@@ -25,7 +25,7 @@ from parquet_bloom.errors import (
 from parquet_bloom.files import open as open_file
 from parquet_bloom.spark.outcome import Outcome, Status
 from parquet_bloom.spark.request import Request
-from parquet_bloom.spark.schemas import OUTCOME, Batches, Row, giving, paths_in
+from parquet_bloom.spark.schemas import OUTCOME, Batches, RowFields, giving, paths_in
 from parquet_bloom.verbs.documents import as_json
 from parquet_bloom.vocabulary import HAS_ONE
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.verbs.build import BuildReport
 
-Result = TypeVar("Result")
+Done = TypeVar("Done")
 
 # The file is not suited to what is asked, but nothing is wrong with it.
 REFUSALS = (ColumnError, RewriteError, UnsupportedError, ValueTypeError)
@@ -43,7 +43,7 @@ FAILURES = (ParquetBloomError, OSError, ValueError, MemoryError)
 
 
 @giving(OUTCOME)
-def work(request: Request, batches: Batches) -> Iterator[Row]:
+def work(request: Request, batches: Batches) -> Iterator[RowFields]:
     """Rows of WORK, each a whole file, to rows of OUTCOME."""
     for path in paths_in(batches):
         yield asdict(outcome_of(request, path))
@@ -55,7 +55,7 @@ def outcome_of(request: Request, path: str) -> Outcome:
     return attempt(path, partial(once_more, done))
 
 
-def once_more(done: Callable[[], Result]) -> Result:
+def once_more(done: Callable[[], Done]) -> Done:
     """What `done` gives, tried twice if a file must not be changed: if another attempt at the same has
     changed it meanwhile, nothing is left to do."""
     try:
@@ -80,7 +80,7 @@ def attempt(path: str, done: Callable[[], Outcome]) -> Outcome:
     )
 
 
-def text_of(report: Any) -> str:
+def text_of(report: object) -> str:
     """What `--json` prints."""
     return as_json(report).decode()
 
@@ -187,7 +187,7 @@ _VERBS: dict[str, Callable[[str, Request], Outcome]] = {
 
 
 @giving(OUTCOME)
-def advise(request: Request, batches: Batches) -> Iterator[Row]:
+def advise(request: Request, batches: Batches) -> Iterator[RowFields]:
     """Like `work`, for advise, which judges the files of a task together."""
     from parquet_bloom.verbs.advise import Advisor
 

@@ -13,7 +13,7 @@ from parquet_bloom.spark.packing import (
     FILE_COST,
     LEAST_HUGE,
     WAVES,
-    Piece,
+    FilePart,
     huge_files,
     is_worth_parts,
     pack,
@@ -114,7 +114,7 @@ def test_parts_are_worth_it_where_many_read_much():
 
 def test_one_small_file():
     (file,) = files = files_of(0)
-    assert packed(files, 100, LEAST_HUGE) == ([Piece(file, 0, 1, 0)], 1)
+    assert packed(files, 100, LEAST_HUGE) == ([FilePart(file, 0, 1, 0)], 1)
 
 
 def test_a_big_lake_is_packed_at_once():

@@ -27,10 +27,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from parquet_bloom.spark import data_source
-from parquet_bloom.spark.data_source import BloomDataSource, Files
+from parquet_bloom.spark.data_source import BloomDataSource, Files, SourceOptions
 from parquet_bloom.spark.listing import LakeFile
 from parquet_bloom.spark.schemas import FILTER
-from parquet_bloom.spark.source_options import SourceOptions
 
 NO_FILTER = "no filter"
 
