@@ -41,7 +41,7 @@ _NO_TIMES = {errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EOPNOTSUPP}
 _NO_JOURNAL = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EACCES, errno.ELOOP}
 
 
-def place_of(file: str | os.PathLike[str]) -> Path:
+def journal_of(file: str | os.PathLike[str]) -> Path:
     """The path of a file's journal: beside the file itself, if `file` is a link."""
     real = Path(os.path.realpath(file))
     return real.with_name(f".{real.name}{SUFFIX}")
@@ -127,7 +127,7 @@ def _sha256(data: bytes) -> str:
 # Files
 
 
-def lock(file: str | os.PathLike[str], name: object) -> int:
+def open_locked(file: str | os.PathLike[str], name: object) -> int:
     """Open a file to append to it or cut it back, which nobody else can do until the descriptor is
     closed. Raises RewriteError if somebody does, and where there are no locks; OSError."""
     with naming(name):
@@ -149,7 +149,7 @@ def lock(file: str | os.PathLike[str], name: object) -> int:
     return descriptor
 
 
-def write(journal: Journal, place: Path) -> None:
+def write_journal(journal: Journal, place: Path) -> None:
     """Raises FileExistsError, OSError; then no journal is left."""
     mode = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     descriptor = os.open(place, mode, 0o644)
@@ -168,7 +168,7 @@ def write(journal: Journal, place: Path) -> None:
         raise
 
 
-def remove(place: Path) -> None:
+def remove_journal(place: Path) -> None:
     """Raises OSError."""
     os.unlink(place)
     sync_folder(place.parent)
@@ -199,7 +199,7 @@ class Recovery:
 def is_left(file: str | os.PathLike[str]) -> bool:
     """Whether a file has a journal."""
     try:
-        return stat.S_ISREG(os.lstat(place_of(file)).st_mode)
+        return stat.S_ISREG(os.lstat(journal_of(file)).st_mode)
     except OSError as error:
         if error.errno in _NO_JOURNAL:
             return False
@@ -210,7 +210,7 @@ def recover(file: Path, *, dry_run: bool = False) -> Recovery:
     """Cut `file` back to what it was, if a killed process left a journal. Raises RewriteError if that
     process is still at work, if the journal does not fit the file, which is left as it is then, and
     if it cannot be written here; OSError."""
-    place = place_of(file)
+    place = journal_of(file)
     if not is_left(file):
         status = os.stat(file)
         if stat.S_ISDIR(status.st_mode):
@@ -230,7 +230,7 @@ def recover(file: Path, *, dry_run: bool = False) -> Recovery:
         if not dry_run:
             if journal is not None:
                 journal.restore(descriptor)
-            remove(place)
+            remove_journal(place)
         if journal is None or journal.size == size:
             return Recovery("journal removed", size, size)
         return Recovery("cut back", size, journal.size)
@@ -239,10 +239,10 @@ def recover(file: Path, *, dry_run: bool = False) -> Recovery:
 @contextmanager
 def _locked(file: Path) -> Iterator[int]:
     try:
-        descriptor = lock(file, file)
+        descriptor = open_locked(file, file)
     except FileNotFoundError:
         raise RewriteError(
-            f"{file}: no such file, but its journal is still there, {place_of(file)}: put the file"
+            f"{file}: no such file, but its journal is still there, {journal_of(file)}: put the file"
             " back, or delete the journal"
         ) from None
     except OSError as error:
@@ -257,7 +257,7 @@ def _locked(file: Path) -> Iterator[int]:
 
 
 def _check_fits(journal: Journal, file: Path, descriptor: int) -> None:
-    place = place_of(file)
+    place = journal_of(file)
     if not journal.fits(descriptor):
         raise RewriteError(
             f"{file}: was changed or replaced after a build was killed: its journal, {place}, no"

@@ -1,4 +1,4 @@
-"""Copy a range of one local file into another.
+"""Copy a range of one local file into another, or share its blocks.
 
 File systems on disks take it in buffers that fit a processor's nearest caches quicker than the kernel copies
 it: 253 MB in 58 ms instead of 67 in whole pages, and of 92 where the bytes move within a page; with room that
@@ -87,3 +87,31 @@ def write_at(file: int, offset: int, data: bytes | memoryview) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         offset += written
         view = view[written:]
+
+
+# ------------------------------------------------------------------------------------------------
+# Copies that share their blocks with the original until one of the two is changed: FICLONE of Linux, which
+# Btrfs, XFS, bcachefs and some network file systems support.
+#
+# Source: man 2 ioctl_ficlone.
+
+FICLONE = 0x40049409
+
+# Of file systems that cannot, of two that are not the same, and of sandboxes.
+_UNSUPPORTED = {
+    *(errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS, errno.EPERM),
+    # Of a swap file, and of one whose copies have another encryption key.
+    *(errno.ETXTBSY, errno.ENOKEY),
+}
+
+
+def clone(source: int, copy: int, size: int) -> bool:
+    """Make the new file `copy` the first `size` bytes of `source`, both descriptors; False if the
+    system cannot. Raises OSError."""
+    from fcntl import ioctl
+
+    with tolerating(_UNSUPPORTED):
+        ioctl(copy, FICLONE, source)
+        os.ftruncate(copy, size)
+        return True
+    return False

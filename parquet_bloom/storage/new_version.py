@@ -23,7 +23,7 @@ from parquet_bloom.interruptions import hold, starting_threads
 from parquet_bloom.storage.address import addressed
 from parquet_bloom.storage.change import Change
 from parquet_bloom.storage.journal import recover_first
-from parquet_bloom.storage.local_output import Output, mode_like, output_to
+from parquet_bloom.storage.local_output import AppendedEnd, Output, mode_like, output_to
 from parquet_bloom.storage.source import (
     LocalSource,
     Source,
@@ -131,8 +131,6 @@ def write_version(source: Source, target: Target, change: Change, verify: bool =
 
 def _output(source: Source, target: Target, prefix: int) -> Output:
     if target.is_appended:
-        from parquet_bloom.storage.appended_end import AppendedEnd
-
         if not isinstance(source, LocalSource) or prefix != source.size:
             raise RewriteError(f"{source.path}: expected a local file to append to")
         return AppendedEnd(target.name or "", source)

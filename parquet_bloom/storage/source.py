@@ -293,7 +293,7 @@ def _identity(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_dev, status.st_ino, status.st_size, *times)
 
 
-class _Through:
+class DelegatingSource:
     """What a Source has that reads `size` bytes of another one in its own way."""
 
     def __init__(self, source: Source, size: int) -> None:
@@ -328,7 +328,7 @@ class _Through:
         self._source.close()
 
 
-class Cut(_Through):
+class Cut(DelegatingSource):
     """The first `size` bytes of a Source."""
 
     def read_at(self, offset: int, length: int) -> bytes:
@@ -340,7 +340,7 @@ class Cut(_Through):
         return self if self.is_remote else Window(self)
 
 
-class Window(_Through):
+class Window(DelegatingSource):
     """A Source that reads neighbouring bytes together and keeps the last of them: filters are small
     and side by side. Not for several threads."""
 

@@ -20,10 +20,10 @@ def lake(tmp_path: Path) -> Path:
         path.write_bytes(b"whole")
     cut = tmp_path / ".hidden" / "cut.parquet"
     descriptor = os.open(cut, os.O_RDWR)
-    journal.write(Journal.of(descriptor), journal.place_of(cut))
+    journal.write_journal(Journal.of(descriptor), journal.journal_of(cut))
     os.close(descriptor)
     cut.write_bytes(b"whole, and more")
-    journal.place_of(tmp_path / "torn.parquet").touch()
+    journal.journal_of(tmp_path / "torn.parquet").touch()
     return tmp_path
 
 

@@ -186,7 +186,7 @@ class Case:
 
     def _is_recovered(self, found: bytes | None) -> bool:
         """Whether what was left has a journal, by which it becomes the old file; tried with a copy."""
-        place = journal.place_of(self.output)
+        place = journal.journal_of(self.output)
         if not place.exists():
             return False
         with TemporaryDirectory(dir=self.folder.parent) as folder:
@@ -202,7 +202,7 @@ class Case:
         """Nothing but temporary files and a journal is left, and with them the same command does its work: tried
         once for each sort of them."""
         if self.target == "appended in place":
-            left = [name for name in left if name != journal.place_of("in").name]
+            left = [name for name in left if name != journal.journal_of("in").name]
         assert all(map(_TEMPORARY.fullmatch, left)), f"left {left}"
         sort = (found, *(re.sub("[0-9a-f]{16}", "", name) for name in left))
         if sort in self._repeated:

@@ -320,7 +320,7 @@ def recover(subject: Subject, draw: random.Random) -> str:
     subject.path.write_bytes(before)
     descriptor = os.open(subject.path, os.O_RDWR)
     try:
-        journal.write(journal.Journal.of(descriptor), journal.place_of(subject.path))
+        journal.write_journal(journal.Journal.of(descriptor), journal.journal_of(subject.path))
     finally:
         os.close(descriptor)
     subject.path.write_bytes(after[: len(before) + int(share * (len(after) - len(before)))])

@@ -110,7 +110,7 @@ def test_what_a_kill_leaves_becomes_the_old_file(tmp_path):
     case._check_killed = lambda found, left: None
     case.prepare()
     descriptor = os.open(case.output, os.O_RDWR)
-    journal.write(journal.Journal.of(descriptor), journal.place_of(case.output))
+    journal.write_journal(journal.Journal.of(descriptor), journal.journal_of(case.output))
     os.close(descriptor)
     assert case.judge(ended(-9, "", ""), is_killed=True) == "old"
     case.output.write_bytes(OLD + NEW[:5])
@@ -121,7 +121,7 @@ def test_what_a_kill_leaves_becomes_the_old_file(tmp_path):
     case.output.write_bytes(OLD)
     with pytest.raises(AssertionError, match=r"left \['.in.pbloom-journal'\]"):
         case.judge(ended(), is_killed=False)
-    journal.place_of(case.output).unlink()
+    journal.journal_of(case.output).unlink()
     case.output.write_bytes(OLD + NEW[:5])
     with pytest.raises(AssertionError, match="neither the old file nor the new one"):
         case.judge(ended(-9, "", ""), is_killed=True)

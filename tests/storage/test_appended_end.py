@@ -21,7 +21,7 @@ import parquet_bloom as pb
 from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.program import EndedError
 from parquet_bloom.storage import journal
-from parquet_bloom.storage.appended_end import AppendedEnd
+from parquet_bloom.storage.local_output import AppendedEnd
 
 MODIFIED_NS = 1_600_000_000_000_000_003
 APPEND = ("-c", "a", "--append-in-place")
@@ -229,7 +229,7 @@ def test_a_folder_without_room_for_a_journal(
 
     monkeypatch.setattr(os, "open", opening)
     assert outcome("build", file, *APPEND).complaint == (
-        f"{file}: its journal, {journal.place_of(file)}, could not be written: Permission denied"
+        f"{file}: its journal, {journal.journal_of(file)}, could not be written: Permission denied"
     )
     assert is_as_before(file, plain)
 
@@ -298,7 +298,7 @@ def test_a_file_that_is_written_over_meanwhile(
     with _at_flush(monkeypatch, lambda: file.write_bytes(filtered) and None):
         result = outcome("build", file, *APPEND, "--no-verify")
     assert result.complaint.endswith(f": run `pbloom recover {file}`")
-    assert set(files_in(file.parent)) == {file.name, journal.place_of(file).name}
+    assert set(files_in(file.parent)) == {file.name, journal.journal_of(file).name}
     assert file.read_bytes() == filtered
 
 
@@ -422,7 +422,7 @@ def test_the_folder_cannot_be_synced(
     def sync(folder: str) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setattr("parquet_bloom.storage.appended_end.sync_folder", sync)
+    monkeypatch.setattr("parquet_bloom.storage.local_output.sync_folder", sync)
     assert outcome("build", file, *APPEND).complaint == (
         f"{file}: was written, but its folder could not be synced: Input/output error"
     )

@@ -23,14 +23,14 @@ def left(source: Path, plain: bytes) -> Path:
     """A file with half an end and a journal, as a kill leaves them."""
     os.utime(source, ns=(MODIFIED_NS, MODIFIED_NS))
     descriptor = os.open(source, os.O_RDWR)
-    journal.write(Journal.of(descriptor), journal.place_of(source))
+    journal.write_journal(Journal.of(descriptor), journal.journal_of(source))
     os.pwrite(descriptor, bytes(1000), len(plain))
     os.close(descriptor)
     return source
 
 
 def text_of(path: Path) -> bytes:
-    return journal.place_of(path).read_bytes()
+    return journal.journal_of(path).read_bytes()
 
 
 def signed(fields: object) -> bytes:
@@ -103,7 +103,7 @@ def test_a_journal_without_an_end(left: Path, plain: bytes) -> None:
 
 def test_a_torn_journal_at_every_byte(left: Path) -> None:
     """It never was complete, so nothing was appended: whatever the file is, it stays."""
-    text, data, place = text_of(left), left.read_bytes(), journal.place_of(left)
+    text, data, place = text_of(left), left.read_bytes(), journal.journal_of(left)
     for cut in range(len(text)):
         for torn in (text[:cut], text[:cut] + bytes(len(text) - cut)):
             place.write_bytes(torn)
@@ -113,7 +113,7 @@ def test_a_torn_journal_at_every_byte(left: Path) -> None:
 
 
 def test_a_journal_with_any_other_byte(left: Path) -> None:
-    text, data, place = text_of(left), left.read_bytes(), journal.place_of(left)
+    text, data, place = text_of(left), left.read_bytes(), journal.journal_of(left)
     for at in range(len(text)):
         assert Journal.parse(text[:at] + bytes([text[at] ^ 1]) + text[at + 1 :]) is None
     place.write_bytes(text + b"\n")
@@ -124,7 +124,7 @@ def test_a_journal_with_any_other_byte(left: Path) -> None:
 def fits_not(path: Path) -> str:
     return (
         f"{path}: was changed or replaced after a build was killed: its journal,"
-        f" {journal.place_of(path)}, no longer matches: nothing was changed; delete the journal if"
+        f" {journal.journal_of(path)}, no longer matches: nothing was changed; delete the journal if"
         " the file is right"
     )
 
@@ -169,7 +169,7 @@ def test_a_file_that_is_gone(left: Path) -> None:
     with pytest.raises(RewriteError) as error:
         pb.recover(left)
     assert str(error.value) == (
-        f"{left}: no such file, but its journal is still there, {journal.place_of(left)}: put the"
+        f"{left}: no such file, but its journal is still there, {journal.journal_of(left)}: put the"
         " file"
         " back, or delete the journal"
     )
@@ -194,7 +194,7 @@ WHOLE = {"version": 1, "size": 0, "end_sha256": sha256(b"").hexdigest(), "mtime_
     ids=str,
 )
 def test_a_journal_that_we_did_not_write(left: Path, fields: object) -> None:
-    place = journal.place_of(left)
+    place = journal.journal_of(left)
     place.write_bytes(signed(fields))
     refused(
         left, f"{left}: {place}, the journal of a build, was not written by this version of pbloom"
@@ -203,7 +203,7 @@ def test_a_journal_that_we_did_not_write(left: Path, fields: object) -> None:
 
 def test_sizes_that_cannot_be(left: Path) -> None:
     for size in (-1, 1 << 70):
-        journal.place_of(left).write_bytes(signed({**WHOLE, "size": size}))
+        journal.journal_of(left).write_bytes(signed({**WHOLE, "size": size}))
         refused(left, fits_not(left))
 
 
@@ -212,7 +212,7 @@ def test_somebody_elses_journal_in_a_folder_of_all(
 ) -> None:
     """They could not cut the file themselves."""
     real = os.lstat
-    place = journal.place_of(left)
+    place = journal.journal_of(left)
 
     class Theirs:
         st_uid = 4711
@@ -227,7 +227,7 @@ def test_somebody_elses_journal_in_a_folder_of_all(
 
 def test_a_build_that_is_at_work(left: Path) -> None:
     message = f"{left}: another build is changing it or holds its lock: wait until it is done"
-    descriptor = journal.lock(left, left)
+    descriptor = journal.open_locked(left, left)
     refused(left, message)
     with pytest.raises(FormatError) as error:
         pb.inspect(left)
@@ -285,7 +285,7 @@ def test_paths_beside_which_no_journal_can_be(tmp_path: Path, plain: bytes) -> N
 
 
 def test_a_folder_in_place_of_a_journal(source: Path, plain: bytes) -> None:
-    journal.place_of(source).mkdir()
+    journal.journal_of(source).mkdir()
     assert pb.recover(source).action == "nothing"
     with pytest.raises(RewriteError, match="a build that was killed left a journal"):
         pb.build(source, append_in_place=True, columns=["a"])

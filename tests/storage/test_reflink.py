@@ -11,7 +11,7 @@ from make.commands import files_in, outcome
 
 import parquet_bloom as pb
 from parquet_bloom.storage import local_output
-from parquet_bloom.storage.reflink import FICLONE
+from parquet_bloom.storage.local_copy import FICLONE
 
 Calls = list[tuple[int, int]]
 

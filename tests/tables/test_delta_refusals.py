@@ -20,6 +20,7 @@ from make.delta_tables import (
 
 import parquet_bloom as pb
 from parquet_bloom.tables.open import open_table
+from parquet_bloom.vocabulary import TableChoice, words
 
 
 @pytest.fixture
@@ -339,7 +340,7 @@ def test_tables_that_are_nowhere_to_be_written(url, scheme):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "hudi"}, "table: hudi, expected auto, delta, iceberg"),
+        ({"kind": "hudi"}, f"table: hudi, expected {', '.join(words(TableChoice))}"),
         ({"min_file_size": -1}, "min_file_size: -1, expected 0 or more"),
         ({"where": {"day": 5}}, "where: day: 5, expected text, as the table has it, or None"),
         ({"where": {"day": [5]}}, "where: day: [5], expected text, as the table has it, or None"),

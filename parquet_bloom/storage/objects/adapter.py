@@ -27,10 +27,9 @@ from typing import Any, Final, TypeVar
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.object_source import ObjectSource
-from parquet_bloom.storage.objects.pieces import Composition, PiecedSource
+from parquet_bloom.storage.objects.pieces import NewObject
 from parquet_bloom.storage.objects.requests import Returned
 from parquet_bloom.storage.objects.sending import Attempts, Failures
-from parquet_bloom.storage.source import Source
 from parquet_bloom.storage.temporary_files import hidden_name
 
 VersionPart = TypeVar("VersionPart")
@@ -42,40 +41,6 @@ SENT_BYTES: Final = 32 << 20
 
 # Of no object.
 NO_ETAG: Final = f'"{"0" * 32}"'
-
-
-@dataclass(frozen=True, slots=True)
-class NewObject:
-    """A version to be put together, of the object that `old` has read; `end` has what is new."""
-
-    old: ObjectSource
-    pieces: Composition
-    end: Source
-
-    @property
-    def size(self) -> int:
-        return self.pieces.size
-
-    def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
-        """Say which ranges `read` will be called for, in order: what they have of the old version is
-        fetched ahead, in few requests."""
-        PiecedSource(self.pieces, self.old, self.end).will_read(ranges)
-
-    def read(self, start: int, end: int) -> bytes:
-        """The bytes [start, end) of the new version; those of the old one are requested."""
-        return PiecedSource(self.pieces, self.old, self.end).read_at(start, end - start)
-
-    def whole(self) -> bytes:
-        self.will_read([(0, self.size)])
-        return self.read(0, self.size)
-
-    def last(self, most: int) -> bytes:
-        """Its last bytes, as far as they are new; at most so many."""
-        *_, piece = self.pieces
-        if piece.is_old:
-            return b""
-        start = max(piece.start, piece.end - most)
-        return self.end.read_at(start, piece.end - start)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,14 +36,13 @@ from parquet_bloom.storage.objects.adapter import (
     NO_ETAG,
     SENT_BYTES,
     Adapter,
-    NewObject,
     ObjectState,
     OutcomeError,
 )
 from parquet_bloom.storage.objects.azure_client import AZURE, AzureClient, parsed, time_of
 from parquet_bloom.storage.objects.listing import list_below
 from parquet_bloom.storage.objects.object_source import ObjectSource, quoted
-from parquet_bloom.storage.objects.pieces import Composition, Piece, equal_cuts
+from parquet_bloom.storage.objects.pieces import Composition, NewObject, Piece, equal_cuts
 from parquet_bloom.storage.objects.replacement import Commit, reporting
 from parquet_bloom.storage.objects.requests import IN_FLIGHT, ChangedError
 from parquet_bloom.storage.objects.sending import Attempts
@@ -250,7 +249,7 @@ class AzureAdapter(Adapter):
         return self._put_block(PUT, self._client.as_source() | headers, b"")
 
     def _send(self, block: Block) -> tuple[str, str]:
-        body = self._new.read(block.start, block.end)
+        body = self._new.read_at(block.start, block.end - block.start)
         return self._put_block(PUT + Requests(bytes_up=len(body)), {}, body)
 
     def _put_block(self, kind: Requests, headers: dict[str, str], body: bytes) -> tuple[str, str]:

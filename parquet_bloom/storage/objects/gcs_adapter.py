@@ -30,13 +30,13 @@ from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.adapter import (
     SENT_BYTES,
     Adapter,
-    NewObject,
     ObjectState,
     OutcomeError,
     changed_meanwhile,
 )
 from parquet_bloom.storage.objects.gcs_client import GOOGLE, GoogleClient, Resource
 from parquet_bloom.storage.objects.object_source import ObjectSource
+from parquet_bloom.storage.objects.pieces import NewObject
 from parquet_bloom.storage.objects.sending import Attempts
 
 # What is not larger is sent as a whole. To put it together would take three requests.
@@ -292,7 +292,7 @@ class Sending:
         size = self._new.size - self._start
         self._new.will_read([(self._start, self._new.size)])
         if size <= SENT_BYTES:
-            body = self._new.read(self._start, self._new.size)
+            body = self._new.read_at(self._start, size)
             self._md5.update(body)
             resource = {**self._resource, "md5Hash": self.md5}
             return self._client.insert(resource, body, self._parameters, attempts)
@@ -300,7 +300,7 @@ class Sending:
         at = hashed = 0
         while True:
             end = min(at + SENT_BYTES, size)
-            body = self._new.read(self._start + at, self._start + end)
+            body = self._new.read_at(self._start + at, end - at)
             self._md5.update(body[hashed - at :])
             hashed = end
             is_last = end == size

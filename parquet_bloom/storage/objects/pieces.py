@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
 
-from parquet_bloom.storage.source import Source, Window, check_length
-from parquet_bloom.storage.traffic import Requests
+from parquet_bloom.storage.source import DelegatingSource, Source, Window, check_length
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,52 +81,47 @@ def equal_cuts(start: int, end: int, most: int) -> Iterator[tuple[int, int]]:
     yield from pairwise(cuts)
 
 
-class PiecedSource:
-    """The new version, before it is there: `new` is the file with what is new."""
+class NewObject(DelegatingSource):
+    """A version to be put together of `pieces`, before it is there: of the object that `old` has read, and
+    of the local file `end`, which has what is new."""
 
-    def __init__(self, pieces: Composition, old: Source, new: Source) -> None:
-        self.path = new.path
-        self.size = pieces.size
-        self.bytes_read = 0
-        self._pieces, self._old, self._new = pieces, old, new
-
-    is_remote: Final = True
+    def __init__(self, pieces: Composition, old: Source, end: Source) -> None:
+        super().__init__(old, pieces.size)
+        self.path = end.path
+        self.pieces, self.old, self._end = pieces, old, end
 
     def read_at(self, offset: int, length: int) -> bytes:
         check_length(self.path, offset, length, max(0, min(length, self.size - offset)))
         self.bytes_read += length
         return b"".join(
-            (self._old if piece.is_old else self._new).read_at(piece.start, piece.size)
-            for piece in self._pieces.between(offset, offset + length)
+            (self.old if piece.is_old else self._end).read_at(piece.start, piece.size)
+            for piece in self.pieces.between(offset, offset + length)
         )
 
     def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
-        """Of the old version."""
-        self._old.will_read(
+        """What they have of the old version is fetched ahead, in few requests."""
+        self.old.will_read(
             (piece.start, piece.end)
             for start, end in ranges
-            for piece in self._pieces.between(start, end)
+            for piece in self.pieces.between(start, end)
             if piece.is_old
         )
 
     def window(self) -> Window:
         return Window(self)
 
-    @property
-    def held_ahead(self) -> int:
-        return self._old.held_ahead
-
-    @property
-    def version(self) -> str:
-        return self._old.version
-
-    @property
-    def requests(self) -> Requests | None:
-        return self._old.requests
-
-    def check_unchanged(self) -> None:
-        self._old.check_unchanged()
-
     def close(self) -> None:
         """The old version stays open."""
-        self._new.close()
+        self._end.close()
+
+    def whole(self) -> bytes:
+        self.will_read([(0, self.size)])
+        return self.read_at(0, self.size)
+
+    def last(self, most: int) -> bytes:
+        """Its last bytes, as far as they are new; at most so many."""
+        *_, piece = self.pieces
+        if piece.is_old:
+            return b""
+        start = max(piece.start, piece.end - most)
+        return self._end.read_at(start, piece.end - start)

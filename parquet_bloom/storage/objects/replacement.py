@@ -30,13 +30,12 @@ from parquet_bloom.storage.local_output import Output
 from parquet_bloom.storage.objects.adapter import (
     NOTHING,
     Adapter,
-    NewObject,
     ObjectState,
     OutcomeError,
     changed_meanwhile,
 )
 from parquet_bloom.storage.objects.object_source import ObjectSource
-from parquet_bloom.storage.objects.pieces import Composition, Piece, PiecedSource
+from parquet_bloom.storage.objects.pieces import Composition, NewObject, Piece
 from parquet_bloom.storage.objects.requests import ChangedError
 from parquet_bloom.storage.objects.sending import Attempts, Failures
 from parquet_bloom.storage.source import LocalSource, Source, naming
@@ -262,7 +261,7 @@ class ObjectReplacement(Output):
         """The local file is only read by this process."""
 
     def opened(self) -> Source:
-        return PiecedSource(self._pieces, self._old, self._end())
+        return NewObject(self._pieces, self._old, self._end())
 
     def _end(self) -> LocalSource:
         with naming(self._target):
@@ -271,7 +270,7 @@ class ObjectReplacement(Output):
     def commit(self, replaced: Source | None = None) -> None:
         end = self._end()
         try:
-            self._steps.run(NewObject(self._old, self._pieces, end))
+            self._steps.run(NewObject(self._pieces, self._old, end))
         finally:
             with suppress(OSError):
                 end.close()

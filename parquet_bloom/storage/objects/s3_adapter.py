@@ -28,11 +28,10 @@ from parquet_bloom.storage.objects.adapter import (
     NO_ETAG,
     SENT_BYTES,
     Adapter,
-    NewObject,
     ObjectState,
 )
 from parquet_bloom.storage.objects.object_source import ObjectSource, quoted
-from parquet_bloom.storage.objects.pieces import Composition, Piece, equal_cuts
+from parquet_bloom.storage.objects.pieces import Composition, NewObject, Piece, equal_cuts
 from parquet_bloom.storage.objects.s3_client import BOTO3, Fields, S3Client
 from parquet_bloom.storage.objects.sending import Attempts
 from parquet_bloom.storage.temporary_files import Leftover, is_temporary
@@ -175,7 +174,7 @@ class S3Adapter(Adapter):
         return {"PartNumber": number, "ETag": made["ETag"]} | checksum
 
     def _send(self, part: UploadPart, number: int) -> Fields:
-        body = self._new.read(part.start, part.end)
+        body = self._new.read_at(part.start, part.end - part.start)
         kind = PUT + Requests(bytes_up=len(body))
         given = self._checksum(body) | self._upload
         return self._client.ask("upload_part", kind, PartNumber=number, Body=body, **given)

@@ -41,7 +41,7 @@ def open_at(folder: Folder, moment: Moment, options: Mapping[str, str] | None) -
     check_installed(folder.path)
     from parquet_bloom.tables.iceberg.table import in_folder
 
-    return in_folder(folder, moment, options)
+    return in_folder(folder, newest_metadata, moment, options)
 
 
 def open_in_catalog(

@@ -39,7 +39,6 @@ from parquet_bloom.tables.iceberg.live_files import (
     table_file,
 )
 from parquet_bloom.tables.iceberg.names import NamesById
-from parquet_bloom.tables.iceberg.opening import newest_metadata
 from parquet_bloom.tables.iceberg.refusals import in_manifests, in_the_way
 from parquet_bloom.tables.iceberg.stores import options_for, properties_for
 from parquet_bloom.tables.properties import ICEBERG, wanted_filters
@@ -222,7 +221,10 @@ def in_catalog(
 
 
 def in_folder(
-    folder: Folder, moment: Moment, options: Mapping[str, str] | None = None
+    folder: Folder,
+    newest_metadata: Callable[[Folder], str | None],
+    moment: Moment,
+    options: Mapping[str, str] | None = None,
 ) -> IcebergTable:
     """The table of the newest metadata file in a folder. Raises RewriteError, OSError."""
     if isinstance(folder.path, Address):
