@@ -40,7 +40,7 @@ class Bounds:
     high: Any
 
 
-def bounds_of(low: OrderKey | None, high: OrderKey | None) -> Bounds | None:
+def make_bounds(low: OrderKey | None, high: OrderKey | None) -> Bounds | None:
     """The bounds; None if one is missing or they are the wrong way round."""
     found = Bounds(low, high)
     return found if low is not None and high is not None and found.low <= found.high else None

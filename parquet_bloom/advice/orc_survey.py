@@ -33,7 +33,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.advice.lookups import KEY_BYTES, Bounds, OrderKey, bounds_of
+from parquet_bloom.advice.lookups import KEY_BYTES, Bounds, OrderKey, make_bounds
 from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.samples import GivenValue, Sample
 from parquet_bloom.advice.survey import ColumnCounts, GroupSurvey, Subject
@@ -155,9 +155,9 @@ class OrcSurveyor:
         for entry, group in zip(entries, groups(self.file, chunk), strict=True):
             values = group.values
             inserted = insertion_hashes(column, values, form)
-            filter = _filter_of(inserted, self._size)
+            filter = _build_filter(inserted, self._size)
             if not self._size.allows(filter.fpp) and (keys := keys_per_value(values, inserted)) > 1:
-                filter = _filter_of(inserted, self._size.times(keys))
+                filter = _build_filter(inserted, self._size.times(keys))
             # The first hash of each value comes first, then the others that some values have.
             hashes = spread(inserted[: len(values)])
             part = sample.begin(smallest.below)
@@ -177,7 +177,7 @@ class OrcSurveyor:
         return surveys
 
 
-def _filter_of(hashes: NDArray[np.uint64], size: OrcSize) -> KHashFilter:
+def _build_filter(hashes: NDArray[np.uint64], size: OrcSize) -> KHashFilter:
     filter = size.empty_filter()
     filter.insert_hashes(hashes)
     return filter
@@ -246,7 +246,7 @@ def group_bounds(column: OrcColumn, statistics: GroupStatistics | None) -> Bound
     """The bounds in the statistics of an index group; None if there are none to rely on."""
     if statistics is None or not is_ordered(column):
         return None
-    return bounds_of(_bound(column.kind, statistics.min), _bound(column.kind, statistics.max))
+    return make_bounds(_bound(column.kind, statistics.min), _bound(column.kind, statistics.max))
 
 
 def _bound(kind: str, shown: Shown) -> OrderKey | None:

@@ -28,7 +28,7 @@ from functools import partial
 from math import isnan
 from typing import Final
 
-from parquet_bloom.advice.lookups import KEY_BYTES, Bounds, OrderKey, bounds_of
+from parquet_bloom.advice.lookups import KEY_BYTES, Bounds, OrderKey, make_bounds
 from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.samples import LIMIT, GivenValue, Sample
 from parquet_bloom.advice.survey import ColumnCounts, GroupSurvey, Subject
@@ -257,5 +257,5 @@ def bounds(leaf: LeafType, statistics: Statistics | None) -> Bounds | None:
         stored.append((statistics.min, statistics.max))
     for low, high in stored:
         if isinstance(low, bytes) and isinstance(high, bytes):
-            return bounds_of(key(low), key(high))
+            return make_bounds(key(low), key(high))
     return None

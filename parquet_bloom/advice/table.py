@@ -40,7 +40,7 @@ def limit_for(limit: int, num_columns: int) -> int:
     return max(LEAST_KEPT, limit * MANY_COLUMNS // max(MANY_COLUMNS, num_columns))
 
 
-def surveyor_of(file: Any, options: AdviseOptions) -> AnySurveyor:
+def make_surveyor(file: Any, options: AdviseOptions) -> AnySurveyor:
     """The reader for files of this format. Raises UnsupportedError for an option that the format
     does not support, FooterError."""
     if file.format == "orc":

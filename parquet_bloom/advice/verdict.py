@@ -161,8 +161,8 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     share = counts.filter_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
     if share > LARGE:
         yield f"the filters are {percent(share)} of the column's size"
-    if counts.only_dictionary and (told := engine_note("only dictionaries", evidence.users)):
-        yield f"all values are in dictionaries: {told}"
+    if counts.only_dictionary and (note := engine_note("only dictionaries", evidence.users)):
+        yield f"all values are in dictionaries: {note}"
     if counts.filters < counts.groups:
         without = number_of(counts.groups - counts.filters, unit)
         yield f"the target FPP is out of reach in {without}"

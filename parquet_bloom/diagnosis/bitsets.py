@@ -28,13 +28,13 @@ WORD_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class View(Deviation):
+class BitsetChoice(Deviation):
     """One choice of bytes; None: those of the header."""
 
     bitset: Bitset | None = None
 
 
-AS_SAID = View()
+AS_DESCRIBED = BitsetChoice()
 
 
 def as_bitset(filter: SplitBlockBloomFilter) -> Bitset:
@@ -48,7 +48,7 @@ def _bitset_at(data: bytes, start: int, size: int, first: int = 0) -> Bitset:
     return Bitset(words.reshape(-1, WORDS_PER_BLOCK), first)
 
 
-def views(file: ParquetFile, stored: StoredFilter) -> Iterator[View]:
+def bitset_choices(file: ParquetFile, stored: StoredFilter) -> Iterator[BitsetChoice]:
     """The other choices; none for an encrypted bitset."""
     if stored.is_encrypted:
         return
@@ -61,14 +61,14 @@ def views(file: ParquetFile, stored: StoredFilter) -> Iterator[View]:
         blocks, rest = divmod(stored.num_bytes * numerator, denominator * BLOCK_BYTES)
         start, size = stored.offset + stored.header_bytes, blocks * BLOCK_BYTES
         if rest == 0 and 0 < size <= MAX_BYTES and start + size <= file.footer.start:
-            yield View(
+            yield BitsetChoice(
                 name,
                 f"counted {unit} in the header's numBytes: the bitset has {size:,} bytes",
                 _bitset_at(file.source.read_at(start, size), 0, size),
             )
 
 
-def _shifted(file: ParquetFile, stored: StoredFilter) -> Iterator[View]:
+def _shifted(file: ParquetFile, stored: StoredFilter) -> Iterator[BitsetChoice]:
     """A bitset may begin at the header at the earliest; the bits under the header are not known."""
     start = stored.offset + stored.header_bytes
     end = min(start + stored.num_bytes + MAX_SHIFT, file.footer.start)
@@ -78,7 +78,7 @@ def _shifted(file: ParquetFile, stored: StoredFilter) -> Iterator[View]:
         if shift == 0 or start + shift + stored.num_bytes > end:
             continue
         direction = "earlier" if shift < 0 else "later"
-        yield View(
+        yield BitsetChoice(
             "bitset-shifted",
             f"began the bitset {number_of(abs(shift), 'byte')} {direction} than where the header of"
             f" {stored.header_bytes} bytes ends",

@@ -31,7 +31,7 @@ def examine(
     Raises ColumnError, FormatError for a footer that cannot be read, EncryptionError for what does
     not open, UnsupportedError, OSError. Whatever is wrong with filters and pages is a finding.
     """
-    examination = _examination_of(file, options)
+    examination = _make_examination(file, options)
     check_room(file, examination.columns, options.parts, TO_VALIDATE)
     examined = examination.opening()
     right = _examine_items(examination, examined, progress)
@@ -44,7 +44,7 @@ def examine(
     return examined
 
 
-def _examination_of(file: Any, options: ValidateOptions) -> AnyExamination:
+def _make_examination(file: Any, options: ValidateOptions) -> AnyExamination:
     policy = options.policy or Policy()
     if file.format == "parquet":
         from parquet_bloom.rules.examine_parquet import ParquetExamination

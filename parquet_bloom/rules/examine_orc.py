@@ -116,7 +116,7 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
             if not stripe.doubt
             for column in self.columns
             if not self.file.tail.is_encrypted_column(column)
-            for item in _streams_of(OrcChunk(stripe, column))
+            for item in _filter_streams(OrcChunk(stripe, column))
         ]
         if self.options.deep:
             self.file.will_read_values([item.chunk for item in items])
@@ -241,7 +241,7 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
             return None
 
 
-def _streams_of(chunk: OrcChunk) -> Iterator[ChunkStream]:
+def _filter_streams(chunk: OrcChunk) -> Iterator[ChunkStream]:
     latest = max((stream.kind for stream in chunk.filter_streams), default=None)
     for stream in chunk.filter_streams:
         yield ChunkStream(chunk, stream, is_asked=stream.kind == latest)

@@ -110,11 +110,11 @@ def _indexes_outside(file: ParquetFile, wanted: Collection[int]) -> Iterator[Fin
 def _foreign_fields(file: ParquetFile, wanted: Collection[int]) -> Iterator[Finding]:
     """The columns, among those `wanted`, with something else in the fields of a filter's pointer, each
     once."""
-    told = set()
+    reported = set()
     for chunk in chunks_with_foreign_pointer(file.footer):
-        if chunk.leaf.index not in wanted or chunk.leaf.index in told or chunk.has_filters:
+        if chunk.leaf.index not in wanted or chunk.leaf.index in reported or chunk.has_filters:
             continue
-        told.add(chunk.leaf.index)
+        reported.add(chunk.leaf.index)
         is_refused = chunk.foreign_pointer == BLOOM_FILTER_OFFSET
         yield finding(
             "PB120",

@@ -18,7 +18,7 @@ from parquet_bloom.advice.table import (
     SurveyedColumn,
     SurveyedFile,
     SurveyedTable,
-    surveyor_of,
+    make_surveyor,
 )
 from parquet_bloom.arguments import (
     PATH_OR_URL,
@@ -174,7 +174,7 @@ class Advisor:
         options = self._options
         if options.ignore_checksums:
             file.ignore_checksums()
-        surveyor = surveyor_of(file, options)
+        surveyor = make_surveyor(file, options)
         columns = file.select(options.columns)
         check_columns_room(file, columns, OF_COLUMN)
         check_room(file, columns, options.parts, TO_ADVISE)
