@@ -57,7 +57,7 @@ from parquet_bloom.orc.keys import (
     never_absent,
     stored_values,
 )
-from parquet_bloom.orc.row_index import GroupStatistics, Shown
+from parquet_bloom.orc.row_index import GroupStatistics, StatisticValue
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, OrcChunk
 from parquet_bloom.orc.values import groups, reason_unreadable, room_for_values
 from parquet_bloom.values.literals import encode_given
@@ -249,7 +249,7 @@ def group_bounds(column: OrcColumn, statistics: GroupStatistics | None) -> Bound
     return make_bounds(_bound(column.kind, statistics.min), _bound(column.kind, statistics.max))
 
 
-def _bound(kind: str, shown: Shown) -> OrderKey | None:
+def _bound(kind: str, shown: StatisticValue) -> OrderKey | None:
     """A minimum or maximum as a key; None if it is missing or not a value of the type."""
     if shown is None:
         return None

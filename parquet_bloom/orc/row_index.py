@@ -21,7 +21,7 @@ from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.tail import decode
 from parquet_bloom.orc.wire import Message, decode_text
 
-Shown = int | float | str | None
+StatisticValue = int | float | str | None
 
 # A sum that is not a number. Readers do not consult the filter of such a group.
 NAN: Final = "nan"
@@ -43,9 +43,9 @@ class GroupStatistics:
     kind: str | None
     num_values: int | None
     has_null: bool | None
-    min: Shown
-    max: Shown
-    sum: Shown
+    min: StatisticValue
+    max: StatisticValue
+    sum: StatisticValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def fits(statistics: GroupStatistics, column: OrcColumn) -> bool:
     return statistics.kind is None or STATISTICS.get(column.kind) == statistics.kind
 
 
-def _shown(kind: str, stored: Message) -> Iterable[Shown]:
+def _shown(kind: str, stored: Message) -> Iterable[StatisticValue]:
     """Minimum, maximum and sum."""
     if kind == "bucket":
         return None, None, sum(stored.count)
@@ -122,7 +122,7 @@ def _optional(stored: Message, name: str) -> Any:
     return getattr(stored, name) if stored.HasField(name) else None
 
 
-def _plain(value: float | bytes | None) -> Shown:
+def _plain(value: float | bytes | None) -> StatisticValue:
     match value:
         case bytes():
             return decode_text(value)
@@ -132,7 +132,7 @@ def _plain(value: float | bytes | None) -> Shown:
             return value
 
 
-def _day(days: int | None) -> Shown:
+def _day(days: int | None) -> StatisticValue:
     if days is None:
         return None
     try:

@@ -47,7 +47,7 @@ _JAVA_HEADER = bytes.fromhex("aced0005 75 72 00025b4a 782004b512b17593 02 0000 7
 _JAVA_COUNT_BYTES = 4
 
 # A Thrift field: its type and its encoded value.
-Field = tuple[int, bytes]
+StructField = tuple[int, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class StatisticsStruct:
     num_hashes: int
     strategy: int | None
     name: str = ""
-    displaced: Field | None = None
+    displaced: StructField | None = None
 
     @property
     def num_words(self) -> int:
@@ -71,7 +71,7 @@ class StatisticsStruct:
 
 def encode(struct: StatisticsStruct) -> bytes:
     """The struct in Thrift's compact protocol."""
-    fields: dict[int, Field | None] = {
+    fields: dict[int, StructField | None] = {
         BITSET: _encoded(struct.encoding, struct.bitset),
         _NUM_BITS: (compact.TYPE_I32, compact.zigzag(struct.num_bits)),
         _NUM_HASHES: (compact.TYPE_I32, compact.zigzag(struct.num_hashes)),
@@ -84,11 +84,11 @@ def encode(struct: StatisticsStruct) -> bytes:
     return compact.splice(b"\0", 0, fields)
 
 
-def _binary(data: bytes) -> Field:
+def _binary(data: bytes) -> StructField:
     return compact.TYPE_BINARY, compact.varint(len(data)) + data
 
 
-def _encoded(encoding: BitsetEncoding, bitset: bytes) -> Field:
+def _encoded(encoding: BitsetEncoding, bitset: bytes) -> StructField:
     from parquet_bloom.legacy.statistics import varints
 
     words = np.frombuffer(bitset, "<i8")
@@ -108,7 +108,7 @@ def to_java(words: NDArray[np.int64]) -> bytes:
     return _JAVA_HEADER + count + words.astype(">i8").tobytes()
 
 
-def fields_of(data: bytes) -> dict[int, Field]:
+def fields_of(data: bytes) -> dict[int, StructField]:
     """The fields of the struct that `data` begins with."""
     return {number: (kind, data[value:end]) for number, kind, _, value, end in _kernel.fields(data)}
 
@@ -133,12 +133,12 @@ def decode(data: bytes) -> StatisticsStruct:
     return struct
 
 
-def _displaced(field: Field | None) -> Field | None:
+def _displaced(field: StructField | None) -> StructField | None:
     """What to put back; never a struct, which would be a filter again."""
     return None if field is None or field[0] == compact.TYPE_STRUCT else field
 
 
-def _bitset(field: Field | None) -> tuple[BitsetEncoding, bytes]:
+def _bitset(field: StructField | None) -> tuple[BitsetEncoding, bytes]:
     if field is None:
         raise FilterError("the filter in Statistics has no bitSet")
     kind, value = field
@@ -182,14 +182,14 @@ def _contents(value: bytes) -> bytes:
     return value[start:]
 
 
-def _number(fields: Mapping[int, Field], number: int, name: str) -> int:
+def _number(fields: Mapping[int, StructField], number: int, name: str) -> int:
     kind, value = fields.get(number, (None, b""))
     if kind != compact.TYPE_I32:
         raise FilterError(f"the filter in Statistics has no {name}")
     return compact.read_zigzag(value, 0)
 
 
-def _name(field: Field | None) -> str:
+def _name(field: StructField | None) -> str:
     if field is None or field[0] != compact.TYPE_BINARY:
         return ""
     return _contents(field[1]).decode(errors="replace")
