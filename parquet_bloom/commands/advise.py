@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 @values_option(
     "--value-sample",
     type=FILE,
-    help="Values that are really looked up: one per line, with one --column, or CSV with a header.",
+    help="Values that queries really look up: one per line with a single --column, or"
+    " CSV with a header.",
 )
 @output_option(
     "--details",

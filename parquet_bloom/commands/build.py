@@ -43,7 +43,7 @@ _ONLY_FILES = {
 @click.command(cls=Command)
 @option.files
 @option.columns()
-@columns_option("--auto", is_flag=True, help="Take the columns that `pbloom advise` recommends.")
+@columns_option("--auto", is_flag=True, help="Use the columns that `pbloom advise` recommends.")
 @option.row_groups
 @appending_in_tables(refused=_ONLY_FILES)
 @option.destinations
@@ -64,9 +64,9 @@ def build(
     """Add Bloom filters to files (alias: inject).
 
     No page is rewritten: filters and a new footer follow the existing data. Each filter is as small
-    as the target allows, without your knowing the number of distinct values. What gets no filter is
-    reported with the reason. In an ORC file, each index group gets a filter for as many
-    values as it has rows.
+    as the target rate allows; you need not know the number of distinct values. What gets no filter is
+    reported with the reason. In an ORC file, each index group gets a filter for as many values as it
+    has rows.
 
     With --table, they are appended to the files of tables, each of which then gets one commit that
     records the new sizes. Without --column, the table's properties say for which columns.

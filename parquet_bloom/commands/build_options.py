@@ -37,7 +37,7 @@ MAX_NDV = 1 << 62
 orc_streams = orc_option(
     "--orc-streams",
     type=click.Choice(words(OrcStreams)),
-    help="Streams to write; both: for readers before ORC 1.3, too.  [default: utf8]",
+    help="Streams to write; both also serves readers before ORC 1.3.  [default: utf8]",
 )
 expose_filter_location = encryption_option(
     "--expose-filter-location",
@@ -48,15 +48,15 @@ expose_filter_location = encryption_option(
 drop_foreign_fields = files_option(
     "--drop-foreign-fields",
     is_flag=True,
-    help="Drop fields of another writer that are in the way: a second footer, or a list in the place of a"
-    " filter's pointer.",
+    help="Drop another writer's footer fields that are in the way: a second footer, or a"
+    " list where a filter's pointer belongs.",
 )
 
 append_in_place = files_option(
     "--append-in-place",
     is_flag=True,
-    help="Append only what is new to each file itself, which nobody must read meanwhile; for large local"
-    " Parquet files.",
+    help="Append only the new bytes to the file itself, while no reader may have it"
+    " open; for large local Parquet files.",
 )
 
 # Which filters to build, and what to do with those that exist.

@@ -28,7 +28,7 @@ def checks(command: Callback) -> Callback:
         checks_option(
             "--diagnose",
             is_flag=True,
-            help="Say what a writer did wrong, where values are missing.",
+            help="Where values are missing, say what the writer did wrong.",
         ),
         checks_option(
             "--require",

@@ -37,8 +37,9 @@ def _upload_age(ctx: click.Context, param: click.Parameter, text: str | None) ->
     "uploads_older_than",
     callback=_upload_age,
     metavar="AGE",
-    help="Also abort unfinished uploads that got nothing for this long, at least 1d: to S3, where they"
-    " may be those of other programs, and to Azure, only our own.",
+    help="Also abort unfinished uploads that received nothing for this long, at least"
+    " 1d: on S3, where they may belong to other programs, and on Azure, only our"
+    " own.",
 )
 @files_option("--dry-run", is_flag=True, help="Only show what would be removed.")
 @option.as_json("path")
@@ -52,16 +53,16 @@ def clean_temp(
 ) -> None:
     """Remove temporary files that killed runs have left.
 
-    PATH is a folder, which is searched with all folders below it, or a file, for its own leftovers;
-    a URL, too.
+    PATH is a folder, which is searched recursively, or a file, for its own leftovers; it can be a URL.
 
-    A killed build in S3 leaves an upload, which nobody sees and which is paid for. Nothing tells it from
-    one of another program, so it is aborted only with --uploads, and only if it is to a key at which
-    there is an object, as ours are, or to a temporary file of ours. Look with --dry-run first.
+    On S3, a killed build leaves an unfinished upload, which is invisible and billed. It cannot be told
+    from an upload by another program, so it is aborted only with --uploads, and only if there is an
+    object at its key, as with ours, or if the key is that of a temporary file of ours. Check with
+    --dry-run first.
 
-    In Azure it may leave blocks, which tell whose they are. While they are there, others may be unable
-    to upload to the blob. With --uploads they are discarded: the blob gets another ETag, but keeps its
-    content.
+    On Azure, it may leave uncommitted blocks, which can be told to be ours. While they exist, others may
+    be unable to upload to the blob. With --uploads they are discarded: the blob gets a new ETag, but
+    keeps its content.
 
     \b
     Example:
@@ -115,7 +116,7 @@ def _write_total(reports: Sequence[CleaningReport]) -> None:
     gone = [left for report in reports for left in report.leftovers if left.problem is None]
     if not gone:
         if not any(report.leftovers for report in reports):
-            write_text("nothing is left to remove")
+            write_text("nothing to remove")
         return
     counts = [(kind, sum(left.kind == kind for left in gone)) for kind in _DONE]
     kinds = ", ".join(number_of(count, kind) for kind, count in counts if count)

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 @option.file_argument("b")
 @option.columns()
 @option.row_groups
-@output_option("--all", "with_same", is_flag=True, help="Show filters that are the same, too.")
+@output_option("--all", "with_same", is_flag=True, help="Also show filters that are the same.")
 @output_option(
     "--diagnose",
     is_flag=True,
-    help="Where bits differ, look up the values that each file stores: whose filter lacks which of"
-    " them, and what its writer did instead.",
+    help="Where bits differ, look up the values that each file stores: which of them its"
+    " filter lacks, and what its writer did instead.",
 )
 @output_option("--json", "as_json", is_flag=True, help="One JSON document.")
 @option.answer_options

@@ -84,8 +84,9 @@ _OF_FILTER = {
 @output_option(
     "--unparsed",
     is_flag=True,
-    help="Write the bytes that bloom_filter_offset leads to, whatever they are: as many as"
-    " bloom_filter_length says, or all up to what comes next in the file. In npy they are uint8.",
+    help="Write the bytes that bloom_filter_offset points to, whatever they are: as many"
+    " as bloom_filter_length says, or all up to whatever comes next in the file. In"
+    " npy they are uint8.",
 )
 @option.stored_dialect
 @option.access

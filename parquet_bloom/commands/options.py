@@ -74,7 +74,7 @@ def as_json(one_each: str = "file") -> Decorator:
 verbose = output_option(
     "--verbose",
     is_flag=True,
-    help="Show each file in full, even if there are many, and all text in tables.",
+    help="Show every file in full, however many there are, and never shorten text in tables.",
 )
 # None stands for all, here and for columns.
 row_groups = columns_option(
@@ -96,8 +96,9 @@ columns = partial(
     multiple=True,
     callback=lambda ctx, param, texts: names(ctx, param, texts) or None,
     shell_complete=leaf_columns,
-    help="Leaf column, such as user.id; repeatable or comma-separated. A name with a comma is quoted:"
-    " '\"a,b\"'. '#3' is the leaf with index 3 of a Parquet file, where several have one path.",
+    help="Leaf column, such as user.id; repeatable or comma-separated. Quote a name with"
+    " a comma: '\"a,b\"'. '#3' is the leaf with index 3 of a Parquet file in which"
+    " several share a path.",
 )
 fpp = filters_option(
     "--fpp",
@@ -114,8 +115,9 @@ max_bytes = filters_option(
 layout = filters_option(
     "--layout",
     type=click.Choice(words(FileLayout)),
-    help="Where what is new goes: in the place of the old footer, or behind the whole file, which can be"
-    " cut back.  [default: replace; append behind URLs and, for build, where it was done before]",
+    help="Where to write: over the old footer, or after the whole file, which can then"
+    " be cut back.  [default: replace; append for URLs and, with build, for files"
+    " that were appended to before]",
 )
 threads = general_option(
     "--threads",
@@ -154,7 +156,8 @@ memory = general_option(
 ignore_checksums = files_option(
     "--ignore-checksums",
     is_flag=True,
-    help="Read pages even if their checksums are wrong; those that are all 0 are taken for none anyway.",
+    help="Read pages even if their checksums are wrong; checksums that are all 0 count"
+    " as missing anyway.",
 )
 older_than = files_option(
     "--older-than",
@@ -162,7 +165,7 @@ older_than = files_option(
     default="1h",
     show_default=True,
     metavar="AGE",
-    help="Only files that nobody has written to for this long.",
+    help="Only files not written to for this long.",
 )
 no_verify = files_option(
     "--no-verify",
@@ -174,16 +177,14 @@ no_verify = files_option(
 )
 dry_run = files_option("--dry-run", is_flag=True, help="Do everything but write.")
 overwrite = files_option("--overwrite", is_flag=True, help="Replace an existing output.")
-overwrite_answer = output_option(
-    "--overwrite", is_flag=True, help="Replace the file if it is there already."
-)
+overwrite_answer = output_option("--overwrite", is_flag=True, help="Replace an existing file.")
 
 answer_options = together(
     output_option(
         "-o",
         "--output",
         type=FILE,
-        help="Write the answer to this file, once it is complete.  [default: stdout]",
+        help="Write the answer to this file once it is complete.  [default: stdout]",
     ),
     overwrite_answer,
 )
@@ -309,7 +310,8 @@ def stored_dialect(command: Callback) -> Callback:
 unconditional = files_option(
     "--unconditional",
     is_flag=True,
-    help="Replace objects or files also where nothing makes sure that nobody else has meanwhile.",
+    help="Replace objects even without conditional writes, and files even without locks:"
+    " a concurrent change could be lost.",
 )
 
 

@@ -52,8 +52,8 @@ def probe(
     Reads the footer and, for each value, 32 bytes of each filter, or all of a filter that is
     encrypted or asked for many values; in an ORC file, the column's filter streams, and the verdicts
     are about index groups. A verdict is `absent` (certain), `maybe`, or `unknown` with the reason.
-    Of several columns, each is asked for the same values and gets an answer of its own. Exit code 1:
-    every value is absent, wherever it was looked for.
+    With several columns, each is probed for the same values and has an answer of its own. Exit code 1:
+    every value is absent everywhere.
 
     \b
     Example:

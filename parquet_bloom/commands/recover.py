@@ -26,8 +26,8 @@ from parquet_bloom.verbs.recover import recover as recover_file
 def recover(files: tuple[str, ...], dry_run: bool, as_json: bool, verbose: bool) -> None:
     """Undo what killed builds have appended to files.
 
-    pbloom build --append-in-place keeps a journal beside the file, of what it was, until the new end
-    is complete. A file that still has one is cut back. Folders are searched for journals. Other
+    pbloom build --append-in-place keeps a journal of the file's previous state beside it until the new
+    end is complete. A file that still has one is cut back. Folders are searched for journals. Other
     commands do the same when they cannot read a file, or are about to change it.
 
     \b

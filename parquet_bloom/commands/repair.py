@@ -52,9 +52,9 @@ def repair(
     """Repair the filters of files.
 
     Only the footer changes: a missing or wrong bloom_filter_length is set, and pointers that lead to
-    nothing, or to a filter that no reader can trust, are dropped. A filter that only the values
-    could prove right is dropped, too, unless --drop-bad or --rebuild lets them be read. Without
-    --rebuild, only pbloom build brings dropped filters back. In ORC files nothing points to a
+    nothing, or to a filter that no reader can trust, are dropped. So is a filter that only the stored
+    values could prove right, unless --drop-bad or --rebuild reads them. Without --rebuild, only
+    pbloom build brings dropped filters back. In ORC files nothing points to a
     filter, so that only --drop-bad and --rebuild repair anything. Exit code 1: something is still
     wrong, and the answer says what would repair it.
 

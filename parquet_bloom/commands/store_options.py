@@ -52,6 +52,7 @@ _stats = output_option(
     callback=_tell_requests,
     expose_value=False,
     is_flag=True,
-    help="Say on stderr how many requests were sent to object stores, and how many bytes came.",
+    help="Report on stderr how many requests were sent to object stores, and how many"
+    " bytes were received.",
 )
 stores = together(_storage_option, _stats)

@@ -49,7 +49,7 @@ def strip(
     says how many stay. A file that loses all filters that were appended to it is cut back to its old
     size.
 
-    With --table, one commit for each table records the sizes of before, and the bytes stay.
+    With --table, one commit for each table records the previous sizes, and the bytes stay.
 
     \b
     Example:

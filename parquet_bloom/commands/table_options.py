@@ -46,39 +46,40 @@ _kind = table_option(
     "--table",
     "table",
     type=click.Choice(words(TableChoice)),
-    help="Each FILE is the folder of a table of this kind; auto looks. Its live files are meant.",
+    help="Each FILE is the folder of a table of this kind and stands for its live files;"
+    " auto detects the kind.",
 )
 _catalog = table_option(
     "--catalog",
     metavar="NAME",
-    help="Each FILE is the identifier of an Iceberg table, as in lake.events, in this catalog of"
-    " PyIceberg's configuration.",
+    help="Each FILE is the identifier of an Iceberg table, such as lake.events, in this"
+    " catalog from PyIceberg's configuration.",
 )
 _where = table_option(
     "--where",
     multiple=True,
     callback=_partitions,
     metavar="COLUMN=VALUE",
-    help="Only files that can have rows of this partition, with the value as the table has it;"
-    " repeatable. __HIVE_DEFAULT_PARTITION__ is null.",
+    help="Only files that may have rows in this partition, with the value as the table"
+    " stores it; repeatable. __HIVE_DEFAULT_PARTITION__ is null.",
 )
 _version = table_option(
     "--version",
     "version",
     type=click.IntRange(0),
     metavar="N",
-    help="As it was in this version or snapshot.  [default: the newest]",
+    help="The table as of this version or snapshot.  [default: the latest]",
 )
 _as_of = table_option(
     "--as-of",
     callback=lambda ctx, param, text: None if text is None else moment(text),
     metavar="TIME",
-    help="As it was then: 2026-11-20, 2026-11-20T06:00Z; UTC unless it says otherwise.",
+    help="The table as of this time: 2026-11-20, 2026-11-20T06:00Z; UTC unless it says otherwise.",
 )
 sole_writer = table_option(
     "--sole-writer",
     is_flag=True,
-    help="Nobody else writes to the table meanwhile; needed on S3.",
+    help="Promise that nobody else writes to the table meanwhile; needed on S3.",
 )
 _no_commit = table_option(
     "--no-commit",
@@ -94,7 +95,7 @@ _min_file_size = table_option(
     metavar="SIZE",
     help="Leave smaller files as they are; see docs/tables.md.  [default: 4MiB]",
 )
-_all_sizes = table_option("--all-sizes", is_flag=True, help="Take files of any size.")
+_all_sizes = table_option("--all-sizes", is_flag=True, help="Include files of any size.")
 
 
 def _with_table(

@@ -136,7 +136,7 @@ def _unused(report: StripReport) -> Iterator[Remark]:
     found = f"{number_of(report.unused_filters, 'unused filter')}, {size(report.unused_bytes)}"
     why = (
         f"{'stays' if is_one else 'stay'} in the file, as data {'follows it' if is_one else 'follows them'}:"
-        " whoever writes it anew, with any writer, is rid of them"
+        " rewriting the file with any writer removes them"
     )
     yield Remark("unused filters stay", why, f"{found}: {why}")
 
@@ -307,7 +307,7 @@ def _file_remarks(report: TableChange) -> Iterator[Remark]:
         names = files_of([file.file for file in members], len(report.files))
         example = "for example " * (len({file.reason for file in members}) > 1)
         reason = members[0].reason or ""
-        hint = "; --all-sizes takes them, too" * (action == "too small")
+        hint = "; --all-sizes includes them" * (action == "too small")
         yield Remark(action, reason, f"{names}: {action}: {example}{reason}{hint}")
 
 

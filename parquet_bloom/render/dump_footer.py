@@ -99,7 +99,7 @@ def _lines(report: FooterDump) -> Iterator[tuple[str, FooterField | None]]:
     for whole in filter(None, (footer.crypto_metadata, footer.metadata)):
         for label, depth, found in _tree(whole):
             yield start(found.offset, found.length) + _INDENT * depth + label, found
-    for stretch, about in ((footer.signature, "signature"), (footer.rest, "read by nobody")):
+    for stretch, about in ((footer.signature, "signature"), (footer.rest, "ignored by readers")):
         if stretch is not None:
             yield start(stretch.offset, stretch.length) + about, None
 

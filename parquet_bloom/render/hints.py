@@ -10,10 +10,10 @@ from parquet_bloom.container.in_commands import AsFile, InCommands, command_for
 from parquet_bloom.vocabulary import HAS_ONE, NO_FILTER, NO_KEY, NO_MEMORY
 
 _HINTS: Final = {
-    HAS_ONE: "--existing replace builds another",
+    HAS_ONE: "--existing replace rebuilds it",
     NO_FILTER: "pbloom build adds one",
-    NO_MEMORY: "--memory allows for more",
-    NO_KEY: "--keys takes keys",
+    NO_MEMORY: "--memory raises it",
+    NO_KEY: "pass keys with --keys",
 }
 
 

@@ -37,7 +37,7 @@ def test_uploads(s3: S3Server, options: list[str]) -> None:
         [f"{what}: would be aborted", "1 upload; 5 B; dry run: nothing was removed"],
     )
     result = outcome("clean-temp", "s3://lake/", *options)
-    assert (result.code, result.output) == (0, "nothing is left to remove\n")
+    assert (result.code, result.output) == (0, "nothing to remove\n")
     s3.faults.append(Fault(403, "<Error><Code>AccessDenied</Code></Error>", kind="ABORT"))
     result = outcome("clean-temp", "s3://lake/", "--uploads", "1d", *options)
     assert (result.code, result.stdout) == (2, "")

@@ -82,7 +82,7 @@ def test_build_says_what_readers_make_of_it(folder):
     )
     assert result.code == 0
     assert (
-        "skipped string, row groups 0, 1, 2: encrypted, no key; --keys takes keys\n"
+        "skipped string, row groups 0, 1, 2: encrypted, no key; pass keys with --keys\n"
         in result.stdout
     )
     assert result.stdout.endswith(

@@ -217,7 +217,7 @@ def test_small_files_say_what_takes_them(table):
         f"{table}: 3 files: 3 too small; 0 filters, 0 B added; version 2 stays, "
     )
     assert why.startswith("3 files: too small: ")
-    assert why.endswith(" bytes, fewer than 4,194,304; --all-sizes takes them, too")
+    assert why.endswith(" bytes, fewer than 4,194,304; --all-sizes includes them")
     assert "requests" not in build(table).to_dict()
 
 

@@ -127,7 +127,7 @@ def test_deleted_rows_are_counted(tmp_path):
     result = outcome("inspect", table, "--table", "auto", "--summary")
     assert result.code == 0
     assert result.complaint == (
-        "4 rows of 2 files are deleted by deletion vectors: filters know them all the same"
+        "4 rows of 2 files are deleted by deletion vectors: filters still know them"
     )
 
 

@@ -266,7 +266,7 @@ def test_bytes_that_nobody_reads(saved, capsys):
     assert report.to_dict()["rest"] == {"offset": len(data) - 8, "length": 5}
     assert (
         text_of(report, capsys).splitlines()[-1].split()
-        == f"{len(data) - 8} 5 read by nobody".split()
+        == f"{len(data) - 8} 5 ignored by readers".split()
     )
 
 

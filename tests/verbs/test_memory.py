@@ -43,7 +43,7 @@ from parquet_bloom.storage.source import LocalSource
 MOST_BESIDE = 200 << 20
 MILLION = 1_000_000
 
-NO_ROOM = "expected at most 268435456: does not fit the memory budget; --memory allows for more"
+NO_ROOM = "expected at most 268435456: does not fit the memory budget; --memory raises it"
 
 # With 256 MiB: of these strings, one fits at a time, and none of the next; of the numbers, what is
 # made of them must not take several times as much.
