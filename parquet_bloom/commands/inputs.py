@@ -16,7 +16,7 @@ from parquet_bloom.interruptions import counted, hold
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.program import FINE, TROUBLE, show_traceback
 from parquet_bloom.render.hints import NextLines
-from parquet_bloom.render.reports import Complaints, Summary, View
+from parquet_bloom.render.reports import Complaints, ReportView, Summary
 from parquet_bloom.render.terminal import (
     StandardOutputError,
     complain,
@@ -187,7 +187,7 @@ class Answers:
     def each(
         self,
         work: Callable[[str], Found],
-        view: View[Found],
+        view: ReportView[Found],
         failed: Failed = _nothing,
         threads: int = 1,
     ) -> int:
@@ -217,7 +217,7 @@ class Answers:
         finally:
             summary.finish()
 
-    def write(self, report: Found, view: View[Found]) -> None:
+    def write(self, report: Found, view: ReportView[Found]) -> None:
         """Show one report in full."""
         if self.as_json:
             write_json(report)

@@ -16,7 +16,7 @@ from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.options import ProbeOptions, quoted_name
 from parquet_bloom.program import FINE, NO
 from parquet_bloom.render.hints import NextLines
-from parquet_bloom.render.reports import FileSummary, Remark, View
+from parquet_bloom.render.reports import FileSummary, Remark, ReportView
 from parquet_bloom.render.terminal import Cells, complain, write_line, write_table, write_text
 from parquet_bloom.render.wording import place_cells, place_heads, shortened, size, where
 from parquet_bloom.verbs.probe import ProbedValue, ProbeReport, probe_file
@@ -64,7 +64,7 @@ def probe(
         raise click.UsageError("expected --groups-to-read without --explain and --json")
     if only_groups and len(columns) > 1:
         raise click.UsageError("expected --groups-to-read with one --column")
-    view: View[ProbeReport] = ProbeView(inputs.next_lines(arguments_of(keys)))
+    view: ReportView[ProbeReport] = ProbeView(inputs.next_lines(arguments_of(keys)))
     if explain:
         view = ExplanationView()
     elif only_groups:
@@ -88,7 +88,7 @@ def probe(
     sys.exit(code or (NO if all(absent) else FINE))
 
 
-class ProbeView(View[ProbeReport]):
+class ProbeView(ReportView[ProbeReport]):
     """Whether files have to be read, and where. `next_lines`: the commands that help next."""
 
     def __init__(self, next_lines: NextLines) -> None:
@@ -151,7 +151,7 @@ class ProbeView(View[ProbeReport]):
                 write_line(line)
 
 
-class GroupsView(View[ProbeReport]):
+class GroupsView(ReportView[ProbeReport]):
     """Path, place, first row and number of rows of each group that may have any of the values."""
 
     sums_up = False
@@ -168,7 +168,7 @@ class GroupsView(View[ProbeReport]):
 _EXPLANATION_GIVES = ("reason…", "stored bytes…", "value…", "stored bytes", "bits…")
 
 
-class ExplanationView(View[ProbeReport]):
+class ExplanationView(ReportView[ProbeReport]):
     """One row per group and hash of a value."""
 
     sums_up = False

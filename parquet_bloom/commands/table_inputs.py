@@ -15,7 +15,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.container.in_commands import InCommands
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.program import TROUBLE
-from parquet_bloom.render.reports import View
+from parquet_bloom.render.reports import ReportView
 from parquet_bloom.render.terminal import complain, progress
 from parquet_bloom.storage.paths import Input, expand_tables
 from parquet_bloom.tables.open import open_table
@@ -119,7 +119,7 @@ def tables(names: tuple[str, ...]) -> Inputs:
 def change_tables(
     answers: Answers,
     options: TableOptions,
-    view: View[Changed],
+    view: ReportView[Changed],
     change: Callable[[LakeTable, Progress], Changed],
 ) -> tuple[int, list[Changed]]:
     """The exit code, and what `change` reported of each table; it gets what shows the progress, too."""

@@ -15,7 +15,7 @@ from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.program import FINE, NO
 from parquet_bloom.render.findings import ValidationView
-from parquet_bloom.render.reports import View
+from parquet_bloom.render.reports import ReportView
 from parquet_bloom.render.terminal import progress, write_bytes, write_json
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.verbs.validate import Failure, ValidationReport, validate_file
@@ -68,7 +68,7 @@ def validate(
             reports.append(validate_file(file, options, show))
         return reports[-1]
 
-    view: View[ValidationReport] = ValidationView(inputs.next_lines(arguments_of(keys)))
+    view: ReportView[ValidationReport] = ValidationView(inputs.next_lines(arguments_of(keys)))
     if findings_format == "json":
         answers = Answers(inputs, as_json=True, verbose=False)
     elif findings_format != "text":

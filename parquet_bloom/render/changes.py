@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from parquet_bloom.container import BuiltFilters, LeftChunk, number_of
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.hints import command, with_hint
-from parquet_bloom.render.reports import FileSummary, Remark, View
+from parquet_bloom.render.reports import FileSummary, Remark, ReportView
 from parquet_bloom.render.terminal import Cells, write_table, write_text
 from parquet_bloom.render.wording import columns_alike, files_of, size, where, without_numbers
 
@@ -32,7 +32,7 @@ _BUILT_GIVES = ("bits of each", "hashes", "largest", "column…")
 NOT_LOOKED_UP = "no stored value was looked up: --drop-bad and --rebuild do that"
 
 
-class BuildView(View["BuildReport"]):
+class BuildView(ReportView["BuildReport"]):
     """What was added to files, by column; what was skipped, by reason."""
 
     def summarize(self, report: BuildReport) -> FileSummary:
@@ -55,7 +55,7 @@ class BuildView(View["BuildReport"]):
             write_table(_BUILT, rows, _BUILT_GIVES, verbose)
 
 
-class StripView(View["StripReport"]):
+class StripView(ReportView["StripReport"]):
     """What was removed from files; what was left, by reason."""
 
     def summarize(self, report: StripReport) -> FileSummary:
@@ -69,7 +69,7 @@ class StripView(View["StripReport"]):
         return f"{filters} removed, {size(numbers['bytes'])} less"
 
 
-class RepairView(View["RepairReport"]):
+class RepairView(ReportView["RepairReport"]):
     """What was repaired in files and what was left, alike filters in one line."""
 
     def summarize(self, report: RepairReport) -> FileSummary:
@@ -197,7 +197,7 @@ def _rule_remark(
 # Tables
 
 
-class TableBuildView(View["TableBuildReport"]):
+class TableBuildView(ReportView["TableBuildReport"]):
     """What was added to the files of tables, and which version records it."""
 
     def summarize(self, report: TableBuildReport) -> FileSummary:
@@ -220,7 +220,7 @@ class TableBuildView(View["TableBuildReport"]):
         _write_files(report, verbose)
 
 
-class TableRepairView(View["TableRepairReport"]):
+class TableRepairView(ReportView["TableRepairReport"]):
     """What was repaired in the files of tables and what was left, and which version records it."""
 
     def summarize(self, report: TableRepairReport) -> FileSummary:
@@ -252,7 +252,7 @@ class TableRepairView(View["TableRepairReport"]):
             write_text(f"note: {NOT_LOOKED_UP}, and so does pbloom validate --table")
 
 
-class TableStripView(View["TableStripReport"]):
+class TableStripView(ReportView["TableStripReport"]):
     """What was taken back of the files of tables, and which version records it."""
 
     def summarize(self, report: TableStripReport) -> FileSummary:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parquet_bloom.container import number_of
 from parquet_bloom.container.footer_fields import Several
@@ -159,7 +159,7 @@ def _line(start: str, found: FooterField) -> Iterator[str]:
         yield from _value(found.stored)
 
 
-def _value(value: Any, is_quoted: bool = True) -> Iterator[str]:
+def _value(value: object, is_quoted: bool = True) -> Iterator[str]:
     """`is_quoted`: whether text is one, not a word of an enum."""
     if isinstance(value, Several):
         yield "["

@@ -24,7 +24,7 @@ from parquet_bloom.render.findings import (
     statement,
     summary,
 )
-from parquet_bloom.render.reports import View
+from parquet_bloom.render.reports import ReportView
 from parquet_bloom.render.terminal import printable, write_line
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
@@ -34,7 +34,7 @@ from parquet_bloom.verbs.validate import Failure, ValidationReport
 from parquet_bloom.vocabulary import FindingsFormat
 
 
-class NoView(View[ValidationReport]):
+class NoView(ReportView[ValidationReport]):
     """Shows nothing about a file by itself: the document is about all."""
 
     sums_up = False
@@ -42,7 +42,7 @@ class NoView(View[ValidationReport]):
     def write(self, report: ValidationReport, verbose: bool = False) -> None: ...
 
 
-def view_in(findings_format: FindingsFormat) -> View[ValidationReport]:
+def view_in(findings_format: FindingsFormat) -> ReportView[ValidationReport]:
     """What is written about each file as soon as it is checked."""
     return GithubView() if findings_format == "github" else NoView()
 
@@ -73,7 +73,7 @@ def github_annotations(report: ValidationReport) -> Iterator[str]:
         yield _command(_COMMANDS[first.severity], report.path, title, lines)
 
 
-class GithubView(View[ValidationReport]):
+class GithubView(ReportView[ValidationReport]):
     """The commands, and a line about the file for those who read the log."""
 
     sums_up = False

@@ -27,7 +27,7 @@ from parquet_bloom.rules.finding import Finding
 from parquet_bloom.verbs.advise import ColumnAdvice
 from parquet_bloom.verbs.inspect import FileInspection
 from parquet_bloom.verbs.occupancy import FilterOccupancy
-from parquet_bloom.verbs.report import ColumnSummary, FileReport, FilterPicture
+from parquet_bloom.verbs.report import ColumnOverview, FileReport, FilterPicture
 
 MOST_COLUMNS = 250
 MOST_PLACES = 20
@@ -83,7 +83,7 @@ def _chosen(inspection: FileInspection) -> str:
     return where(None, places) if len(places) < inspection.num_parts else ""
 
 
-def _most_measured(columns: Sequence[ColumnSummary]) -> int | None:
+def _most_measured(columns: Sequence[ColumnOverview]) -> int | None:
     """The most filters of a column whose FPP was measured; None if all were."""
     if all(column.num_measured == column.num_filters for column in columns):
         return None
@@ -97,12 +97,12 @@ def _trouble(findings: Iterable[Finding]) -> str:
 
 
 def _columns(
-    columns: Sequence[ColumnSummary], verdicts: Mapping[str, ColumnAdvice]
-) -> Sequence[ColumnSummary]:
+    columns: Sequence[ColumnOverview], verdicts: Mapping[str, ColumnAdvice]
+) -> Sequence[ColumnOverview]:
     """In schema order; if there are too many, first those with filters, then those that deserve
     them."""
 
-    def interest(column: ColumnSummary) -> int:
+    def interest(column: ColumnOverview) -> int:
         advice = verdicts.get(column.column)
         if column.num_filters:
             return 0

@@ -4,7 +4,7 @@ alike in many of them once, and a total. As JSON they are shown by verbs.documen
     12 of 300 files, such as a.parquet: skipped user_id: has a filter already
     300 files: 288 built, 12 unchanged; 1,196 filters, 12.3 MiB added
 
-A verb tells it in one place, its View.
+A verb tells it in one place, its ReportView.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from parquet_bloom.render.wording import files_of, without_numbers
 # Up to so many files have a line each.
 FEW = 20
 
-Shown = TypeVar("Shown")
+SomeReport = TypeVar("SomeReport")
 
 
 class Remark(NamedTuple):
@@ -48,13 +48,13 @@ class FileSummary(NamedTuple):
     heading: str = ""
 
 
-class View(Generic[Shown]):
+class ReportView(Generic[SomeReport]):
     """How the reports of a verb are shown."""
 
     # Whether of several files each has but a line, unless more is asked for.
     sums_up = True
 
-    def summarize(self, report: Shown) -> FileSummary:
+    def summarize(self, report: SomeReport) -> FileSummary:
         """What is said about one of many files."""
         raise NotImplementedError
 
@@ -62,7 +62,7 @@ class View(Generic[Shown]):
         """What is said about the sum of their numbers, such as `12.3 MiB added`."""
         raise NotImplementedError
 
-    def write(self, report: Shown, verbose: bool = False) -> None:
+    def write(self, report: SomeReport, verbose: bool = False) -> None:
         """Write the report on one file in full; with `verbose`, nothing in it is merged or cut."""
         summary = self.summarize(report)
         write_text(summary.heading)
@@ -70,14 +70,14 @@ class View(Generic[Shown]):
         for remark in summary.remarks:
             write_text(remark.text)
 
-    def write_details(self, report: Shown, verbose: bool) -> None:
+    def write_details(self, report: SomeReport, verbose: bool) -> None:
         """Write what stands between the heading and the remarks."""
 
 
 class Summary:
     """Takes the reports on many files one by one; `noun`: what they are about."""
 
-    def __init__(self, num_files: int, view: View[Shown], noun: str = "file") -> None:
+    def __init__(self, num_files: int, view: ReportView[SomeReport], noun: str = "file") -> None:
         self._num_files = num_files
         self._noun = noun
         self._total = view.total

@@ -40,7 +40,7 @@ from parquet_bloom.files import open as open_file
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import with_options
-from parquet_bloom.verbs.documents import Report
+from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Format
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class ColumnAdvice:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class AdviceReport(Report):
+class AdviceReport(VerbReport):
     """The advice on one file; `size` in bytes; `fpp`: the target; `files`: how many were judged
     together, including this one; `recommended`: the columns whose verdict is `build`; `obstacles`: what
     `build` would refuse the file for, or some of its columns, None for nothing; `requests`: sent to

@@ -36,7 +36,7 @@ _Types = Mapping[str, pa.DataType]
 
 
 def arrow_table(report: Any) -> pa.Table:
-    """See Report.to_arrow."""
+    """See VerbReport.to_arrow."""
     rows = list(report._items())
     columns = {
         name: pa.array([_fitting(row.get(name), kind) for row in rows], kind)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers, columns_needed
@@ -21,8 +20,8 @@ from parquet_bloom.options import BuildOptions, Destination
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import with_options
 from parquet_bloom.storage.new_version import check_appendable
-from parquet_bloom.verbs.documents import Report
-from parquet_bloom.verbs.file_runner import Changing, change_file, change_opened
+from parquet_bloom.verbs.documents import VerbReport
+from parquet_bloom.verbs.file_runner import Changing, changing, changing_opened
 from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, Format, OrcStreams
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ TakeFilters = Callable[[Container, Sequence[Any]], Generator[tuple[Any, Any]]]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BuildReport(Report):
+class BuildReport(VerbReport):
     """What build did to one file. Sizes in bytes; `output` is None for a dry run. `notes`: what to
     know about the filters, such as which readers will ignore them, and about the file."""
 
@@ -158,31 +157,31 @@ def build_file(
     """As build. `filters`: yields the filters of all chunks that can be built elsewhere."""
     if options.append_in_place:
         check_appendable(path)
-    step = partial(_build, options=options, progress=progress, filters=filters)
-    return change_file(path, destination, step, keys)
+    with changing(path, destination, keys) as file:
+        return _build(file, options, progress, filters)
 
 
 def build_opened(file: Container, options: BuildOptions, destination: Destination) -> BuildReport:
     """As build, of a file that is open."""
-    return change_opened(file, destination, partial(_build, options=options))
+    return _build(changing_opened(file, destination), options)
 
 
 def _build(
-    changing: Changing,
+    opened: Changing,
     options: BuildOptions,
     progress: Progress | None = None,
     filters: TakeFilters | None = None,
 ) -> BuildReport:
     if options.append_in_place:
-        changing = replace(changing, target=replace(changing.target, is_appended=True))
-    change = build_change(changing.file, changing.ready(options), progress)
+        opened = replace(opened, target=replace(opened.target, is_appended=True))
+    change = build_change(opened.file, opened.ready(options), progress)
     if filters is not None:
-        change.take(filters(changing.file, change.planned))
-    facts = changing.write(change)
+        change.take(filters(opened.file, change.planned))
+    facts = opened.write(change)
     return BuildReport(
         **facts,
         filters=tuple(sorted(change.filters, key=lambda built: built.place.part)),
         skipped=tuple(sorted(change.skipped, key=lambda skip: skip.place.part)),
         bytes_added=facts["size_after"] - facts["size_before"],
-        notes=(*change.notes, *changing.notes(change)),
+        notes=(*change.notes, *opened.notes(change)),
     )

@@ -30,7 +30,7 @@ from parquet_bloom.tables.table import (
     names_in_table,
 )
 from parquet_bloom.verbs.build import build_opened
-from parquet_bloom.verbs.documents import Report
+from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.table_runner import (
     ChangedFile,
     Elsewhere,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TableBuildReport(Report):
+class TableBuildReport(VerbReport):
     """What build_table did to one table. `version`: that it was read at; `committed`: the one that
     records the new sizes, None if there is none; `columns`: that filters were built for, by the
     table's names; `skipped`: column chunks without a filter. `notes`: what to know about it."""

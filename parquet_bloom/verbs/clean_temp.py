@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 from parquet_bloom.arguments import PATH_OR_URL, flag_given, path_given
 from parquet_bloom.errors import complaint
 from parquet_bloom.storage import with_options
-from parquet_bloom.verbs.documents import Report
+from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.vocabulary import LeftoverKind
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class FoundLeftover:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class CleaningReport(Report):
+class CleaningReport(VerbReport):
     """What clean_temp did at one path, or would do if it was a `dry_run`."""
 
     _rows: ClassVar = ("leftovers",)

@@ -33,7 +33,7 @@ from parquet_bloom.options import DiffOptions, ValidateOptions
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.rules.examine import examine
 from parquet_bloom.storage.traffic import in_all
-from parquet_bloom.verbs.documents import Report
+from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.vocabulary import UNKNOWN
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class FilterDiff(Located):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class FileDiff(Report):
+class FileDiff(VerbReport):
     """Two files. `filters`: one per group that has a filter in either file; `columns_only_a`: columns
     that the other file lacks; `notes`: legacy filters, which are not compared; `row_index_stride_a`:
     rows per index group, 0 without an index. `requests`: sent for both, None if neither is in an object

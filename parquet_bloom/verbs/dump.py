@@ -13,7 +13,7 @@ from parquet_bloom.errors import FilterError
 from parquet_bloom.files import open as open_file
 from parquet_bloom.native.lazy import np
 from parquet_bloom.options import check_dialect
-from parquet_bloom.verbs.documents import Report, as_json, document_of
+from parquet_bloom.verbs.documents import VerbReport, as_json, document_of
 from parquet_bloom.vocabulary import DumpFormat, Format
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _BYTES = ("u1", (-1,))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Dump(Report):
+class Dump(VerbReport):
     """One filter of a file. `unverified`: why the footer of an encrypted file may have been replaced,
     None if it cannot have been. `requests`: sent to the object store that has the file."""
 

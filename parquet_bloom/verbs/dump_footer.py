@@ -21,7 +21,7 @@ from parquet_bloom.container.footer_fields import FooterDescription, FooterField
 from parquet_bloom.container.room import OF_FIELD_BYTE
 from parquet_bloom.files import open as open_file
 from parquet_bloom.parallel import check_fits
-from parquet_bloom.verbs.documents import Report, as_json, document_of
+from parquet_bloom.verbs.documents import VerbReport, as_json, document_of
 from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class FooterRow:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class FooterDump(Report):
+class FooterDump(VerbReport):
     """The footer of a file. `unverified`: why the footer of an encrypted file may have been replaced,
     None if it cannot have been. `requests`: sent to the object store that has the file."""
 
@@ -176,16 +176,16 @@ def _rows_of(name: str, found: FooterField) -> Iterator[FooterRow]:
 # Documents
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A value as JSON has it: bytes in hexadecimal, infinities and NaN as text."""
     if isinstance(value, bytes):
         return value.hex()
     return repr(value) if isinstance(value, float) and not isfinite(value) else value
 
 
-def _head(found: FooterField) -> dict[str, Any]:
+def _head(found: FooterField) -> dict[str, object]:
     """What a document says of a field besides what is in it."""
-    head: dict[str, Any] = {
+    head: dict[str, object] = {
         "type": found.type, "offset": found.offset, "header_bytes": found.header_bytes,
         "length": found.length,
     }  # fmt: skip
@@ -196,11 +196,11 @@ def _head(found: FooterField) -> dict[str, Any]:
     return head
 
 
-def _document_if_any(found: FooterField | None) -> dict[str, Any] | None:
+def _document_if_any(found: FooterField | None) -> dict[str, object] | None:
     return None if found is None else _document({}, found)
 
 
-def _document(key: dict[str, Any], found: FooterField) -> dict[str, Any]:
+def _document(key: dict[str, object], found: FooterField) -> dict[str, object]:
     """The document of a field; `key`: what comes first, such as its id."""
     content = found.content
     document = key | _head(found)
@@ -226,12 +226,12 @@ def _document(key: dict[str, Any], found: FooterField) -> dict[str, Any]:
     return document
 
 
-def _unread_key(found: FooterField) -> dict[str, Any]:
+def _unread_key(found: FooterField) -> dict[str, object]:
     return {"id": found.number, "name": found.name}
 
 
-def _item_key(found: FooterField) -> dict[str, Any]:
-    index = {"index": found.number}
+def _item_key(found: FooterField) -> dict[str, object]:
+    index: dict[str, object] = {"index": found.number}
     return index if found.name is None else index | {"column": found.name}
 
 
@@ -239,7 +239,7 @@ def _item_key(found: FooterField) -> dict[str, Any]:
 # The same in parts
 
 
-def _json(found: FooterField, key: dict[str, Any] | None = None) -> Iterator[bytes]:
+def _json(found: FooterField, key: dict[str, object] | None = None) -> Iterator[bytes]:
     """The JSON of _document; that of a field of few bytes is one part."""
     if found.length <= WHOLE_BYTES:
         yield as_json(_document(key or {}, found))
@@ -268,7 +268,7 @@ def _json(found: FooterField, key: dict[str, Any] | None = None) -> Iterator[byt
 
 
 def _joined(
-    start: bytes, found: Iterable[tuple[bytes, dict[str, Any], FooterField]], end: bytes
+    start: bytes, found: Iterable[tuple[bytes, dict[str, object], FooterField]], end: bytes
 ) -> Iterator[bytes]:
     yield start
     comma = b""
@@ -279,7 +279,7 @@ def _joined(
     yield end
 
 
-def _json_value(value: Any) -> Iterator[bytes]:
+def _json_value(value: object) -> Iterator[bytes]:
     if isinstance(value, Several):
         yield b"["
         for index, each in enumerate(value):
@@ -294,6 +294,6 @@ def _json_value(value: Any) -> Iterator[bytes]:
         yield _json_of(_plain(value))
 
 
-def _json_of(value: Any) -> bytes:
+def _json_of(value: object) -> bytes:
     """Of a value that is no document."""
     return as_json([value])[1:-1]

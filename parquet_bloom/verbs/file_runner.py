@@ -1,16 +1,15 @@
-"""Runs a verb that changes a file.
+"""A file while a verb changes it: where its new version goes, how it is written, and what every report
+says of it. What is to change the verb decides.
 
-    the step of the verb    what is to change in the open file
-    here                    where its new version goes, how it is written, what every report says of it
-
-What changes the files of a table has a runner of its own, see table_runner, whose steps call this one.
+What changes the files of a table has a runner, see table_runner, whose steps come here, too.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 
 
 OfChange = TypeVar("OfChange", BuildOptions, RepairOptions)
-Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,23 +79,19 @@ class Changing:
         return (*self.file.page_notes, *detached(self.file.source, self.target, change))
 
 
-def change_file(
-    path: str | os.PathLike[str],
-    destination: Destination,
-    step: Callable[[Changing], Made],
-    keys: Keys | None = None,
-) -> Made:
-    """Open a file, and do a step with it. Raises RewriteError for an output that must not be written,
-    and as open and the step do."""
+@contextmanager
+def changing(
+    path: str | os.PathLike[str], destination: Destination, keys: Keys | None = None
+) -> Iterator[Changing]:
+    """Open a file to change it. Raises RewriteError for an output that must not be written, and as
+    open."""
     started = time.perf_counter()
     target = destination.target(path)
     with open_file(path, keys) as file:
-        return step(Changing(file, target, destination.verify, started))
+        yield Changing(file, target, destination.verify, started)
 
 
-def change_opened(
-    file: Container, destination: Destination, step: Callable[[Changing], Made]
-) -> Made:
+def changing_opened(file: Container, destination: Destination) -> Changing:
     """The same with a file that is open."""
     started = time.perf_counter()
-    return step(Changing(file, destination.target(file.path), destination.verify, started))
+    return Changing(file, destination.target(file.path), destination.verify, started)

@@ -15,7 +15,7 @@ from parquet_bloom.container.threads import threads_to_read
 from parquet_bloom.files import open as open_file
 from parquet_bloom.options import InspectOptions
 from parquet_bloom.parallel import work_in_order
-from parquet_bloom.verbs.documents import Report
+from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ TOGETHER = 8 << 20
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class FileInspection(Report):
+class FileInspection(VerbReport):
     """One file. `filter_bytes`: of the filters inspected; `filter_share`: of `size`, 0 to 1.
 
     `unverified`: why the footer of an encrypted file may have been replaced, None if it cannot have

@@ -16,7 +16,7 @@ from parquet_bloom.options import InspectOptions
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.traffic import Requests, in_all
-from parquet_bloom.verbs.documents import Report, document_of
+from parquet_bloom.verbs.documents import VerbReport, document_of
 from parquet_bloom.verbs.inspect import inspect_file
 from parquet_bloom.verbs.keys import key_of
 
@@ -50,7 +50,7 @@ class ColumnSummary:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class InspectionSummary(Report):
+class InspectionSummary(VerbReport):
     """All files; `columns` in the order in which they were met. Sizes in bytes. `requests`: sent to object
     stores, None if none of the files is in one."""
 

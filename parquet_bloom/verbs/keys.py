@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
 
 from parquet_bloom.container import UNITS, Place, Units
 
 _UNIT = re.compile(r"(?<![a-z])(part|group)(?=s?(?![a-z]))")
 
 
-def units_of(report: Any) -> Units:
+def units_of(report: object) -> Units:
     """What the format of a report calls its parts; a report on files of both formats has none."""
     return UNITS[getattr(report, "format", "parquet")]
 

@@ -36,7 +36,7 @@ from parquet_bloom.filters.look_up import LookUp
 from parquet_bloom.options import ProbeOptions
 from parquet_bloom.parallel import check_fits, read_once, work_in_order
 from parquet_bloom.values.given import show_values
-from parquet_bloom.verbs.documents import Report
+from parquet_bloom.verbs.documents import VerbReport
 
 if TYPE_CHECKING:
     import numpy as np
@@ -144,7 +144,7 @@ class ProbedValues(Sequence[ProbedValue]):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ProbeReport(Report):
+class ProbeReport(VerbReport):
     """The verdicts on all values in one file, and the bytes read for them. `unverified`: why the
     footer of an encrypted file may have been replaced, None if it cannot have been. `explanations`:
     value by value, None if not asked for. `caveat`: what the verdicts are not about, although it may

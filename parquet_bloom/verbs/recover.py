@@ -11,12 +11,12 @@ from parquet_bloom.arguments import flag_given, path_given
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import journal
 from parquet_bloom.storage.source import is_url, local_path
-from parquet_bloom.verbs.documents import Report
+from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.vocabulary import RecoveryAction
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class RecoveryReport(Report):
+class RecoveryReport(VerbReport):
     """What recover did to one file, or would do if it was a `dry_run`. `action`: `cut back` from
     `size_before` to `size_after` bytes; `journal removed`, because nothing had been appended; or
     `nothing`, because there is no journal."""

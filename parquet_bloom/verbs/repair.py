@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers
@@ -21,8 +20,8 @@ from parquet_bloom.rules.finding import Finding, chunk_finding
 from parquet_bloom.rules.repair import diagnosed
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
 from parquet_bloom.storage import with_options
-from parquet_bloom.verbs.documents import Report
-from parquet_bloom.verbs.file_runner import Changing, change_file, change_opened
+from parquet_bloom.verbs.documents import VerbReport
+from parquet_bloom.verbs.file_runner import Changing, changing, changing_opened
 from parquet_bloom.vocabulary import FileLayout, Format, RepairAction
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ class LeftFilter(Located):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class RepairReport(Report):
+class RepairReport(VerbReport):
     """What repair did to one file. Sizes in bytes; `bytes_added` is negative if the file shrank;
     `output` is None for a dry run. `looked_up`: whether stored values were looked up, so that filters
     that lack some are among `repaired` or `left`. `notes`: what to know about the file."""
@@ -135,24 +134,24 @@ def repair_file(
     progress: Progress | None = None,
 ) -> RepairReport:
     """As repair."""
-    step = partial(_repair, options=options, progress=progress)
-    return change_file(source, destination, step, keys)
+    with changing(source, destination, keys) as file:
+        return _repair(file, options, progress)
 
 
 def repair_opened(
     file: Container, options: RepairOptions, destination: Destination
 ) -> RepairReport:
     """As repair, of a file that is open."""
-    return change_opened(file, destination, partial(_repair, options=options))
+    return _repair(changing_opened(file, destination), options)
 
 
 def _repair(
-    changing: Changing, options: RepairOptions, progress: Progress | None = None
+    opened: Changing, options: RepairOptions, progress: Progress | None = None
 ) -> RepairReport:
-    file, options = changing.file, changing.ready(options)
+    file, options = opened.file, opened.ready(options)
     found = diagnosed(file, options, progress)
     change = file.repair(found.repairs(options), options, progress)
-    facts = changing.write(change)
+    facts = opened.write(change)
     outcomes = [
         outcome
         for broken in found.filters
@@ -168,7 +167,7 @@ def _repair(
         ),
         looked_up=options.reads_values,
         bytes_added=facts["size_after"] - facts["size_before"],
-        notes=changing.notes(change),
+        notes=opened.notes(change),
     )
 
 

@@ -27,7 +27,7 @@ from parquet_bloom.tables.table import (
     TableFile,
     names_in_table,
 )
-from parquet_bloom.verbs.documents import Report
+from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.repair import RepairReport, repair_opened
 from parquet_bloom.verbs.table_runner import (
     ChangedFile,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TableRepairReport(Report):
+class TableRepairReport(VerbReport):
     """What repair_table did to one table. `version`: that it was read at; `committed`: the one that
     records the new sizes, None if there is none; `looked_up`: whether stored values were looked up.
     `notes`: what to know about it."""

@@ -23,7 +23,7 @@ from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.rules.rule import Severity
 from parquet_bloom.verbs.advise import AdviceReport, Advisor
-from parquet_bloom.verbs.documents import Report
+from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 from parquet_bloom.verbs.occupancy import FilterOccupancy, occupancy_of
 from parquet_bloom.verbs.validate import ValidationReport, validate_file
@@ -46,7 +46,7 @@ NOT_DEEP = "not asked for: it needs the values, and only footer and filters were
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnSummary:
+class ColumnOverview:
     """One leaf column over all row groups. Sizes in bytes, `filter_bytes` with headers.
 
     `filters`: by row group, True if a filter can be used. FPPs are None if none can be used;
@@ -83,7 +83,7 @@ class FilterPicture:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class FileReport(Report):
+class FileReport(VerbReport):
     """One file. `advice` covers up to MAX_ADVISED columns, or is None for the reason in `no_advice`.
     `requests`: sent for all of them to the object store that has it; those of `inspection`,
     `validation` and `advice` are None.
@@ -99,7 +99,7 @@ class FileReport(Report):
     advice: AdviceReport | None
     no_advice: str | None
     deep: bool
-    columns: tuple[ColumnSummary, ...]
+    columns: tuple[ColumnOverview, ...]
     pictures: tuple[FilterPicture, ...]
     num_filters: int
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
@@ -227,11 +227,11 @@ def _advice(
     return report, None
 
 
-def _summary(chunks: Sequence[ChunkDescription], measured: Sequence[float]) -> ColumnSummary:
+def _summary(chunks: Sequence[ChunkDescription], measured: Sequence[float]) -> ColumnOverview:
     stored = [chunk.filter for chunk in chunks if chunk.filter]
     estimates = [found.ndv_estimate for found in stored if found.ndv_estimate is not None]
     reasons = Counter(chunk.reason for chunk in chunks if chunk.reason)
-    return ColumnSummary(
+    return ColumnOverview(
         column=chunks[0].column,
         physical_type=chunks[0].physical_type,
         logical_type=chunks[0].logical_type,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers
@@ -13,8 +12,8 @@ from parquet_bloom.container import WHERE_KNOWN, LeftChunk, RemovedFilters
 from parquet_bloom.legacy.change import strip_change
 from parquet_bloom.options import Destination, Selection
 from parquet_bloom.storage import with_options
-from parquet_bloom.verbs.documents import Report
-from parquet_bloom.verbs.file_runner import Changing, change_file
+from parquet_bloom.verbs.documents import VerbReport
+from parquet_bloom.verbs.file_runner import changing
 from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class StripReport(Report):
+class StripReport(VerbReport):
     """What strip did to one file. `left`: filters, or plaintext remains of filters, that could not be
     removed or may still be there. `unused_filters`: to which nothing leads, while their `unused_bytes` stay
     in the file, as pages follow them. Sizes in bytes; `output` is None for a dry run. `notes`: what to
@@ -88,12 +87,10 @@ def strip_file(
     keys: Keys | None = None,
 ) -> StripReport:
     """As strip."""
-    return change_file(path, destination, partial(_strip, selection=selection), keys)
-
-
-def _strip(changing: Changing, selection: Selection) -> StripReport:
-    change = strip_change(changing.file, selection)
-    facts = changing.write(change)
+    with changing(path, destination, keys) as opened:
+        change = strip_change(opened.file, selection)
+        facts = opened.write(change)
+        notes = opened.notes(change)
     return StripReport(
         **facts,
         removed=tuple(change.removed),
@@ -101,5 +98,5 @@ def _strip(changing: Changing, selection: Selection) -> StripReport:
         unused_filters=change.unused_filters,
         unused_bytes=change.unused_bytes,
         bytes_removed=facts["size_before"] - facts["size_after"],
-        notes=changing.notes(change),
+        notes=notes,
     )

@@ -18,7 +18,7 @@ from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.table import LakeTable, TableFile
-from parquet_bloom.verbs.documents import Report
+from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.table_runner import (
     ChangedFile,
     FileResult,
@@ -36,7 +36,7 @@ REPLACED: Final = "its first filters were repaired or replaced, and stay so"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TableStripReport(Report):
+class TableStripReport(VerbReport):
     """What strip_table did to one table. `version`: that it was read at; `committed`: the one that
     records the sizes of before, None if there is none; `bytes_removed`: by which the records are less.
     """

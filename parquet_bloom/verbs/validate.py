@@ -21,7 +21,7 @@ from parquet_bloom.rules.examine import examine
 from parquet_bloom.rules.finding import Finding, NextCommands
 from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.storage.source import LocalSource
-from parquet_bloom.verbs.documents import Report
+from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.vocabulary import FailOn, Format
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ValidationReport(Report):
+class ValidationReport(VerbReport):
     """One file. `ok`: no finding at or above the severity that fails it."""
 
     _rows: ClassVar = ("findings",)

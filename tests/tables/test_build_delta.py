@@ -386,7 +386,7 @@ def test_command(table):
     line, note = result.stdout.splitlines()
     assert line.startswith(f"{table}: 6 files: 6 appended; 12 filters, ")
     assert "; version 3 records it, " in line
-    assert note.startswith("note: Trino fails on files up to 3 MB")
+    assert note.startswith("note: Trino fails on files of up to 3 MB")
     result = outcome("build", table, "--table", "delta", "-c", "id", "--all-sizes", "--json")
     document = json.loads(result.stdout)
     assert document["committed"] is None

@@ -292,7 +292,7 @@ def test_command(table):
     line, note = result.stdout.splitlines()
     assert line.startswith(f"{NAME}: 6 files: 6 appended; 12 filters, ")
     assert f"; version {snapshots()[3]} records it, " in line
-    assert note.startswith("note: Trino fails on files up to 3 MB")
+    assert note.startswith("note: Trino fails on files of up to 3 MB")
     result = outcome("build", NAME, *catalog, "-c", "id", "--all-sizes", "--json")
     document = json.loads(result.stdout)
     assert (document["table"], document["committed"]) == ("iceberg", None)

@@ -13,7 +13,7 @@ from make.commands import outcome
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.verbs.documents import MOST_ROWS, Report, as_json
+from parquet_bloom.verbs.documents import MOST_ROWS, VerbReport, as_json
 
 ROWS = 3000
 
@@ -153,7 +153,7 @@ def test_tables_of_several_files_fit_together(paths):
 def test_a_report_shows_itself_on_one_line_and_in_a_notebook(paths, verb):
     call = VERBS[verb][0] if verb in VERBS else lambda plain, built: pb.dump(built, "id", 0)
     report = call(*paths)
-    assert isinstance(report, Report)
+    assert isinstance(report, VerbReport)
     line = repr(report)
     assert line.startswith(f"<{type(report).__name__} {paths[0].parent}")
     assert "\n" not in line

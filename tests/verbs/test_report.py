@@ -367,7 +367,7 @@ def test_command_keeps_what_appeared_meanwhile(run, found, monkeypatch):
         Path("report.html").write_text("mine")
         return found
 
-    monkeypatch.setattr("parquet_bloom.verbs.report.report", slow)
+    monkeypatch.setattr("parquet_bloom.commands.report.report_file", slow)
     assert run("-o", "report.html").code == 2
     assert Path("report.html").read_text() == "mine"
 
