@@ -11,6 +11,7 @@ Source: man 2 flock; "NFS details": what is locked there must be open for writin
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -26,11 +27,9 @@ NO_LOCKS: Final = {errno.EOPNOTSUPP, errno.ENOLCK, errno.ENOSYS, errno.EINVAL}
 def take(descriptor: int, name: object) -> None:
     """Lock an open file until it is closed. Raises RewriteError if somebody else has; OSError, whose
     errno is one of NO_LOCKS where there are none."""
-    from fcntl import LOCK_EX, LOCK_NB, flock
-
     try:
         with naming(name):
-            flock(descriptor, LOCK_EX | LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise RewriteError(
             f"{name}: another build is changing it or holds its lock: wait until it is done"
@@ -80,7 +79,5 @@ def _locked(source: LocalSource) -> int:
 
 
 def _unlock(descriptor: int) -> None:
-    from fcntl import LOCK_UN, flock
-
     with suppress(OSError):
-        flock(descriptor, LOCK_UN)
+        fcntl.flock(descriptor, fcntl.LOCK_UN)

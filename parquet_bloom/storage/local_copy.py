@@ -9,6 +9,7 @@ systems without a disk may have a server that copies.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 from contextlib import suppress
 from typing import Final
@@ -108,10 +109,8 @@ _UNSUPPORTED = {
 def clone(source: int, copy: int, size: int) -> bool:
     """Make the new file `copy` the first `size` bytes of `source`, both descriptors; False if the
     system cannot. Raises OSError."""
-    from fcntl import ioctl
-
     with tolerating(_UNSUPPORTED):
-        ioctl(copy, FICLONE, source)
+        fcntl.ioctl(copy, FICLONE, source)
         os.ftruncate(copy, size)
         return True
     return False

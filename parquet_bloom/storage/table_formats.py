@@ -34,7 +34,7 @@ from parquet_bloom.storage.source import is_object, tolerating
 KNOWN_FOR = 60
 
 
-class _Place(Protocol):
+class _Searched(Protocol):
     """A folder that may be a table's."""
 
     def has_folder(self, name: str) -> bool: ...
@@ -59,7 +59,7 @@ class TableFormat(NamedTuple):
     module: str = ""
     in_catalogs: bool = False
 
-    def is_at(self, place: _Place) -> bool:
+    def is_at(self, place: _Searched) -> bool:
         """Whether a table of this format is there. Raises OSError if nobody may tell."""
         if not self.marks:
             return place.has_folder(self.folder)
@@ -127,7 +127,7 @@ def check_not_in_table(file: Path | str) -> None:
         )
 
 
-def _format_at(place: _Place) -> TableFormat | None:
+def _format_at(place: _Searched) -> TableFormat | None:
     return next((format for format in FORMATS if format.is_at(place)), None)
 
 

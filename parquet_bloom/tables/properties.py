@@ -19,16 +19,16 @@ from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.tables.table import Wanted
 
 
-class _Properties(NamedTuple):
+class _FilterProperties(NamedTuple):
     enabled: str
     fpp: str
     max_bytes: str
 
 
-PARQUET_JAVA: Final = _Properties(
+PARQUET_JAVA: Final = _FilterProperties(
     "parquet.bloom.filter.enabled#", "parquet.bloom.filter.fpp#", "parquet.bloom.filter.max.bytes"
 )
-ICEBERG: Final = _Properties(
+ICEBERG: Final = _FilterProperties(
     "write.parquet.bloom-filter-enabled.column.",
     "write.parquet.bloom-filter-fpp.column.",
     "write.parquet.bloom-filter-max-bytes",
@@ -37,7 +37,7 @@ _KNOWN: Final = (PARQUET_JAVA, ICEBERG)
 
 
 def wanted_filters(
-    properties: Mapping[str, str], columns: Mapping[str, str], usual: _Properties
+    properties: Mapping[str, str], columns: Mapping[str, str], usual: _FilterProperties
 ) -> Wanted:
     """The columns that `properties` name, by the name that a table or its files have for them; those
     that it does not have are left out. `usual`: those of an example."""

@@ -15,7 +15,7 @@ import hashlib
 import time
 from base64 import b64encode
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -346,21 +346,22 @@ def unfinished_uploads(address: Address, older_than: float) -> Iterator[Leftover
 def _listed(client: S3Client, key: str) -> Iterator[tuple[Fields, float]]:
     """What a listing says of each, and when it said so."""
     folder = f"{key.rstrip('/')}/" if key.strip("/") else ""
-    after: dict[str, str] = {}
-    while True:
-        page = client.ask_bucket("list_multipart_uploads", LIST, Prefix=key.rstrip("/"), **after)
+    ask = partial(client.ask_bucket, "list_multipart_uploads", LIST, Prefix=key.rstrip("/"))
+    for page in _pages(ask, {"KeyMarker": "", "UploadIdMarker": ""}):
         now = _time_of(page)
         for upload in page.get("Uploads", []):
             # Prefixes of a store are any text: `a` is one of `ab`.
             if upload["Key"].startswith(folder) or upload["Key"] == key:
                 yield upload, now
-        before, after = (
-            after,
-            {
-                "KeyMarker": page.get("NextKeyMarker", ""),
-                "UploadIdMarker": page.get("NextUploadIdMarker", ""),
-            },
-        )
+
+
+def _pages(ask: Callable[..., Fields], marks: Mapping[str, object]) -> Iterator[Fields]:
+    """All pages of a listing. `marks`: what says where it goes on, and what that is if a page lacks it."""
+    after: Fields = {}
+    while True:
+        page = ask(**after)
+        yield page
+        before, after = after, {name: page.get(f"Next{name}", none) for name, none in marks.items()}
         # Not every store goes on from there, or says from where.
         if not page.get("IsTruncated") or after == before or not any(after.values()):
             return
@@ -400,13 +401,9 @@ def _is_object(client: S3Client) -> bool:
 
 
 def _parts(client: S3Client, upload: str) -> Iterator[Fields]:
-    after: Fields = {}
-    while True:
-        page = client.ask("list_parts", GET, UploadId=upload, **after)
+    ask = partial(client.ask, "list_parts", GET, UploadId=upload)
+    for page in _pages(ask, {"PartNumberMarker": 0}):
         yield from page.get("Parts", [])
-        before, after = after, {"PartNumberMarker": page.get("NextPartNumberMarker", 0)}
-        if not page.get("IsTruncated") or after == before or not any(after.values()):
-            return
 
 
 def _abort(client: S3Client, upload: str) -> None:

@@ -14,7 +14,7 @@ from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME
 
 
-class _Properties(NamedTuple):
+class _StoreProperties(NamedTuple):
     """What PyIceberg calls the options of a store. `names`: by our option, the properties that are the
     same, of which the first that is there counts; `aliases`: other names of our options; `credentials`:
     the options that say who asks, of which those of two sources must not be mixed, and `variables` of the
@@ -30,8 +30,8 @@ class _Properties(NamedTuple):
 
 
 # By the name of a kind of store. Source of the aliases: object_store, AmazonS3ConfigKey and AzureConfigKey.
-_PROPERTIES: Final[Mapping[str, _Properties]] = {
-    "s3": _Properties(
+_PROPERTIES: Final[Mapping[str, _StoreProperties]] = {
+    "s3": _StoreProperties(
         names={
             "endpoint": ("s3.endpoint",),
             "region": ("s3.region", "client.region"),
@@ -57,7 +57,7 @@ _PROPERTIES: Final[Mapping[str, _Properties]] = {
         ),
         expected="access_key_id, secret_access_key and session_token",
     ),
-    "az": _Properties(
+    "az": _StoreProperties(
         names={
             "account_name": ("adls.account-name",),
             "account_key": ("adls.account-key",),
@@ -81,7 +81,7 @@ _PROPERTIES: Final[Mapping[str, _Properties]] = {
         unknown=("adls.connection-string", "adls.credential", "adls.account-host"),
         expected="account_name and account_key, or sas_key",
     ),
-    "gs": _Properties(
+    "gs": _StoreProperties(
         variables=("GOOGLE_APPLICATION_CREDENTIALS",),
         unknown=("gcs.oauth2.token", "gcs.service.host"),
         expected="service_account, a file of credentials",
@@ -100,7 +100,7 @@ def options_for(
     store = STORE_BY_SCHEME.get(name.partition("://")[0].lower())
     if store is None:
         return dict(given)
-    kind = _PROPERTIES.get(store.name, _Properties())
+    kind = _PROPERTIES.get(store.name, _StoreProperties())
     plain = {_plain(option, kind) for option in given}
     found = dict(_found(kind, properties))
     if plain & kind.credentials:
@@ -125,7 +125,7 @@ def properties_for(options: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _found(kind: _Properties, properties: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _found(kind: _StoreProperties, properties: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for option, names in kind.names.items():
         value = next((each for name in names if (each := properties.get(name))), None)
         if value is None:
@@ -137,7 +137,7 @@ def _found(kind: _Properties, properties: Mapping[str, str]) -> Iterator[tuple[s
         yield option, str(value)
 
 
-def _plain(option: str, kind: _Properties) -> str:
+def _plain(option: str, kind: _StoreProperties) -> str:
     """The one of the names that obstore takes for an option which is in `names`."""
     name = option.lower()
     for prefix in ("aws_", "azure_storage_", "azure_"):
