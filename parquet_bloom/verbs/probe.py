@@ -33,15 +33,13 @@ from parquet_bloom.container.room import (
 from parquet_bloom.container.threads import threads_to_read
 from parquet_bloom.files import open as open_file
 from parquet_bloom.filters.look_up import LookUp
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.options import ProbeOptions
 from parquet_bloom.parallel import check_fits, read_once, work_in_order
 from parquet_bloom.values.given import show_values
 from parquet_bloom.verbs.documents import VerbReport
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from parquet_bloom.container import Picks
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
@@ -130,8 +128,6 @@ class ProbedValues(Sequence[ProbedValue]):
     @property
     def to_read(self) -> NDArray[np.bool_]:
         """Whether each group remains to be read for each value: shape (values, groups)."""
-        import numpy as np
-
         to_read = np.zeros((len(self), len(self._groups)), np.bool_)
         for number, (distinct, picks) in enumerate(self._groups):
             is_to_read = np.array([each.verdict != "absent" for each in distinct])
@@ -301,8 +297,6 @@ def _used(picks: Picks) -> set[int]:
     """The answers that were given about any value."""
     if not hasattr(picks, "tolist"):
         return set(picks)
-    import numpy as np
-
     return set(np.unique(picks).tolist())
 
 
