@@ -28,7 +28,7 @@ NEW = "2000-01-01T12:00:00Z"
 NEW_INT96 = int96(NANOS_PER_DAY // 2, 2_451_545)
 LOST = (
     "values are stored in an unusual form, and only that is in the filter: readers that hash the"
-    " usual one lose their rows"
+    " usual form lose rows"
 )
 
 

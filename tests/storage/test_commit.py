@@ -114,7 +114,7 @@ def test_a_journal_that_is_left_before_the_last_look(
     with pytest.raises(RewriteError) as error:
         pb.build(source, in_place=True, columns=["a"])
     assert str(error.value) == (
-        f"{source}: a build that was killed meanwhile left a journal, {place}: run it again"
+        f"{source}: another build was killed in the meantime and left a journal, {place}: run it again"
     )
     assert files_in(source.parent) == {source.name: plain, place.name: place.read_bytes()}
 

@@ -176,7 +176,7 @@ def test_reads(s3, table):
 def test_the_command_needs_a_sole_writer(s3, table):
     options = [f"--storage-option={name}={value}" for name, value in s3.options.items()]
     arguments = ("build", URL, "--table", "delta", "-c", "id", "--all-sizes", *options)
-    assert outcome(*arguments).complaint.endswith("and use sole_writer")
+    assert outcome(*arguments).complaint.endswith("if nobody else writes, use sole_writer")
     result = outcome(*arguments, "--sole-writer")
     assert result.code == 0, result
     assert "; version 2 records it, " in result.stdout

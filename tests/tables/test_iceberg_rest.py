@@ -115,7 +115,9 @@ def test_an_answer_that_nobody_understands(catalog, monkeypatch):
     table = make_table(commits=1, properties=QUICKLY)
     expected, commit = rows_at(table), catalog.commit
     monkeypatch.setattr(catalog, "commit", lambda *asked: {"welcome": bool(commit(*asked))})
-    with pytest.raises(pb.RewriteError, match=rf"^{NAME}: it is unknown whether the catalog took"):
+    with pytest.raises(
+        pb.RewriteError, match=rf"^{NAME}: it is unknown whether the catalog accepted"
+    ):
         build()
     monkeypatch.setattr(catalog, "commit", commit)
     assert build().committed is None
