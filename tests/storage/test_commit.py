@@ -103,12 +103,12 @@ def test_a_journal_that_is_left_before_the_last_look(
     source: Path, plain: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a build that appended meanwhile and was killed: it would not fit the new version."""
-    flush, place = local_output.Replacement.flush, journal.place_of(source)
+    flush, place = local_output.Replacement.flush, journal.journal_of(source)
 
     def flushed(output: local_output.Replacement) -> None:
         flush(output)
         with open(source, "rb") as file:
-            journal.write(journal.Journal.of(file.fileno()), place)
+            journal.write_journal(journal.Journal.of(file.fileno()), place)
 
     monkeypatch.setattr(local_output.Replacement, "flush", flushed)
     with pytest.raises(RewriteError) as error:
