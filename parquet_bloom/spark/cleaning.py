@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from parquet_bloom.arguments import paths_given
 from parquet_bloom.errors import ParquetBloomError, complaint_about
 from parquet_bloom.spark.job import check_tasks, run_job
 from parquet_bloom.spark.listing import (
@@ -22,7 +23,6 @@ from parquet_bloom.spark.listing import (
     Paths,
     list_files,
     located,
-    names_of,
     opened_by_executors,
 )
 from parquet_bloom.spark.outcome import Outcome, Report
@@ -58,7 +58,7 @@ def clean_temp(
     if not 0 <= older_than < math.inf:
         raise ValueError(f"older_than: {older_than}, expected 0 or more seconds")
     started_at = datetime.now(UTC)
-    names = names_of(paths)
+    names = paths_given("paths", paths)
     files, nothing = list_files(spark, names)
     globs = [name for name in nothing if not name or has_magic(name)]
     listed = {file.path for file in files}

@@ -16,7 +16,6 @@ from urllib.parse import quote, unquote
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from parquet_bloom.arguments import paths_given
 from parquet_bloom.errors import SparkError
 from parquet_bloom.spark.failures import failing
 from parquet_bloom.storage.source import SUFFIXES, is_url
@@ -47,11 +46,6 @@ class LakeFile:
 
 # One or more files, folders and globs.
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
-
-
-def names_of(paths: Paths) -> list[str]:
-    """The names that a user gives. Raises TypeError for anything else."""
-    return paths_given("paths", paths)
 
 
 def list_files(spark: SparkSession, names: Sequence[str]) -> tuple[list[LakeFile], list[str]]:

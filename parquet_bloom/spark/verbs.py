@@ -9,7 +9,14 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from parquet_bloom.arguments import PATH_OR_URL, SomeNames, columns_needed, flag_given, path_given
+from parquet_bloom.arguments import (
+    PATH_OR_URL,
+    SomeNames,
+    columns_needed,
+    flag_given,
+    path_given,
+    paths_given,
+)
 from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.options import (
     AdviseOptions,
@@ -24,7 +31,7 @@ from parquet_bloom.options import (
 )
 from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.spark.job import check_tasks, run_job
-from parquet_bloom.spark.listing import Paths, list_files, names_of
+from parquet_bloom.spark.listing import Paths, list_files
 from parquet_bloom.spark.outcome import Report
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.tables import build_on_spark
@@ -231,7 +238,7 @@ def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:
     if since is not None and not isinstance(since, datetime):
         raise TypeError(f"since: {since!r}, expected a datetime")
     started_at = datetime.now(UTC)
-    files, nothing = list_files(spark, names_of(given["paths"]))
+    files, nothing = list_files(spark, paths_given("paths", given["paths"]))
     if since is not None:
         # A time without a zone is local.
         start = since.astimezone(UTC)

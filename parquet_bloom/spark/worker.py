@@ -46,10 +46,10 @@ FAILURES = (ParquetBloomError, OSError, ValueError, MemoryError)
 def work(request: Request, batches: Batches) -> Iterator[RowFields]:
     """Rows of WORK, each a whole file, to rows of OUTCOME."""
     for path in paths_in(batches):
-        yield asdict(outcome_of(request, path))
+        yield asdict(work_on_file(request, path))
 
 
-def outcome_of(request: Request, path: str) -> Outcome:
+def work_on_file(request: Request, path: str) -> Outcome:
     """Do the verb on one file."""
     done = partial(_VERBS[request.verb], path, request)
     return attempt(path, partial(once_more, done))

@@ -10,7 +10,7 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.orc.writer import StripesChange
-from parquet_bloom.spark.worker import outcome_of
+from parquet_bloom.spark.worker import work_on_file
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def path(tmp_path):
 
 
 def built(path, columns=("id",), **options):
-    return outcome_of(build_request(columns, **options), str(path))
+    return work_on_file(build_request(columns, **options), str(path))
 
 
 def test_added_and_then_unchanged_although_a_chunk_can_have_none(path):
@@ -160,4 +160,4 @@ def test_orc_filters_that_are_stripped(orc_path):
 
 
 def stripped(path):
-    return outcome_of(strip_request(), str(path))
+    return work_on_file(strip_request(), str(path))

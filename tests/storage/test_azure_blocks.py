@@ -3,7 +3,12 @@
 from base64 import b64decode, b64encode
 
 from parquet_bloom.storage.objects import azure_adapter
-from parquet_bloom.storage.objects.azure_adapter import BlockNames, CommittedBlock, began, blocks_of
+from parquet_bloom.storage.objects.azure_adapter import (
+    BlockNames,
+    CommittedBlock,
+    began,
+    cut_into_blocks,
+)
 from parquet_bloom.storage.objects.pieces import Composition, Piece
 
 
@@ -19,7 +24,7 @@ def cut(pieces, blocks=(), least=0):
     made = Composition()
     for piece in pieces:
         made.add(Piece(*piece))
-    found = blocks_of(made, blocks)
+    found = cut_into_blocks(made, blocks)
     assert [block.start for block in found] == [0, *(block.end for block in found[:-1])]
     assert found[-1].end == made.size
     return [

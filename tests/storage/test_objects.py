@@ -26,7 +26,7 @@ from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects import read_ahead, requests
 from parquet_bloom.storage.objects.folders import ObjectFolder
 from parquet_bloom.storage.objects.object_source import ObjectSource
-from parquet_bloom.storage.objects.read_ahead import GAP_BYTES, PIECE_BYTES, pieces_of
+from parquet_bloom.storage.objects.read_ahead import GAP_BYTES, PIECE_BYTES, join_ranges
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.tables.ends import sizes_of
 
@@ -588,20 +588,20 @@ def test_options_are_text(store):
 
 def test_pieces():
     far = GAP_BYTES + 1
-    assert pieces_of([(0, 10), (20, 30)]) == [(0, 30)]
-    assert pieces_of([(0, 10), (10 + far, 20 + far)]) == [(0, 10), (10 + far, 20 + far)]
-    assert pieces_of([(10 + far, 20 + far), (0, 10)]) == [(10 + far, 20 + far), (0, 10)]
-    assert pieces_of([(0, PIECE_BYTES), (PIECE_BYTES, PIECE_BYTES + 5)]) == [
+    assert join_ranges([(0, 10), (20, 30)]) == [(0, 30)]
+    assert join_ranges([(0, 10), (10 + far, 20 + far)]) == [(0, 10), (10 + far, 20 + far)]
+    assert join_ranges([(10 + far, 20 + far), (0, 10)]) == [(10 + far, 20 + far), (0, 10)]
+    assert join_ranges([(0, PIECE_BYTES), (PIECE_BYTES, PIECE_BYTES + 5)]) == [
         (0, PIECE_BYTES),
         (PIECE_BYTES, PIECE_BYTES + 5),
     ]
-    assert pieces_of([(0, 2 * PIECE_BYTES + 1)]) == [
+    assert join_ranges([(0, 2 * PIECE_BYTES + 1)]) == [
         (0, PIECE_BYTES),
         (PIECE_BYTES, 2 * PIECE_BYTES),
         (2 * PIECE_BYTES, 2 * PIECE_BYTES + 1),
     ]
-    assert pieces_of([(5, 5), (0, 0)]) == []
-    assert pieces_of([(0, 100), (50, 60)]) == [(0, 100)]
+    assert join_ranges([(5, 5), (0, 0)]) == []
+    assert join_ranges([(0, 100), (50, 60)]) == [(0, 100)]
 
 
 def test_memory_is_bounded(server, monkeypatch):

@@ -39,14 +39,14 @@ from parquet_bloom.storage.objects.adapter import (
     ObjectState,
     OutcomeError,
 )
-from parquet_bloom.storage.objects.azure_client import AZURE, AzureClient, parsed, time_of
+from parquet_bloom.storage.objects.azure_client import AZURE, AzureClient, answered_at, parsed
 from parquet_bloom.storage.objects.listing import list_below
 from parquet_bloom.storage.objects.object_source import ObjectSource, quoted
 from parquet_bloom.storage.objects.pieces import Composition, NewObject, Piece, equal_cuts
 from parquet_bloom.storage.objects.replacement import Commit, reporting
 from parquet_bloom.storage.objects.requests import IN_FLIGHT, ChangedError
 from parquet_bloom.storage.objects.sending import Attempts
-from parquet_bloom.storage.objects.stores import store_of
+from parquet_bloom.storage.objects.stores import open_store
 from parquet_bloom.storage.temporary_files import Leftover
 from parquet_bloom.storage.traffic import GET, HEAD, PUT, Requests, Traffic
 
@@ -128,7 +128,7 @@ class AzureAdapter(Adapter):
         self._scope = {
             name: self._kept[name] for name in ("x-ms-encryption-scope",) if name in self._kept
         }
-        self._began = time_of(old.properties)
+        self._began = answered_at(old.properties)
 
     def _tags(self, head: Mapping[str, str]) -> dict[str, str]:
         answer = self.tags_by(
@@ -190,7 +190,7 @@ class AzureAdapter(Adapter):
 
     def _put_together(self) -> None:
         self._committed = self._blocks()
-        names = self._staged(blocks_of(self._new.pieces, self._committed))
+        names = self._staged(cut_into_blocks(self._new.pieces, self._committed))
         self._query, self._body = {"comp": "blocklist"}, _block_list(names)
         self._last_headers = self._kept
         self._has = partial(self._consists_of, names)
@@ -266,7 +266,7 @@ class AzureAdapter(Adapter):
         whole = Composition()
         whole.add(Piece(0, self._old_size, is_old=True))
         self._names = BlockNames(self._name_bytes, self._began)
-        blocks = blocks_of(whole, self._committed)
+        blocks = cut_into_blocks(whole, self._committed)
         names = [("Committed", each.name) if each.name else self._copy(each) for each in blocks]
         headers = {**self._kept, **self._condition}
         self._client.ask("PUT", PUT, {"comp": "blocklist"}, headers, _block_list(names))
@@ -377,7 +377,7 @@ class Block:
     copied: Piece | None = None
 
 
-def blocks_of(pieces: Composition, committed: Sequence[CommittedBlock]) -> list[Block]:
+def cut_into_blocks(pieces: Composition, committed: Sequence[CommittedBlock]) -> list[Block]:
     """`committed`: those of the old version, in order, without gaps; or none, if it has none."""
     least = LEAST_BYTES
     blocks = list(_Blocks(pieces, committed, least))
@@ -451,7 +451,7 @@ def unfinished_blocks(address: Address, older_than: float) -> Iterator[Leftover]
 def _blobs(address: Address) -> Iterator[Address]:
     key = address.key.strip("/")
     traffic = Traffic()
-    store = store_of(address)
+    store = open_store(address)
     # Which of both it is, nobody knows.
     if key:
         yield address
@@ -476,7 +476,7 @@ def _left(blob: Address, older_than: float) -> list[Leftover]:
             said = f"listing blocks was refused ({AZURE.summary(error)}): allow blobs/read"
             raise PermissionError(errno.EACCES, said, str(blob)) from None
         raise AZURE.as_os_error(blob, error, "the search for blocks was not completed") from None
-    before = time_of(answer.headers) - older_than
+    before = answered_at(answer.headers) - older_than
     times = [began(name) for name, _ in blocks]
     old = [since for since in times if since is not None and since <= before]
     if not blocks or len(old) < len(blocks):

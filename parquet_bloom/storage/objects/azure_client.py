@@ -41,7 +41,7 @@ from obstore.store import AzureStore
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.sending import Attempts, Failures, send
-from parquet_bloom.storage.objects.stores import checks_certificates, is_on, proxies_in, store_of
+from parquet_bloom.storage.objects.stores import checks_certificates, is_on, open_store, proxies_in
 from parquet_bloom.storage.traffic import Requests, Traffic
 
 VERSION: Final = "2023-11-03"
@@ -204,7 +204,7 @@ class _AzureFailures(Failures):
 AZURE: Final = _AzureFailures()
 
 
-def time_of(headers: Mapping[str, str]) -> int:
+def answered_at(headers: Mapping[str, str]) -> int:
     """When the store answered, by its own clock, in seconds since 1970."""
     said = headers.get("Date")
     return int(parsedate_to_datetime(said).timestamp() if said else time.time())
@@ -276,8 +276,8 @@ class AzureSettings:
     else is set, by `of`."""
 
     def __init__(self, address: Address) -> None:
-        """Raises OSError, as store_of, and RewriteError for what can only be read."""
-        store = store_of(address)
+        """Raises OSError, as open_store, and RewriteError for what can only be read."""
+        store = open_store(address)
         assert isinstance(store, AzureStore)
         given: Mapping[str, object] = store.config
         self._values = {

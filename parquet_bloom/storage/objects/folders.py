@@ -15,7 +15,7 @@ from parquet_bloom.storage.address import UNESCAPED, Address, Listed
 from parquet_bloom.storage.folder import Entry
 from parquet_bloom.storage.objects.listing import list_below, list_beside
 from parquet_bloom.storage.objects.requests import Returned, ask, count, submit
-from parquet_bloom.storage.objects.stores import store_of
+from parquet_bloom.storage.objects.stores import open_store
 from parquet_bloom.storage.temporary_files import Leftover, is_left
 from parquet_bloom.storage.traffic import GET, HEAD, LIST, PUT, Requests, Traffic
 
@@ -27,7 +27,7 @@ class ObjectFolder:
         self.path: str = address
         self._address = address
         self._prefix = f"{key}/" if (key := address.key.strip("/")) else ""
-        self._store = store_of(address)
+        self._store = open_store(address)
         self._traffic = Traffic()
 
     @property

@@ -14,7 +14,7 @@ import obstore
 
 from parquet_bloom.storage.address import Address, Listed
 from parquet_bloom.storage.objects.requests import ask, count, submit
-from parquet_bloom.storage.objects.stores import store_of
+from parquet_bloom.storage.objects.stores import open_store
 from parquet_bloom.storage.source import is_data_file, is_hidden
 from parquet_bloom.storage.traffic import LIST, Requests, Traffic
 
@@ -90,7 +90,7 @@ def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
 
 def _listed(address: Address, prefix: str) -> Iterator[tuple[Address, str]]:
     """The objects below a prefix, which is whole segments, and their keys, sorted."""
-    metas = list_below(address, store_of(address), prefix, Traffic())
+    metas = list_below(address, open_store(address), prefix, Traffic())
     for meta in sorted(metas, key=lambda meta: meta["path"]):
         if meta["size"]:
             yield address.found(meta["path"], Listed(meta["size"], meta["e_tag"])), meta["path"]

@@ -23,7 +23,7 @@ from parquet_bloom.storage.objects.requests import (
     count,
     submit,
 )
-from parquet_bloom.storage.objects.stores import store_of
+from parquet_bloom.storage.objects.stores import open_store
 from parquet_bloom.storage.source import changed as changed_before_writing
 from parquet_bloom.storage.source import check_length
 from parquet_bloom.storage.traffic import GET, HEAD, Requests, Traffic
@@ -49,7 +49,7 @@ class ObjectSource:
         self.bytes_read = 0
         self.traffic = Traffic()
         self._counting = Lock()
-        self._store = store_of(address)
+        self._store = open_store(address)
         self._etag: str | None = None
         self._modified: datetime | None = None
         # The store's own name of the version that was opened, if it keeps several.

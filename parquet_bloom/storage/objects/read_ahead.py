@@ -30,7 +30,7 @@ HELD_BYTES: Final = IN_FLIGHT * PIECE_BYTES
 ByteRange = tuple[int, int]
 
 
-def pieces_of(ranges: Iterable[ByteRange]) -> list[ByteRange]:
+def join_ranges(ranges: Iterable[ByteRange]) -> list[ByteRange]:
     """The pieces to fetch for ranges [start, end), in the order in which these are wanted."""
     wanted = [(start, end, number) for number, (start, end) in enumerate(ranges) if start < end]
     joined: list[list[int]] = []
@@ -101,7 +101,7 @@ class Prefetch:
 
     def will_read(self, ranges: Iterable[ByteRange]) -> None:
         """Forget what was wanted before, and begin to fetch the first of these."""
-        pieces = [_Piece(start, end) for start, end in pieces_of(ranges)]
+        pieces = [_Piece(start, end) for start, end in join_ranges(ranges)]
         self.close()
         with self._lock:
             self._pieces = pieces

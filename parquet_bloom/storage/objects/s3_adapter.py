@@ -99,7 +99,7 @@ class S3Adapter(Adapter):
         self._new = new
         said = {name: old.properties[name] for name in _KEPT if name in old.properties}
         self._kept = said | self._tags() | _grants(self._client)
-        parts = equal_parts_of(new.pieces) if self._is_r2 else parts_of(new.pieces)
+        parts = cut_into_equal_parts(new.pieces) if self._is_r2 else cut_into_parts(new.pieces)
         if new.size <= WHOLE_BYTES and not any(part.copied for part in parts):
             self._put()
         else:
@@ -274,7 +274,7 @@ class UploadPart:
     copied: Piece | None = None
 
 
-def parts_of(pieces: Composition) -> list[UploadPart]:
+def cut_into_parts(pieces: Composition) -> list[UploadPart]:
     found: list[UploadPart] = []
     at = sent_from = 0
     for piece in pieces:
@@ -300,7 +300,7 @@ def _copied(start: int, piece: Piece) -> Iterator[UploadPart]:
         yield UploadPart(first, last, piece.part(first - start, last - start))
 
 
-def equal_parts_of(pieces: Composition) -> list[UploadPart]:
+def cut_into_equal_parts(pieces: Composition) -> list[UploadPart]:
     """Parts of one size but for the last, which is not larger: some stores take no others. Those that
     lie in what the store can copy are copied."""
     size = max(SENT_BYTES, -(-pieces.size // MOST_PARTS))

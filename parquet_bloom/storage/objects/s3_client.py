@@ -29,7 +29,12 @@ from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.logs import unlogged
 from parquet_bloom.storage.objects.sending import Attempts, Failures, send
-from parquet_bloom.storage.objects.stores import checks_certificates, endpoint_of, is_on, proxies_in
+from parquet_bloom.storage.objects.stores import (
+    checks_certificates,
+    find_endpoint,
+    is_on,
+    proxies_in,
+)
 from parquet_bloom.storage.traffic import Requests, Traffic
 
 _making: Final = Lock()
@@ -61,7 +66,7 @@ class S3Client:
                 f"{address}: not changed in place: objects encrypted with a customer's key (SSE-C)"
                 " are read-only"
             )
-        self.endpoint = endpoint_of(address.store, address.options)
+        self.endpoint = find_endpoint(address.store, address.options)
         self.is_aws = _is_aws(self.endpoint)
         profile = os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE")
         # Connections are not shared by processes.

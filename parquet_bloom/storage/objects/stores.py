@@ -60,7 +60,7 @@ _COMMON_NAMES = (
 )
 
 
-def store_of(address: Address) -> ObjectStore:
+def open_store(address: Address) -> ObjectStore:
     """The store; one for all objects with the same options. Raises OSError that names `address`."""
     _check(address)
     root = f"{address.scheme.lower()}://{address.host}"
@@ -89,7 +89,7 @@ def _check(address: Address) -> None:
         raise OSError(errno.EINVAL, "names no bucket, container or server", str(address))
     if address.store.has_folders and has_magic(address.host):
         raise OSError(errno.EINVAL, "a wildcard in the name of a bucket or container", str(address))
-    endpoint = endpoint_of(address.store, address.options)
+    endpoint = find_endpoint(address.store, address.options)
     # At which obstore would panic.
     if endpoint is not None and re.match(r"https?://[^/?#]", endpoint) is None:
         what = f"endpoint: {endpoint!r}, expected http:// or https:// and a host"
@@ -100,7 +100,7 @@ def _check(address: Address) -> None:
         raise OSError(errno.EINVAL, what, str(address))
 
 
-def endpoint_of(store: Store, options: Mapping[str, str]) -> str | None:
+def find_endpoint(store: Store, options: Mapping[str, str]) -> str | None:
     """The endpoint that is set for a store of this kind, as obstore looks for it: first in the options,
     then in the environment. None if there is none."""
     plain = {name.lower().removeprefix(store.prefix): value for name, value in options.items()}
@@ -124,7 +124,7 @@ def _store(
     scheme, _, host = root.partition("://")
     store = STORE_BY_SCHEME[scheme]
     opened_by = getattr(obstore_classes, store.opened_by)
-    endpoint = endpoint_of(store, options)
+    endpoint = find_endpoint(store, options)
     if (endpoint or root).startswith("http://"):
         client.setdefault("allow_http", "true")
     settings: dict[str, Any] = {"client_options": client, "retry_config": {"max_retries": 0}}
