@@ -325,7 +325,7 @@ def test_a_table_that_becomes_unwritable_before_the_commit(tmp_path, monkeypatch
     with pytest.raises(pb.RewriteError) as raised:
         build(table)
     assert str(raised.value) == (
-        f"{table}: changed meanwhile: its writers need the feature new-feature, which"
+        f"{table}: changed in the meantime: its writers need the feature new-feature, which"
         " pbloom does not know"
     )
     assert (newest(table), live(table)) == (0, before)
