@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from parquet_bloom.container import BuiltFilters, LeftChunk, number_of
 from parquet_bloom.filters.rates import percent
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
     FileChange: TypeAlias = BuildReport | StripReport | RepairReport
     TableChange: TypeAlias = TableBuildReport | TableRepairReport | TableStripReport
+
+SomeTableChange = TypeVar(
+    "SomeTableChange", bound="TableBuildReport | TableRepairReport | TableStripReport"
+)
 
 _BUILT = ("column", "filters", "bytes", "largest", "bits of each", "hashes", "highest FPP")
 # What gives way on a narrow terminal.
@@ -197,7 +201,16 @@ def _rule_remark(
 # Tables
 
 
-class TableBuildView(ReportView["TableBuildReport"]):
+class _TableView(ReportView[SomeTableChange]):
+    def write_details(self, report: SomeTableChange, verbose: bool) -> None:
+        for file in report.files if verbose else ():
+            reason = f": {file.reason}" if file.reason else ""
+            write_text(
+                f"{file.file}: {file.action}, {file.recorded:,} to {file.size:,} bytes{reason}"
+            )
+
+
+class TableBuildView(_TableView["TableBuildReport"]):
     """What was added to the files of tables, and which version records it."""
 
     def summarize(self, report: TableBuildReport) -> FileSummary:
@@ -216,11 +229,8 @@ class TableBuildView(ReportView["TableBuildReport"]):
     def total(self, numbers: Mapping[str, int]) -> str:
         return f"{number_of(numbers['filters'], 'filter')}, {size(numbers['bytes'])} added"
 
-    def write_details(self, report: TableBuildReport, verbose: bool) -> None:
-        _write_files(report, verbose)
 
-
-class TableRepairView(ReportView["TableRepairReport"]):
+class TableRepairView(_TableView["TableRepairReport"]):
     """What was repaired in the files of tables and what was left, and which version records it."""
 
     def summarize(self, report: TableRepairReport) -> FileSummary:
@@ -243,16 +253,13 @@ class TableRepairView(ReportView["TableRepairReport"]):
     def total(self, numbers: Mapping[str, int]) -> str:
         return REPAIR.total(numbers)
 
-    def write_details(self, report: TableRepairReport, verbose: bool) -> None:
-        _write_files(report, verbose)
-
     def write(self, report: TableRepairReport, verbose: bool = False) -> None:
         super().write(report, verbose)
         if not report.looked_up:
             write_text(f"note: {NOT_LOOKED_UP}, and so does pbloom validate --table")
 
 
-class TableStripView(ReportView["TableStripReport"]):
+class TableStripView(_TableView["TableStripReport"]):
     """What was taken back of the files of tables, and which version records it."""
 
     def summarize(self, report: TableStripReport) -> FileSummary:
@@ -261,9 +268,6 @@ class TableStripView(ReportView["TableStripReport"]):
 
     def total(self, numbers: Mapping[str, int]) -> str:
         return f"{size(numbers['bytes'])} taken back"
-
-    def write_details(self, report: TableStripReport, verbose: bool) -> None:
-        _write_files(report, verbose)
 
 
 def _num_chunks(columns: Sequence[RepairedColumn | LeftColumn]) -> int:
@@ -289,12 +293,6 @@ def _of_table(
         {**numbers, "dry": report.dry_run},
         heading=f"{report.path}: {line}, {report.seconds:.2f} s",
     )
-
-
-def _write_files(report: TableChange, verbose: bool) -> None:
-    for file in report.files if verbose else ():
-        reason = f": {file.reason}" if file.reason else ""
-        write_text(f"{file.file}: {file.action}, {file.recorded:,} to {file.size:,} bytes{reason}")
 
 
 def _file_remarks(report: TableChange) -> Iterator[Remark]:

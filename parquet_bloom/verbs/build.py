@@ -95,8 +95,8 @@ def build(
     bitset, 64 to 134,217,728 (the default). exact_blocks: allow block counts that are not powers of
     two; such filters are smaller, but some readers refuse them, and others lose rows (PB201).
     existing: what to do with existing filters. force: also write filters that miss the target.
-    ignore_checksums: read pages even if their checksums are wrong; those that are all 0 are taken for
-    none anyway. in_place: replace `source` itself. overwrite: replace an existing `output`. dry_run:
+    ignore_checksums: read pages even if their checksums are wrong; checksums that are all 0
+    count as missing anyway. in_place: replace `source` itself. overwrite: replace an existing `output`. dry_run:
     build, but write nothing. verify: read back what was written. unconditional: replace an object
     without conditional writes, or a file without locks, where a concurrent change could be lost.
     progress: called with (chunks done, chunks in all).
@@ -122,8 +122,8 @@ def build(
     were appended before, and for what is changed in place behind a URL, else `replace`. Such a file
     is cut back to its first end before new ones are appended, with those that are kept.
 
-    append_in_place: instead of `output` and in_place, for a local Parquet file that nobody reads
-    meanwhile: with `layout` append, and only the new end is written, behind the last one. A journal
+    append_in_place: instead of `output` and in_place, for a local Parquet file that no reader
+    has open: with `layout` append, and only the new end is written, behind the last one. A journal
     beside the file says what it was; see recover for what a kill leaves.
 
     dialect: write filters of a legacy dialect to an unencrypted Parquet file; readers ignore them

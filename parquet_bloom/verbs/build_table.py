@@ -108,8 +108,8 @@ def build_table(
     and largest bitset. kind: of the table. catalog: of an Iceberg table, as PyIceberg's configuration
     has it. where: only files that can have rows of these partitions: a value, or several, for each
     partition column, as text; None for null. min_file_size: files of fewer bytes are left as they are;
-    0 for all. commit: whether to record the new sizes; if not, the next run does. sole_writer: nobody
-    else writes to the table meanwhile, which a table on S3 needs. dry_run: build, but write nothing.
+    0 for all. commit: whether to record the new sizes; if not, the next run does. sole_writer: promise
+    that nobody else writes to the table meanwhile, which a table on S3 needs. dry_run: build, but write nothing.
     progress: called with (files done, files in all). All others as for build.
 
     What fails of single files is in the report, and the others are committed. Raises RewriteError for

@@ -63,10 +63,10 @@ def clean_temp(
     """Remove temporary files that killed runs have left, and abort uploads to S3 and Azure.
 
     path: a folder, which is searched with all folders below it, hidden ones too, or a file, for its own
-    leftovers only; a local path or a URL. older_than: in seconds; what was written to since is left.
-    uploads_older_than: in seconds, at least a day; also abort the uploads to S3 that began before, got
-    nothing since, and were not finished. Nothing tells ours from those of other programs: only uploads
-    to keys at which there is no object, as of committers that make new files, are left alone. In Azure,
+    leftovers only; a local path or a URL. older_than: in seconds; anything written to since then is left.
+    uploads_older_than: in seconds, at least a day; also abort unfinished uploads to S3 that began before
+    and have received nothing since. Ours cannot be told from those of other programs: only uploads to keys
+    without an object, as committers that make new files have them, are left alone. In Azure,
     discard blocks that replacements of ours have left, which gives their blobs another ETag. None: none
     is aborted. dry_run: only say what would be removed. storage_options: for the object store
     behind a URL, see docs/object-stores.md.
