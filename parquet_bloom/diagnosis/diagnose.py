@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.container import number_of
-from parquet_bloom.diagnosis.bitsets import AS_DESCRIBED, BitsetChoice, as_bitset, bitset_choices
 from parquet_bloom.diagnosis.diagnosis import Deviation, Diagnosis
 from parquet_bloom.diagnosis.evidence import (
     MAX_CHANCE,
@@ -32,7 +31,16 @@ from parquet_bloom.diagnosis.evidence import (
 )
 from parquet_bloom.diagnosis.hashes import OTHER_HASHES, XXH64, Hash
 from parquet_bloom.diagnosis.key_forms import AS_STORED, KeyForm, key_forms
-from parquet_bloom.diagnosis.layouts import STANDARD, BitLayout, Bitset, layouts
+from parquet_bloom.diagnosis.layouts import (
+    AS_DESCRIBED,
+    STANDARD,
+    BitLayout,
+    Bitset,
+    BitsetChoice,
+    as_bitset,
+    bitset_choices,
+    layouts,
+)
 from parquet_bloom.diagnosis.samples import (
     SAMPLE_PAGES,
     SAMPLE_VALUES,
