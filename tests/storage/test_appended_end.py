@@ -291,6 +291,24 @@ def test_a_file_that_is_replaced_meanwhile(
     assert files_in(file.parent) == {file.name: filtered}
 
 
+def test_what_was_there_changes_meanwhile(
+    file: Path, plain: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the same size, and after all was verified: it is not said to be done, and nothing is cut."""
+    commit = AppendedEnd.commit
+
+    def changed(output: AppendedEnd, *arguments: Any) -> None:
+        os.pwrite(output._descriptor, bytes([plain[100] ^ 1]), 100)
+        commit(output, *arguments)
+
+    monkeypatch.setattr(AppendedEnd, "commit", changed)
+    result = outcome("build", file, *APPEND)
+    assert result.code == 2
+    assert "changed while it was read" in result.complaint
+    assert result.complaint.endswith(f": run `pbloom recover {file}`")
+    assert journal.journal_of(file).exists()
+
+
 def test_a_file_that_is_written_over_meanwhile(
     file: Path, filtered: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,12 +2,14 @@
 
 import errno
 import os
+import stat
 import threading
 import time
 
 import pytest
 
 from parquet_bloom.storage import folder_sync
+from parquet_bloom.storage.folder import LocalFolder
 from parquet_bloom.storage.folder_sync import sync_folder
 
 NUM_WAITING = 5
@@ -112,3 +114,21 @@ def test_the_folder_of_a_bare_name(disk):
     disk.may_end.release()
     sync_folder("")
     assert disk.num_syncs == 1
+
+
+def test_a_record_and_its_name_are_on_disk(tmp_path, monkeypatch):
+    """Of a table: whoever is told of a commit finds it after the machine went down."""
+    calls, fsync, link = [], os.fsync, os.link
+
+    def synced(descriptor):
+        calls.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        fsync(descriptor)
+
+    def linked(*paths):
+        calls.append("name")
+        link(*paths)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "link", linked)
+    assert LocalFolder(str(tmp_path)).put_if_absent("record", b"{}")
+    assert calls == ["file", "name", "folder"]

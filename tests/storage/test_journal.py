@@ -4,6 +4,7 @@ import errno
 import fcntl
 import json
 import os
+import stat
 from hashlib import sha256
 from pathlib import Path
 
@@ -58,6 +59,27 @@ def test_a_file_is_cut_back(left: Path, plain: bytes) -> None:
     assert files_in(left.parent) == {left.name: plain}
     assert left.stat().st_mtime_ns == MODIFIED_NS
     assert pb.recover(left).action == "nothing"
+
+
+def test_a_file_is_cut_back_on_disk_before_its_journal_goes(
+    left: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the folder is synced then: else a machine that goes down could bring the end back."""
+    calls: list[str] = []
+    fsync, unlink = os.fsync, os.unlink
+
+    def synced(descriptor: int) -> None:
+        calls.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        fsync(descriptor)
+
+    def removed(path: Path) -> None:
+        calls.append("journal")
+        unlink(path)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "unlink", removed)
+    pb.recover(left)
+    assert calls == ["file", "journal", "folder"]
 
 
 def test_a_dry_run_changes_nothing(left: Path, plain: bytes) -> None:

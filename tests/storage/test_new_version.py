@@ -5,6 +5,7 @@ import threading
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.wrong_bytes import read_back_wrongly
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -120,3 +121,66 @@ def test_what_builds_filters_is_over_when_writing_them_fails(tmp_path, monkeypat
     started = [each for each in threading.enumerate() if each not in others]
     assert not [each for each in started if each.name.startswith("pbloom")]
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+# ------------------------------------------------------------------------------------------------
+# A disk that gives back other bytes than were written
+
+
+def built(path, output, **options):
+    return pb.build(path, output, **{"columns": ["id", "n"], "existing": "keep", **options})
+
+
+CHANGES = {
+    "build": ("a.parquet", built, {}),
+    "replace": ("a.parquet", built, {"existing": "replace", "fpp": 0.001}),
+    "moved": ("b.parquet", built, {"columns": ["n"], "existing": "replace", "fpp": 0.001}),
+    "legacy": ("a.parquet", built, {"dialect": pb.StatisticsFilter()}),
+    "strip": ("a.parquet", pb.strip, {"columns": ["id"]}),
+    "ORC": ("a.orc", built, {}),
+}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Of both formats, with filters of `id`; of Parquet, another with those of `n` as well."""
+    folder = tmp_path_factory.mktemp("files")
+    table = pa.table({"n": range(7, 67), "id": range(60)})
+    pq.write_table(table, folder / "plain.parquet", row_group_size=30)
+    orc.write_table(table, folder / "plain.orc", compression="uncompressed")
+    for kind in ("parquet", "orc"):
+        pb.build(folder / f"plain.{kind}", folder / f"a.{kind}", columns=["id"])
+    pb.build(folder / "plain.parquet", folder / "b.parquet", columns=["id", "n"])
+    return folder
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_no_byte_of_filters_and_footer_may_be_another(files, tmp_path, monkeypatch, kind):
+    """A hundred bytes or more of those that are new; of ORC, of a new filter."""
+    name, change, options = CHANGES[kind]
+    output = tmp_path / "out"
+    report = change(files / name, output, **options)
+    positions = changed_bytes(files / name, output)
+    if name == "a.orc":
+        filter = report.filters[-1]
+        positions = range(filter.offset, filter.offset + filter.length)
+    output.unlink()
+    passed = []
+    for position in positions[:: max(1, len(positions) // 120)]:
+        with monkeypatch.context() as patched:
+            read_back_wrongly(patched, position)
+            try:
+                change(files / name, output, **options)
+            except pb.ParquetBloomError:
+                assert list(tmp_path.iterdir()) == []
+            else:
+                passed.append(position)
+                output.unlink()
+    assert (passed, len(positions) > 300) == ([], True)
+
+
+def changed_bytes(path, output):
+    """From the first byte that is another, to the end."""
+    old, new = path.read_bytes(), output.read_bytes()
+    start = next(at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other)
+    return range(start, len(new))

@@ -202,3 +202,11 @@ def test_a_last_answer_that_says_nothing_is_not_believed(s3):
         f"the store's answer to CompleteMultipartUpload has no ETag; {NOTHING}"
     )
     assert (s3.objects, s3.uploads) == ({NAME: OLD}, {})
+
+
+def test_an_object_without_an_etag_is_only_read(s3):
+    """Nothing would tell whether others have changed it."""
+    s3.has_etags = False
+    with pytest.raises(pb.RewriteError, match="not changed in place: the store gives it no ETag"):
+        build(s3)
+    assert s3.objects == {NAME: OLD}
