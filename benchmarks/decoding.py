@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import zstandard
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.filters.sizing import Size
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -64,7 +65,7 @@ def build(file: str, column: str) -> None:
 @contextmanager
 def opened_chunks(file: str, column: str) -> Iterator[tuple[OpenFile, list[ColumnChunk]]]:
     """The file, and the column's chunk in each row group."""
-    with pb.open(file) as opened:
+    with open_file(file) as opened:
         leaf = next(leaf for leaf in opened.footer.leaves if leaf.name == column)
         groups = range(pq.read_metadata(file).num_row_groups)
         yield opened, [opened.footer.chunk(row_group, leaf) for row_group in groups]

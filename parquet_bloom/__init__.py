@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from parquet_bloom.container import Place as Place
     from parquet_bloom.container import RemovedFilters as RemovedFilters
     from parquet_bloom.container.column_filter import ColumnFilter as ColumnFilter
+    from parquet_bloom.container.data_file import OrcFile as OrcFile
+    from parquet_bloom.container.data_file import ParquetFile as ParquetFile
     from parquet_bloom.diagnosis.diagnosis import Diagnosis as Diagnosis
     from parquet_bloom.encryption.keys import Keys as Keys
     from parquet_bloom.encryption.keys_file import read_keys as read_keys
@@ -47,9 +49,7 @@ if TYPE_CHECKING:
     from parquet_bloom.legacy.statistics.dialect import Expected as Expected
     from parquet_bloom.legacy.statistics.dialect import StatisticsFilter as StatisticsFilter
     from parquet_bloom.options import AdviseOptions as AdviseOptions
-    from parquet_bloom.orc.file import OrcFile as OrcFile
     from parquet_bloom.parallel import set_memory as set_memory
-    from parquet_bloom.parquet.file import ParquetFile as ParquetFile
     from parquet_bloom.rules.finding import Finding as Finding
     from parquet_bloom.rules.policy import ColumnPolicy as ColumnPolicy
     from parquet_bloom.rules.policy import Policy as Policy
@@ -103,6 +103,7 @@ __version__ = "0.1.0"
 _NAMES = {
     "container": "Answer BuiltFilters Explanation FilterDescription LeftChunk Place RemovedFilters",
     "container.column_filter": "ColumnFilter",
+    "container.data_file": "OrcFile ParquetFile",
     "diagnosis.diagnosis": "Diagnosis",
     "encryption.keys": "Keys",
     "encryption.keys_file": "read_keys",
@@ -112,9 +113,7 @@ _NAMES = {
     "legacy.murmur3.dialect": "Murmur3",
     "legacy.statistics.dialect": "Expected StatisticsFilter",
     "options": "AdviseOptions",
-    "orc.file": "OrcFile",
     "parallel": "set_memory",
-    "parquet.file": "ParquetFile",
     "rules.finding": "Finding",
     "rules.policy": "ColumnPolicy Policy read_policy",
     "rules.rule": "Severity",

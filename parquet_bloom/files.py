@@ -1,20 +1,26 @@
-"""Open a file of either format: the only place that chooses one."""
+"""Open a file of either format: the only place that chooses one.
+
+`open` is for Python users, `open_file` for verbs, which work on the format's own file.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from parquet_bloom.errors import FormatError, NotSupportedFileError, RewriteError
+from parquet_bloom.errors import FormatError, NotSupportedFileError, RewriteError, UnsupportedError
 from parquet_bloom.parallel import set_aside
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.source import Cut
+from parquet_bloom.vocabulary import FORMAT_TITLES
 
 if TYPE_CHECKING:
+    from parquet_bloom.container.data_file import OrcFile, ParquetFile
+    from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.orc.file import OrcFile
-    from parquet_bloom.parquet.file import ParquetFile
+    from parquet_bloom.orc.file import OrcContainer
+    from parquet_bloom.parquet.file import ParquetContainer
     from parquet_bloom.storage.source import Source
 
 
@@ -37,16 +43,51 @@ def open(
     Raises OSError, FormatError if this is neither a Parquet nor an ORC file, EncryptionError if it
     cannot be decrypted, UnsupportedError if what reads the object store is not installed.
     """
+    from parquet_bloom.container.data_file import OrcFile, ParquetFile
+
+    file = open_file(path, keys, storage_options, size=size)
+    return OrcFile(file) if file.format == "orc" else ParquetFile(file)
+
+
+def open_file(
+    path: str | os.PathLike[str],
+    keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    *,
+    size: int | None = None,
+) -> Container:
+    """The format's own file. Raises as open."""
+    # Each takes only the columns and chunks that it has given.
+    return cast("Container", _open(path, keys, storage_options, size))
+
+
+def open_parquet(path: str, keys: Keys | None, size: int) -> ParquetContainer:
+    """As open_file; raises UnsupportedError for another format, too."""
+    from parquet_bloom.parquet.file import ParquetContainer
+
+    file = _open(path, keys, None, size)
+    if isinstance(file, ParquetContainer):
+        return file
+    file.close()
+    raise UnsupportedError(f"{path}: {FORMAT_TITLES[file.format]}, expected Parquet")
+
+
+def _open(
+    path: str | os.PathLike[str],
+    keys: Keys | None,
+    storage_options: Mapping[str, str] | None,
+    size: int | None,
+) -> ParquetContainer | OrcContainer:
     if keys is not None and not hasattr(keys, "for_file"):
         expected = "expected pb.Keys(…) or pb.read_keys(…)"
         raise TypeError(f"keys: a {type(keys).__name__}, {expected}")
     path = with_options(path, storage_options)
     try:
-        return _open(path, keys, size)
+        return _open_source(path, keys, size)
     except FormatError:
         if not _recovered(path):
             raise
-    return _open(path, keys, size)
+    return _open_source(path, keys, size)
 
 
 def _recovered(path: str | os.PathLike[str]) -> bool:
@@ -58,9 +99,9 @@ def _recovered(path: str | os.PathLike[str]) -> bool:
         raise FormatError(str(error)) from None
 
 
-def _open(
+def _open_source(
     path: str | os.PathLike[str], keys: Keys | None, size: int | None
-) -> ParquetFile | OrcFile:
+) -> ParquetContainer | OrcContainer:
     source = open_source(path)
     if source.held_ahead:
         set_aside(source.held_ahead)
@@ -78,15 +119,15 @@ def _open(
         raise
 
 
-def _opened(source: Source, keys: Keys | None) -> ParquetFile | OrcFile:
+def _opened(source: Source, keys: Keys | None) -> ParquetContainer | OrcContainer:
     """What either format needs takes long to import, and most ORC files are named like this."""
     if source.path.endswith(".orc") and (found := _orc(source, keys)):
         return found
     import parquet_bloom.legacy.kind as legacy
-    from parquet_bloom.parquet.file import ParquetFile
+    from parquet_bloom.parquet.file import ParquetContainer
 
     try:
-        return ParquetFile(source, keys, legacy)
+        return ParquetContainer(source, keys, legacy)
     except NotSupportedFileError:
         found = _orc(source, keys)
         if found is None:
@@ -94,14 +135,14 @@ def _opened(source: Source, keys: Keys | None) -> ParquetFile | OrcFile:
         return found
 
 
-def _orc(source: Source, keys: Keys | None) -> OrcFile | None:
+def _orc(source: Source, keys: Keys | None) -> OrcContainer | None:
     """None if it is something else."""
-    from parquet_bloom.orc.file import OrcFile
+    from parquet_bloom.orc.file import OrcContainer
     from parquet_bloom.orc.tail import is_orc
 
     if not is_orc(source):
         return None
-    file = OrcFile(source)
+    file = OrcContainer(source)
     if keys is not None:
         from parquet_bloom.parquet.footer.tail import check_may_be_plain
 

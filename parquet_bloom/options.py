@@ -31,6 +31,7 @@ from parquet_bloom.vocabulary import (
     Dialect,
     Existing,
     FileLayout,
+    KeptEnds,
     OrcStreams,
     TableChoice,
     check_word,
@@ -134,8 +135,8 @@ class Destination(VerbOptions):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOptions(ReadOptions):
     """Which filters to add, see verbs.build.build. `dialect`: a legacy one, with its settings.
-    `usual_layout`: that of files in which no end says otherwise, if `layout` is None. `keeps_ends`: with
-    `layout` append, a file is not cut back to its first end. `fpp_of`: by column, before `fpp`."""
+    `usual_layout`: that of files in which no end says otherwise, if `layout` is None. `kept_ends`: if they
+    are all, a file to which something was appended is not cut back to its first end. `fpp_of`: by column, before `fpp`."""
 
     fpp: float | None = None
     fpp_of: tuple[tuple[str, float], ...] = ()
@@ -149,10 +150,15 @@ class BuildOptions(ReadOptions):
     orc_streams: OrcStreams | None = None
     layout: FileLayout | None = None
     append_in_place: bool = False
-    keeps_ends: bool = False
+    kept_ends: KeptEnds | None = None
     usual_layout: FileLayout = "replace"
     dialect: Any = None
     threads: int | None = None
+
+    @property
+    def keeps_whole_file(self) -> bool:
+        """Whether what is new goes behind the last end, whatever was appended before."""
+        return self.append_in_place or self.kept_ends == "all"
 
     def __post_init__(self) -> None:
         check_flags(self)
@@ -194,8 +200,8 @@ class TableOptions(VerbOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairOptions(ReadOptions):
-    """What to repair, see verbs.repair.repair. `usual_layout`: if `layout` is None. `keeps_ends`: with
-    `layout` append, the file stays what it was at each of its ends."""
+    """What to repair, see verbs.repair.repair. `usual_layout`: if `layout` is None. `kept_ends`: if
+    they are all, the file stays what it was at each of them."""
 
     drop_bad: bool = False
     rebuild: bool = False
@@ -203,7 +209,7 @@ class RepairOptions(ReadOptions):
     max_bytes: int | None = None
     layout: FileLayout | None = None
     usual_layout: FileLayout = "replace"
-    keeps_ends: bool = False
+    kept_ends: KeptEnds | None = None
     threads: int | None = None
 
     def __post_init__(self) -> None:

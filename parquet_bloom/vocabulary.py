@@ -35,6 +35,10 @@ Existing = Literal["keep", "replace", "error"]
 # Whether a new footer and filters take the place of the old footer, or follow the old file.
 FileLayout = Literal["replace", "append"]
 
+# Where a new version can be cut and is as the file was: nowhere, where what it keeps of it ends, or at each of
+# its earlier ends.
+KeptEnds = Literal["none", "one", "all"]
+
 # Which filter streams an ORC file gets: today's, or also those from before ORC 1.3.
 OrcStreams = Literal["utf8", "both"]
 

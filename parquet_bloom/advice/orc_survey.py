@@ -48,7 +48,7 @@ from parquet_bloom.orc.arrays import Texts, Times, Values
 from parquet_bloom.orc.bloom import OrcKeyForm
 from parquet_bloom.orc.build import OrcSize
 from parquet_bloom.orc.columns import OrcColumn, above, names_to
-from parquet_bloom.orc.file import OrcFile
+from parquet_bloom.orc.file import OrcContainer
 from parquet_bloom.orc.keys import (
     AskedValues,
     insertion_hashes,
@@ -81,7 +81,7 @@ class OrcSurveyor:
     # There are many index groups, and every value is looked for in each.
     num_drawn: Final = 1024
 
-    def __init__(self, file: OrcFile, options: AdviseOptions) -> None:
+    def __init__(self, file: OrcContainer, options: AdviseOptions) -> None:
         """Raises UnsupportedError for max_bytes: sizes follow from the rows of an index group;
         ColumnError, FooterError if stripes are missing from the footer."""
         refuse(file.path, options, ["max_bytes"], "ORC files")

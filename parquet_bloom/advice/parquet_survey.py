@@ -39,7 +39,7 @@ from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, Size
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import AdviseOptions
-from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters.insertion import build_filter, reason_for_none
 from parquet_bloom.parquet.footer import shredded
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -73,7 +73,7 @@ class ParquetSurveyor:
 
     num_drawn: Final = LIMIT
 
-    def __init__(self, file: ParquetFile, options: AdviseOptions) -> None:
+    def __init__(self, file: ParquetContainer, options: AdviseOptions) -> None:
         """Raises ColumnError, FooterError if row groups are missing from the footer."""
         file.footer.check_row_counts()
         self.file = file

@@ -17,11 +17,11 @@ from parquet_bloom.advice.lookups import Bounds, ExpectedReads, expected_reads
 from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.samples import GivenValue, Sample, SamplePart
 from parquet_bloom.container.protocols import Chunk, Column, Container
-from parquet_bloom.container.threads import threads_for_values
 from parquet_bloom.engines.reading import EngineUse
 from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.parallel import Progress, work_in_order
+from parquet_bloom.threads import threads_for_values
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from parquet_bloom.advice import ndv
 from parquet_bloom.advice.lookups import ExpectedReads
@@ -46,10 +46,10 @@ def make_surveyor(file: Any, options: AdviseOptions) -> AnySurveyor:
     if file.format == "orc":
         from parquet_bloom.advice.orc_survey import OrcSurveyor
 
-        return OrcSurveyor(file, options)
+        return cast("AnySurveyor", OrcSurveyor(file, options))
     from parquet_bloom.advice.parquet_survey import ParquetSurveyor
 
-    return ParquetSurveyor(file, options)
+    return cast("AnySurveyor", ParquetSurveyor(file, options))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.container import number_of
 from parquet_bloom.container.in_commands import AsFile, InCommands
-from parquet_bloom.container.threads import AT_ONCE, are_many_small, threads_for_files
 from parquet_bloom.errors import ParquetBloomError, complaint, complaint_about
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.interruptions import counted, hold
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.program import FINE, TROUBLE, show_traceback
@@ -26,6 +25,7 @@ from parquet_bloom.render.terminal import (
     write_json,
 )
 from parquet_bloom.storage.paths import Input, expand, sizes_if_independent
+from parquet_bloom.threads import AT_ONCE, are_many_small, threads_for_files
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container

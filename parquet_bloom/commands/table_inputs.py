@@ -58,7 +58,7 @@ class TableInputs(Inputs):
 
     def open(self, path: str, keys: Keys | None) -> AbstractContextManager[Container]:
         table, recorded = self._recorded[path]
-        return table.open(recorded, keys)
+        return table.open_file(recorded, keys)
 
     def in_commands(self, path: str) -> InCommands:
         table, file = self._recorded[path]

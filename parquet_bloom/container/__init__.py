@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     # The number of an answer for each value: an array of many, shape (n,).
     Picks = Sequence[int] | NDArray[np.integer]
 
-Made = TypeVar("Made")
+RecordT = TypeVar("RecordT")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def record(cls: type[Made]) -> type[Made]:
+def record(cls: type[RecordT]) -> type[RecordT]:
     """A dataclass that only type checkers hold to be frozen, for what a file can have 100,000 of:
     making a truly frozen one takes eight times as long, most of the time to inspect a filter."""
     return dataclass(unsafe_hash=True)(cls)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def slim_record(cls: type[Made]) -> type[Made]:
+def slim_record(cls: type[RecordT]) -> type[RecordT]:
     """A record that takes two thirds of the memory, for what a file can have a million of: it has slots,
     and is not as quickly copied."""
     return dataclass(unsafe_hash=True, slots=True)(cls)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 
 # Whether each of these values may be there: shape (n,).
-Ask = Callable[[Any], "NDArray[np.bool_]"]
+Checks = Callable[[Any], "NDArray[np.bool_]"]
 
 
 class ColumnFilter:
@@ -30,7 +30,7 @@ class ColumnFilter:
         column: str,
         dialect: str,
         bits: SplitBlockBloomFilter | KHashFilter,
-        ask: Ask,
+        ask: Checks,
     ) -> None:
         self.place = place
         self.column = column

@@ -1,121 +1,156 @@
-"""What an open file is to a Python user, whichever format it has."""
+"""What an open file is to a Python user: a few names in front of the format's own file, which verbs use."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from parquet_bloom.arguments import name_given
-from parquet_bloom.container import Answer, number_of
-from parquet_bloom.container.in_commands import AsFile, InCommands
-from parquet_bloom.errors import FormatError
+from parquet_bloom.container import ROW_GROUPS, STRIPES, Answer, Units, number_of
+from parquet_bloom.container.protocols import answers_without_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
+    from parquet_bloom.container.column_filter import ColumnFilter
     from parquet_bloom.container.descriptions import PartDescription
     from parquet_bloom.container.protocols import Container
-
-# What `dir` and `help` show, and Tab offers; the rest is how verbs see a file.
-OFFERED: Final = frozenset(
-    (
-        *("bloom_filter", "close", "columns", "created_by", "format", "is_encrypted", "num_parts"),
-        *("num_row_groups", "num_rows", "num_stripes", "parts", "path", "probe", "row_groups"),
-        *("stripes", "unverified"),
-    )
-)
+    from parquet_bloom.vocabulary import Dialect, Format
 
 
-# A table that got a column later can still have values of it for the rows of an older file: those of a
-# partition, or the column's default.
-LACKS_COLUMN: Final = "no such column in the file"
-
-
-def answers_without_column(file: Container, parts: Sequence[int] | None) -> Iterator[Answer]:
-    """What each of these parts says about any value of a column that the file lacks. Raises FormatError
-    if there is not even one that could answer."""
-    if file.num_rows and not file.num_parts:
-        raise FormatError(f"{file.path}: {number_of(file.num_rows, 'row')} in no {file.units.part}")
-    wanted, first_row = {*file.select_parts(parts)}, 0
-    for number, part in enumerate(file.parts):
-        if number in wanted:
-            yield Answer(part.place, "unknown", LACKS_COLUMN, part.num_rows, first_row)
-        first_row += part.num_rows
-
-
-def _offered(names: Iterable[str]) -> list[str]:
-    return [name for name in names if name in OFFERED or name.startswith("__")]
-
-
-class _OfferedNames(type):
-    """Of the classes, at which Python's own prompt and `help` look."""
-
-    def __dir__(cls) -> list[str]:
-        return _offered(super().__dir__())
-
-
-class DataFile(metaclass=_OfferedNames):
+class DataFile:
     """An open file. Use as a context manager, or call close()."""
 
-    def __dir__(self) -> list[str]:
-        return _offered(super().__dir__())
+    __slots__ = ("__weakref__", "_file")
+
+    format: Format
+    _units: Units
+
+    def __init__(self, file: Container) -> None:
+        """Of the format that the class names: see pb.open."""
+        self._file = file
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self: Container, *error: object) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
-    def __repr__(self: Container) -> str:
+    def __repr__(self) -> str:
         return (
             f"<{type(self).__name__} {self.path}: {number_of(self.num_rows, 'row')},"
-            f" {number_of(self.num_parts, self.units.part)},"
+            f" {number_of(self.num_parts, self._units.part)},"
             f" {number_of(len(self.columns), 'column')}>"
         )
 
+    def close(self) -> None:
+        self._file.close()
+
     @property
-    def parts(self: Container) -> tuple[PartDescription, ...]:
+    def path(self) -> str:
+        return self._file.path
+
+    @property
+    def created_by(self) -> str:
+        """Who wrote the file, in its own words."""
+        return self._file.created_by
+
+    @property
+    def is_encrypted(self) -> bool:
+        return self._file.is_encrypted
+
+    @property
+    def unverified(self) -> str | None:
+        """Why the footer of an encrypted file may have been replaced, None if it cannot have been."""
+        return self._file.unverified
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns that can have filters: dotted paths, or what the table calls them
+        that the file is opened for."""
+        return self._file.columns
+
+    @property
+    def num_rows(self) -> int:
+        return self._file.num_rows
+
+    @property
+    def num_parts(self) -> int:
+        """How many row groups, or stripes of an ORC file."""
+        return self._file.num_parts
+
+    @property
+    def parts(self) -> tuple[PartDescription, ...]:
         """The row groups, or the stripes of an ORC file: place and number of rows of each."""
-        return tuple(map(self.describe_part, range(self.num_parts)))
+        return tuple(map(self._file.describe_part, range(self.num_parts)))
 
     @property
-    def row_groups(self: Container) -> tuple[PartDescription, ...]:
+    def row_groups(self) -> tuple[PartDescription, ...]:
         """The parts of a Parquet file; none in an ORC file."""
-        return tuple(part for part in self.parts if part.row_group is not None)
+        return self.parts if self._units == ROW_GROUPS else ()
 
     @property
-    def stripes(self: Container) -> tuple[PartDescription, ...]:
+    def stripes(self) -> tuple[PartDescription, ...]:
         """The parts of an ORC file; none in a Parquet file."""
-        return tuple(part for part in self.parts if part.stripe is not None)
+        return self.parts if self._units == STRIPES else ()
 
-    def lacks(self, name: str) -> bool:
-        """Whether the table that the file is opened for has this column, and the file has not."""
-        return False
+    def bloom_filter(
+        self,
+        row_group: int,
+        column: str,
+        index_group: int | None = None,
+        *,
+        dialect: Dialect | None = None,
+        seed: int | None = None,
+    ) -> ColumnFilter:
+        """One filter, read whole: of a column in a row group or, in an ORC file, in an index group of
+        the stripe `row_group`; `index_group` can be left out if there is only one.
 
-    @property
-    def in_commands(self: Container) -> InCommands:
-        """How commands name it."""
-        return AsFile(self.path)
+        dialect: of a filter in a Parquet file; by default, whatever bloom_filter_offset leads to, or else
+        a private legacy one. seed: of the hash of a `murmur3` filter, if the file does not say.
 
-    @property
-    def page_notes(self) -> tuple[str, ...]:
-        """What to know about the pages that were read."""
-        return ()
+        Raises ColumnError if there is no such column, row group, stripe or index group, FilterError if
+        it has no usable filter, UnsupportedError for an index group of a Parquet file, or a dialect of
+        an ORC file.
+        """
+        return self._file.bloom_filter(row_group, column, index_group, dialect=dialect, seed=seed)
 
-    def ignore_checksums(self) -> None:
-        """Read pages whatever their checksums say, in a format that has any."""
-
-    def probe(self: Container, column: str, value: Any) -> tuple[Answer, ...]:
+    def probe(self, column: str, value: object) -> tuple[Answer, ...]:
         """Whether `value` can be in each row group, or index group of an ORC file: pb.probe for one
         value.
 
         `value` is a Python, numpy, pandas or pyarrow value of the column's type, or a literal. Raises
         ColumnError, and ValueTypeError if the column cannot hold the value.
         """
-        if self.lacks(name_given("column", column)):
-            return tuple(answers_without_column(self, None))
-        found = self.column(column)
-        asked = self.encode(found, [value])
-        self.check_answers(None, None)
-        probers = (self.prober(found, part) for part in range(self.num_parts))
+        file = self._file
+        if file.lacks(name_given("column", column)):
+            return tuple(answers_without_column(file, None))
+        found = file.column(column)
+        asked = file.encode(found, [value])
+        file.check_answers(None, None)
+        probers = (file.prober(found, part) for part in range(file.num_parts))
         groups = (group for each in probers for group in each.answers(asked))
         return tuple(group.distinct[group.picks[0]] for group in groups)
+
+
+class ParquetFile(DataFile):
+    """An open Parquet file. Use as a context manager, or call close()."""
+
+    __slots__ = ()
+
+    format: Literal["parquet"] = "parquet"
+    _units = ROW_GROUPS
+
+    @property
+    def num_row_groups(self) -> int:
+        return self._file.num_parts
+
+
+class OrcFile(DataFile):
+    """An open ORC file. Use as a context manager, or call close()."""
+
+    __slots__ = ()
+
+    format: Literal["orc"] = "orc"
+    _units = STRIPES
+
+    @property
+    def num_stripes(self) -> int:
+        return self._file.num_parts

@@ -14,8 +14,8 @@ from typing import Any
 from parquet_bloom.container import WHERE_KNOWN, Bits, FilterDescription, Located, Place, record
 
 # Called while the bits of a filter are in memory, with a function that returns them.
-ReadBits = Callable[[], Bits]
-Look = Callable[[ReadBits], None]
+GetBits = Callable[[], Bits]
+OnBits = Callable[[GetBits], None]
 
 
 def finite(estimate: float) -> float | None:
@@ -139,7 +139,7 @@ class PartDescription(Located):
 
 
 @dataclass(frozen=True, slots=True)
-class StoredFilter(Located):
+class FilterBytes(Located):
     """The bytes of one filter, and what the file says about it.
 
     `bitset`: the words as stored, little-endian. `header`: what precedes them, None if they are part

@@ -1,9 +1,25 @@
-"""What a file, its columns and its chunks are to a verb."""
+"""What a file, its columns and its chunks are to whoever works on filters, whichever format it has.
+
+    Overview      what is said about the file as a whole
+    Outline       where everything is: parts, columns, chunks
+    Askable       what its filters say about values
+    Describable   what is stored, to be shown
+    Examinable    what filters and values have in them, to be compared
+    Changeable    how filters are built, removed, repaired
+    Container     all of it: an open file
+
+Columns and Chunks go only to the file that they came from, so that each format takes its own kind of them,
+and the same is true of what `encode` returns.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Protocol, Self
+
+from parquet_bloom.container import Answer, number_of
+from parquet_bloom.errors import FormatError
 
 if TYPE_CHECKING:
     from parquet_bloom.container import (
@@ -21,12 +37,13 @@ if TYPE_CHECKING:
     from parquet_bloom.container.column_filter import ColumnFilter
     from parquet_bloom.container.descriptions import (
         ChunkDescription,
-        Look,
+        FilterBytes,
+        OnBits,
         PartDescription,
-        StoredFilter,
     )
     from parquet_bloom.container.footer_fields import FooterDescription
     from parquet_bloom.container.in_commands import InCommands
+    from parquet_bloom.options import BuildOptions, RepairOptions, Selection
     from parquet_bloom.parallel import Progress
     from parquet_bloom.storage.source import Source
     from parquet_bloom.vocabulary import Dialect, Format
@@ -43,6 +60,20 @@ class Column(Protocol):
     def physical_type(self) -> str: ...
     @property
     def logical_type(self) -> str | None: ...
+
+
+class SchemaLeaf(Protocol):
+    """A leaf of a Parquet schema, by what table formats find it: its `path` in the file, and the
+    field ids along that path."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def path(self) -> tuple[str, ...]: ...
+    @property
+    def field_ids(self) -> tuple[int | None, ...]: ...
+    @property
+    def field_id(self) -> int | None: ...
 
 
 class Chunk(Protocol):
@@ -65,9 +96,9 @@ class Chunk(Protocol):
         """Whether the file claims filters of the format's own kind for it."""
 
 
-class Container(Protocol):
-    """An open file. `unverified`: why the footer of an encrypted file may have been replaced, None
-    if it cannot have been."""
+class Overview(Protocol):
+    """An open file. `unverified`: why the footer of an encrypted file may have been
+    replaced, None if it cannot have been."""
 
     @property
     def format(self) -> Format: ...
@@ -88,89 +119,85 @@ class Container(Protocol):
         """The options that give a command the same keys; none if the file needs none."""
 
     @property
+    def in_commands(self) -> InCommands:
+        """How the command that helps next names it."""
+
+    @property
     def num_rows(self) -> int: ...
     @property
     def num_parts(self) -> int: ...
-    @property
-    def fingerprint(self) -> str:
-        """Equal only for a file that has not changed."""
-
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of all Columns: dotted paths, or what the table calls them that the file is opened
         for."""
 
     @property
-    def compression(self) -> str | None:
-        """The codec of the whole file; None if every column has its own."""
+    def leaves(self) -> Sequence[SchemaLeaf]:
+        """Those of a Parquet schema, in the file's words; none in ORC."""
 
-    @property
-    def row_index_stride(self) -> int | None:
-        """Rows per index group, 0 without an index; None in a format that has none."""
-
-    @property
-    def earlier_ends(self) -> tuple[int, ...]:
-        """The sizes at which the file can be cut and is as it was before something was appended."""
-
-    @property
-    def ends_within(self) -> tuple[int, ...]:
-        """Those of them at which it has no filter that it has not now, in the same place."""
-
-    @property
-    def obstacles(self) -> tuple[str, ...]:
-        """What `build` would refuse the file for, or some of its columns, as far as the footer tells."""
-
-    @property
-    def page_notes(self) -> tuple[str, ...]:
-        """What to know about the pages that were read."""
-
-    def ignore_checksums(self) -> None:
-        """Read pages whatever their checksums say, in a format that has any."""
-
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
     def close(self) -> None: ...
-
-    @property
-    def parts(self) -> tuple[PartDescription, ...]:
-        """The row groups or stripes, without their columns."""
 
     def select_parts(self, wanted: Sequence[int] | None) -> tuple[int, ...]:
         """The numbers of these parts in order, checked; all of them for None. Raises ColumnError."""
 
-    def column(self, name: str) -> Any:
-        """The Column with this dotted path. Raises ColumnError, suggesting similar names."""
+    def describe_part(self, part: int) -> PartDescription:
+        """One row group or stripe; its `columns` are left empty."""
 
     def lacks(self, name: str) -> bool:
         """Whether the table that the file is opened for has this column, and the file has not."""
 
-    @property
-    def in_commands(self) -> InCommands:
-        """How the command that helps next names it."""
 
-    def select(self, names: Sequence[str] | None) -> tuple[Any, ...]:
+class Outline(Overview, Protocol):
+    def column(self, name: str) -> Column:
+        """The Column with this dotted path. Raises ColumnError, suggesting similar names."""
+
+    def select(self, names: Sequence[str] | None) -> tuple[Column, ...]:
         """These Columns in file order, each once, without those that the file `lacks`; all of them for
         None. Raises as `column`."""
 
-    def chunks(self, part: int, columns: Sequence[Any]) -> Iterator[Any]:
+    def chunks(self, part: int, columns: Sequence[Column]) -> Iterator[Chunk]:
         """The Chunks of these selected Columns in one part."""
 
-    def build(self, options: Any, progress: Progress | None = None) -> BuildChange:
-        """Add filters of the format's own kind, by BuildOptions. `progress`: called with (Chunks
-        done, Chunks in all). Raises ColumnError, UnsupportedError, RewriteError, FormatError,
-        EncryptionError."""
 
-    def strip(self, selection: Any) -> StripChange:
-        """Remove filters of the format's own kind from a Selection. Raises as `build`."""
+class WithFilters(Outline, Protocol):
+    """A file whose filters are about to be read."""
 
-    def repair(
-        self, repairs: Repairs, options: Any, progress: Progress | None = None
-    ) -> RepairChange:
-        """Repair filters; those that are built follow RepairOptions. Raises as `build`."""
+    def will_read_filters(
+        self, parts: Sequence[int] | None, columns: Sequence[Column], num_values: int | None = None
+    ) -> None:
+        """Say that the filters of these selected Columns in these parts (None: all) will be read next:
+        whole, or what so many values need. A remote source fetches them ahead. Raises OSError."""
 
-    def encode(self, column: Any, values: Sequence[Any]) -> Any:
+    def room_for_filters(self, part: int, column: Column) -> int:
+        """The most memory that the filters of one Chunk take, in bytes, as far as the footers tell."""
+
+
+class Prober(Protocol):
+    """Asks the filters of one column in one part, which are read once for all values; `asked` is what
+    `encode` returned. Methods raise TamperedError."""
+
+    def answers(self, asked: object) -> Sequence[GroupAnswers]:
+        """What each group answers."""
+
+    def explained(
+        self, asked: object
+    ) -> tuple[Sequence[GroupAnswers], Sequence[tuple[Explanation, ...]]]:
+        """The same, and for each value what led to it."""
+
+
+class Askable(WithFilters, Protocol):
+    def encode(self, column: Column, values: Sequence[object]) -> object:
         """Values and literals, to ask Probers of a Column about. Raises ValueTypeError, naming file
         and column, if the column cannot hold one of them."""
 
-    def caveat(self, column: Any) -> str | None:
+    def caveat(self, column: Column) -> str | None:
         """What answers about a Column are not about, although it may seem so; None mostly."""
 
     def check_answers(self, parts: Sequence[int] | None, dialect: Dialect | None) -> None:
@@ -181,7 +208,7 @@ class Container(Protocol):
         """How many answers there are about a value in a part. Raises FooterError."""
 
     def prober(
-        self, column: Any, part: int, dialect: Dialect | None = None, seed: int | None = None
+        self, column: Column, part: int, dialect: Dialect | None = None, seed: int | None = None
     ) -> Prober:
         """Asks the filters of a column in one part: those of this dialect (None: those that today's
         readers find); `seed`: of their hash, if the file does not say. Raises ColumnError, FooterError."""
@@ -195,25 +222,17 @@ class Container(Protocol):
         dialect: Dialect | None = None,
         seed: int | None = None,
     ) -> ColumnFilter:
-        """One filter, read whole, see ParquetFile and OrcFile."""
+        """One filter, read whole, see data_file.DataFile."""
 
-    def will_read_filters(
-        self, parts: Sequence[int] | None, columns: Sequence[Any], num_values: int | None = None
-    ) -> None:
-        """Say that the filters of these selected Columns in these parts (None: all) will be read next:
-        whole, or what so many values need. A remote source fetches them ahead. Raises OSError."""
 
-    def will_read_values(self, chunks: Sequence[Any]) -> None:
-        """The same for the values of these Chunks."""
+class Describable(WithFilters, Protocol):
+    @property
+    def compression(self) -> str | None:
+        """The codec of the whole file; None if every column has its own."""
 
-    def room_for_filters(self, part: int, column: Any) -> int:
-        """The most memory that the filters of one Chunk take, in bytes, as far as the footers tell."""
-
-    def read_filters(self, part: int, column: Any) -> Sequence[ReadFilter] | NoFilters:
-        """The filters of the format's own kind of one Chunk, group by group."""
-
-    def private_filters(self, columns: Sequence[Any]) -> Mapping[str, int]:
-        """How many legacy filters of these Columns only pbloom would find, by dialect."""
+    @property
+    def row_index_stride(self) -> int | None:
+        """Rows per index group, 0 without an index; None in a format that has none."""
 
     def check_has_blocks(self, what: str) -> None:
         """Raise UnsupportedError, about `what`, if the format's filters have no blocks."""
@@ -221,17 +240,19 @@ class Container(Protocol):
     def check_has_groups(self) -> None:
         """Raise UnsupportedError if parts have no groups with filters of their own."""
 
-    def describe_part(self, part: int) -> PartDescription:
-        """One part; its `columns` are left empty."""
-
     def describe_chunks(
-        self, part: int, columns: Sequence[Any], groups: bool = False, look: Look | None = None
+        self,
+        part: int,
+        columns: Sequence[Column],
+        groups: bool = False,
+        on_bits: OnBits | None = None,
     ) -> Iterator[ChunkDescription]:
         """The filters of the Chunks of these Columns in one part, or why one has none; `groups`: also
-        group by group. `look` is called with what returns the bits of a filter before its chunk comes."""
+        group by group. `on_bits` is called with what returns the bits of a filter before its chunk
+        comes."""
 
     def describe_footer(
-        self, columns: Sequence[Any] | None = None, parts: Sequence[int] | None = None
+        self, columns: Sequence[Column] | None = None, parts: Sequence[int] | None = None
     ) -> FooterDescription:
         """Every field of a Thrift footer, without what concerns other Columns (None: all) or parts.
         Raises FooterError, ColumnError, UnsupportedError if the format has none."""
@@ -245,18 +266,74 @@ class Container(Protocol):
         seed: int | None = None,
         decrypt: bool = False,
         unparsed: bool = False,
-    ) -> StoredFilter:
+    ) -> FilterBytes:
         """The bytes of one filter, see verbs.dump."""
 
 
-class Prober(Protocol):
-    """Asks the filters of one column in one part, which are read once for all values; `asked` is what
-    `encode` returned. Methods raise TamperedError."""
+class Examinable(WithFilters, Protocol):
+    @property
+    def fingerprint(self) -> str:
+        """Equal only for a file that has not changed."""
 
-    def answers(self, asked: Any) -> Sequence[GroupAnswers]:
-        """What each group answers."""
+    @property
+    def page_notes(self) -> tuple[str, ...]:
+        """What to know about the pages that were read."""
 
-    def explained(
-        self, asked: Any
-    ) -> tuple[Sequence[GroupAnswers], Sequence[tuple[Explanation, ...]]]:
-        """The same, and for each value what led to it."""
+    def ignore_checksums(self) -> None:
+        """Read pages whatever their checksums say, in a format that has any."""
+
+    def will_read_values(self, chunks: Sequence[Chunk]) -> None:
+        """Say that the values of these Chunks will be read next, as will_read_filters does."""
+
+    def read_filters(self, part: int, column: Column) -> Sequence[ReadFilter] | NoFilters:
+        """The filters of the format's own kind of one Chunk, group by group."""
+
+    def private_filters(self, columns: Sequence[Column]) -> Mapping[str, int]:
+        """How many legacy filters of these Columns only pbloom would find, by dialect."""
+
+
+class Changeable(Examinable, Protocol):
+    @property
+    def earlier_ends(self) -> tuple[int, ...]:
+        """The sizes at which the file can be cut and is as it was before something was appended."""
+
+    @property
+    def ends_within(self) -> tuple[int, ...]:
+        """Those of them at which it has no filter that it has not now, in the same place."""
+
+    @property
+    def obstacles(self) -> tuple[str, ...]:
+        """What `build` would refuse the file for, or some of its columns, as far as the footer tells."""
+
+    def build(self, options: BuildOptions, progress: Progress | None = None) -> BuildChange:
+        """Add filters of the format's own kind. `progress`: called with (Chunks done, Chunks in all).
+        Raises ColumnError, UnsupportedError, RewriteError, FormatError, EncryptionError."""
+
+    def strip(self, selection: Selection) -> StripChange:
+        """Remove filters of the format's own kind from a Selection. Raises as `build`."""
+
+    def repair(
+        self, repairs: Repairs, options: RepairOptions, progress: Progress | None = None
+    ) -> RepairChange:
+        """Repair filters. Raises as `build`."""
+
+
+class Container(Askable, Describable, Changeable, Protocol):
+    """An open file."""
+
+
+# A table that got a column later can still have values of it for the rows of an older file: those of a
+# partition, or the column's default.
+LACKS_COLUMN: Final = "no such column in the file"
+
+
+def answers_without_column(file: Overview, parts: Sequence[int] | None) -> Iterator[Answer]:
+    """What each of these parts says about any value of a column that the file lacks. Raises FormatError
+    if there is not even one that could answer."""
+    if file.num_rows and not file.num_parts:
+        raise FormatError(f"{file.path}: {number_of(file.num_rows, 'row')} in no {file.units.part}")
+    wanted, first_row = {*file.select_parts(parts)}, 0
+    for number, part in enumerate(map(file.describe_part, range(file.num_parts))):
+        if number in wanted:
+            yield Answer(part.place, "unknown", LACKS_COLUMN, part.num_rows, first_row)
+        first_row += part.num_rows

@@ -56,7 +56,7 @@ from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.membership import ChunkMembership, PageMembership
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -65,7 +65,10 @@ from parquet_bloom.values.types import FLOAT_FORMAT, LeafType, canonical_nan, ze
 
 
 def diagnosis_or_reason(
-    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter, membership: ChunkMembership
+    file: ParquetContainer,
+    chunk: ColumnChunk,
+    stored: bloom.StoredFilter,
+    membership: ChunkMembership,
 ) -> Diagnosis | str | None:
     """What the writer of this filter did instead, or why nobody can tell; None if nothing is missing."""
     if not membership.missing:
@@ -79,7 +82,10 @@ def diagnosis_or_reason(
 
 
 def diagnose(
-    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter, membership: ChunkMembership
+    file: ParquetContainer,
+    chunk: ColumnChunk,
+    stored: bloom.StoredFilter,
+    membership: ChunkMembership,
 ) -> Diagnosis | None:
     """What the writer of this filter did instead; None if nothing is missing, or nothing fits.
 
@@ -111,7 +117,10 @@ def diagnose(
 
 
 def unexplained(
-    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter, membership: ChunkMembership
+    file: ParquetContainer,
+    chunk: ColumnChunk,
+    stored: bloom.StoredFilter,
+    membership: ChunkMembership,
 ) -> str:
     """What was tried, in words, where `diagnose` finds nothing. Raises as it does."""
     filter = bloom.read_bitset(file.source, stored)
@@ -135,7 +144,7 @@ def unexplained(
 
 
 def _best(
-    file: ParquetFile, chunk: ColumnChunk, search: Search, hypotheses: Iterable[Hypothesis]
+    file: ParquetContainer, chunk: ColumnChunk, search: Search, hypotheses: Iterable[Hypothesis]
 ) -> Diagnosis | None:
     for hypothesis, trial in search.convincing(hypotheses):
         if hypothesis.is_of_values_only:
@@ -317,7 +326,7 @@ MAX_CHUNK_BYTES = 256 << 20
 
 
 def filter_of_another(
-    file: ParquetFile, chunk: ColumnChunk, bitset: Bitset, missing: Sequence[StoredValue]
+    file: ParquetContainer, chunk: ColumnChunk, bitset: Bitset, missing: Sequence[StoredValue]
 ) -> Diagnosis | None:
     """Whether the filter belongs to another chunk, or another chunk has this one's filter.
 
@@ -344,7 +353,7 @@ def filter_of_another(
     return None
 
 
-def _others(file: ParquetFile, chunk: ColumnChunk) -> Iterator[ColumnChunk]:
+def _others(file: ParquetContainer, chunk: ColumnChunk) -> Iterator[ColumnChunk]:
     """The same column in the nearest row groups, then the nearest columns of the row group."""
     # The nearest is the chunk's own.
     groups = sorted(range(file.num_row_groups), key=lambda group: abs(group - chunk.row_group))[1:]
@@ -358,7 +367,7 @@ def _others(file: ParquetFile, chunk: ColumnChunk) -> Iterator[ColumnChunk]:
 
 
 def _trial_of_values(
-    file: ParquetFile, chunk: ColumnChunk, bitset: Bitset, other: ColumnChunk
+    file: ParquetContainer, chunk: ColumnChunk, bitset: Bitset, other: ColumnChunk
 ) -> Trial | None:
     """Values of the other chunk in this filter, where the chunk's own are found only by luck."""
     trial = _confirmed(file, chunk, bitset, _some_hashes(file, other))
@@ -369,7 +378,7 @@ def _trial_of_values(
     return trial if STANDARD.look_up(bitset, own).is_luck else None
 
 
-def _trial_of_filter(file: ParquetFile, other: ColumnChunk, missing: Hashes) -> Trial | None:
+def _trial_of_filter(file: ParquetContainer, other: ColumnChunk, missing: Hashes) -> Trial | None:
     """Missing values in the filter of the other chunk, even if the two filters share bytes."""
     stored = bloom.read_header(file.source, file.footer, other)
     if stored is None or not 0 < stored.num_bytes <= MAX_BYTES:
@@ -379,7 +388,7 @@ def _trial_of_filter(file: ParquetFile, other: ColumnChunk, missing: Hashes) -> 
     return _confirmed(file, other, as_bitset(bloom.read_bitset(file.source, stored)), missing)
 
 
-def _is_refuted(file: ParquetFile, stored: bloom.StoredFilter, hashes: Hashes) -> bool:
+def _is_refuted(file: ParquetContainer, stored: bloom.StoredFilter, hashes: Hashes) -> bool:
     """Whether the first few hashes are not found; reads no more of the filter than their blocks."""
     found = 0
     read = bloom.bits(file.source, stored)
@@ -389,7 +398,7 @@ def _is_refuted(file: ParquetFile, stored: bloom.StoredFilter, hashes: Hashes) -
     return found < FIRST_SHARE * hashes.size
 
 
-def _some_hashes(file: ParquetFile, chunk: ColumnChunk) -> Hashes:
+def _some_hashes(file: ParquetContainer, chunk: ColumnChunk) -> Hashes:
     """Hashes of values of the first page that has any, if it is one of the first few."""
     for part in islice(chunk_runs(file.source, file.footer, chunk), MAX_PAGES):
         hashes = np.unique(part.run.hashes())
@@ -399,7 +408,7 @@ def _some_hashes(file: ParquetFile, chunk: ColumnChunk) -> Hashes:
 
 
 def _confirmed(
-    file: ParquetFile, owner: ColumnChunk, bitset: Bitset, hashes: Hashes
+    file: ParquetContainer, owner: ColumnChunk, bitset: Bitset, hashes: Hashes
 ) -> Trial | None:
     """The trial of the hashes that `owner` does not store, if it is convincing."""
     is_too_large = (owner.total_uncompressed_size or 0) > MAX_CHUNK_BYTES
@@ -421,7 +430,7 @@ MAX_RANGES = 8
 
 
 def partial_insertion(
-    file: ParquetFile,
+    file: ParquetContainer,
     chunk: ColumnChunk,
     filter: SplitBlockBloomFilter,
     membership: ChunkMembership,
@@ -489,7 +498,7 @@ def spelled(pages: Collection[PageNumber]) -> str:
 
 
 def diagnose_unnamed(
-    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter
+    file: ParquetContainer, chunk: ColumnChunk, stored: bloom.StoredFilter
 ) -> Diagnosis | str:
     """How values seem to have been inserted, or why nobody can tell."""
     try:
@@ -499,7 +508,7 @@ def diagnose_unnamed(
 
 
 def _diagnose_unnamed(
-    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter
+    file: ParquetContainer, chunk: ColumnChunk, stored: bloom.StoredFilter
 ) -> Diagnosis | str:
     is_whole = stored.num_bytes % BLOCK_BYTES == 0 and stored.end <= file.footer.start
     if not is_whole or not 0 < stored.num_bytes <= MAX_BYTES:
@@ -541,7 +550,7 @@ def _identical_blocks(filter: SplitBlockBloomFilter) -> str:
     )
 
 
-def _sample(file: ParquetFile, chunk: ColumnChunk) -> Sequence[StoredValue]:
+def _sample(file: ParquetContainer, chunk: ColumnChunk) -> Sequence[StoredValue]:
     """A sample of those that are stored: of those that a filter without any value lacks."""
     pages = list(dict.fromkeys(part.page for part in chunk_runs(file.source, file.footer, chunk)))
     return missing_values(file, chunk, SplitBlockBloomFilter.empty(1), pages)

@@ -32,7 +32,7 @@ from parquet_bloom.filters.sizing import (
     largest_power_of_two,
 )
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters.bloom import StoredFilter
 
 SALTS = np.frombuffer(
@@ -299,7 +299,7 @@ def _bitset_at(data: bytes, start: int, size: int, first: int = 0) -> Bitset:
     return Bitset(words.reshape(-1, WORDS_PER_BLOCK), first)
 
 
-def bitset_choices(file: ParquetFile, stored: StoredFilter) -> Iterator[BitsetChoice]:
+def bitset_choices(file: ParquetContainer, stored: StoredFilter) -> Iterator[BitsetChoice]:
     """The other choices; none for an encrypted bitset."""
     if stored.is_encrypted:
         return
@@ -319,7 +319,7 @@ def bitset_choices(file: ParquetFile, stored: StoredFilter) -> Iterator[BitsetCh
             )
 
 
-def _shifted(file: ParquetFile, stored: StoredFilter) -> Iterator[BitsetChoice]:
+def _shifted(file: ParquetContainer, stored: StoredFilter) -> Iterator[BitsetChoice]:
     """A bitset may begin at the header at the earliest; the bits under the header are not known."""
     start = stored.offset + stored.header_bytes
     end = min(start + stored.num_bytes + MAX_SHIFT, file.footer.start)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
-from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.pages.pages import ChunkRun, chunk_runs, used_entries
 
@@ -42,7 +42,7 @@ def spread(pages: Sequence[PageNumber], count: int) -> list[PageNumber]:
 
 
 def missing_values(
-    file: ParquetFile,
+    file: ParquetContainer,
     chunk: ColumnChunk,
     filter: SplitBlockBloomFilter,
     pages: Sequence[PageNumber],
@@ -89,7 +89,7 @@ def _chosen(
 
 
 def page_hashes(
-    file: ParquetFile, chunk: ColumnChunk, pages: Sequence[PageNumber]
+    file: ParquetContainer, chunk: ColumnChunk, pages: Sequence[PageNumber]
 ) -> dict[PageNumber, NDArray[np.uint64]]:
     """The hashes of some distinct values of each of these pages. Raises as chunk_runs."""
     hashes: dict[PageNumber, NDArray[np.uint64]] = {page: np.empty(0, np.uint64) for page in pages}
@@ -103,7 +103,7 @@ def page_hashes(
 
 
 def stored_among(
-    file: ParquetFile,
+    file: ParquetContainer,
     chunk: ColumnChunk,
     hashes: NDArray[np.uint64],
     pages: Collection[PageNumber] | None = None,
@@ -121,6 +121,6 @@ def stored_among(
     return stored
 
 
-def _used(file: ParquetFile, chunk: ColumnChunk, num_entries: int) -> NDArray[np.bool_]:
+def _used(file: ParquetContainer, chunk: ColumnChunk, num_entries: int) -> NDArray[np.bool_]:
     """Which entries of the dictionary rows refer to: the others need not be in a filter."""
     return np.frombuffer(used_entries(file.source, file.footer, chunk, num_entries), np.bool_)

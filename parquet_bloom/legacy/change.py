@@ -18,9 +18,9 @@ def build_change(
     one, and as Container.build."""
     if options.dialect in (None, "xxhash"):
         return file.build(options, progress)
-    from parquet_bloom.parquet.file import ParquetFile
+    from parquet_bloom.parquet.file import ParquetContainer
 
-    if not isinstance(file, ParquetFile):
+    if not isinstance(file, ParquetContainer):
         return file.build(options, progress)
     # They import numpy, which takes longer than to build today's filters for most files.
     from parquet_bloom.legacy.murmur3.build import Murmur3Build
@@ -45,9 +45,9 @@ def build_change(
 
 def strip_change(file: Container, selection: Selection) -> StripChange:
     """The file without the filters of `selection`, of any dialect. Raises as Container.strip."""
-    from parquet_bloom.parquet.file import ParquetFile
+    from parquet_bloom.parquet.file import ParquetContainer
 
-    if not isinstance(file, ParquetFile):
+    if not isinstance(file, ParquetContainer):
         return file.strip(selection)
     from parquet_bloom.legacy.presence import any_private, may_have_private
 

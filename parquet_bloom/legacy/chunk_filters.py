@@ -19,13 +19,13 @@ from parquet_bloom.legacy.statistics import stored as statistics
 from parquet_bloom.parquet.filters.legacy_kind import UnusableLegacy
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.file import ParquetFile
+    from parquet_bloom.parquet.file import ParquetContainer
     from parquet_bloom.parquet.filters.legacy_kind import LegacyFilter
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.vocabulary import LegacyDialect
 
 
-def headers_at(file: ParquetFile, chunk: ColumnChunk) -> tuple[LegacyHeader, ...]:
+def headers_at(file: ParquetContainer, chunk: ColumnChunk) -> tuple[LegacyHeader, ...]:
     """The readings of the legacy header at bloom_filter_offset, whatever follows it; none if there is
     no such header, or the column is encrypted."""
     offset, end = chunk.bloom_filter_offset, file.footer.start
@@ -34,7 +34,9 @@ def headers_at(file: ParquetFile, chunk: ColumnChunk) -> tuple[LegacyHeader, ...
     return headers.read(file.source.read_at(offset, min(headers.MAX_HEADER_BYTES, end - offset)))
 
 
-def published(file: ParquetFile, chunk: ColumnChunk, seed: int | None = None) -> BlockFilter | None:
+def published(
+    file: ParquetContainer, chunk: ColumnChunk, seed: int | None = None
+) -> BlockFilter | None:
     """The legacy filter at bloom_filter_offset, if there is one.
 
     seed: of its hash; without it, a note or the chunk's values tell. Raises FilterError for a filter
@@ -56,7 +58,9 @@ def published(file: ParquetFile, chunk: ColumnChunk, seed: int | None = None) ->
     return block_filter.fitting(file, chunk, readings).checked()
 
 
-def noted(file: ParquetFile, chunk: ColumnChunk, seed: int | None = None) -> BlockFilter | None:
+def noted(
+    file: ParquetContainer, chunk: ColumnChunk, seed: int | None = None
+) -> BlockFilter | None:
     """The filter that our own note leads to. Raises FilterError for a note that leads nowhere, or has
     another seed than the one that was given."""
     note = _note(file, chunk, seed)
@@ -69,7 +73,7 @@ def noted(file: ParquetFile, chunk: ColumnChunk, seed: int | None = None) -> Blo
     return block_filter.read(file, chunk, block_filter.noted_place(file, chunk, note, found))
 
 
-def _note(file: ParquetFile, chunk: ColumnChunk, seed: int | None) -> Note | None:
+def _note(file: ParquetContainer, chunk: ColumnChunk, seed: int | None) -> Note | None:
     """The chunk's note. Who gives a seed needs none, so that a damaged one does not matter."""
     try:
         return note_of(file.footer, chunk)
@@ -79,14 +83,14 @@ def _note(file: ParquetFile, chunk: ColumnChunk, seed: int | None) -> Note | Non
         return None
 
 
-def statistics_filter(file: ParquetFile, chunk: ColumnChunk) -> LegacyFilter | None:
+def statistics_filter(file: ParquetContainer, chunk: ColumnChunk) -> LegacyFilter | None:
     """The filter inside the chunk's Statistics. Raises as `published`."""
     stored = statistics.read_stored(file.footer, chunk)
     return None if stored is None else statistics.usable(file, chunk, stored)
 
 
 def find(
-    file: ParquetFile, chunk: ColumnChunk, dialect: LegacyDialect, seed: int | None = None
+    file: ParquetContainer, chunk: ColumnChunk, dialect: LegacyDialect, seed: int | None = None
 ) -> LegacyFilter | None:
     """The chunk's filter of this dialect; one with a note rather than a published one."""
     if dialect == "statistics":
@@ -94,7 +98,7 @@ def find(
     return noted(file, chunk, seed) or published(file, chunk, seed)
 
 
-def private(file: ParquetFile, chunk: ColumnChunk) -> Iterator[LegacyFilter | UnusableLegacy]:
+def private(file: ParquetContainer, chunk: ColumnChunk) -> Iterator[LegacyFilter | UnusableLegacy]:
     """The filters that bloom_filter_offset does not lead to."""
     for dialect, pointer, read in _PRIVATE:
         try:
@@ -107,5 +111,5 @@ def private(file: ParquetFile, chunk: ColumnChunk) -> Iterator[LegacyFilter | Un
 
 
 _PRIVATE: tuple[
-    tuple[LegacyDialect, str, Callable[[ParquetFile, ColumnChunk], LegacyFilter | None]], ...
+    tuple[LegacyDialect, str, Callable[[ParquetContainer, ColumnChunk], LegacyFilter | None]], ...
 ] = (("murmur3", NOTE_POINTER, noted), ("statistics", "Statistics", statistics_filter))

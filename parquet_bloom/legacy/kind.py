@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.legacy import presence
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.file import ParquetFile
+    from parquet_bloom.parquet.file import ParquetContainer
     from parquet_bloom.parquet.filters.legacy_kind import LegacyFilter, UnusableLegacy
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.schema import LeafColumn
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from parquet_bloom.vocabulary import LegacyDialect
 
 
-def is_published(file: ParquetFile, chunk: ColumnChunk) -> bool:
+def is_published(file: ParquetContainer, chunk: ColumnChunk) -> bool:
     from parquet_bloom.legacy import chunk_filters
 
     return bool(chunk_filters.headers_at(file, chunk))
 
 
 def published(
-    file: ParquetFile, chunk: ColumnChunk, seed: int | None = None
+    file: ParquetContainer, chunk: ColumnChunk, seed: int | None = None
 ) -> LegacyFilter | None:
     from parquet_bloom.legacy import chunk_filters
 
@@ -43,11 +43,11 @@ def filter_end(source: Source, start: int, end: int) -> int | None:
     return next((start + size for size in sizes if start + size <= end), None)
 
 
-def may_have_private(file: ParquetFile) -> bool:
+def may_have_private(file: ParquetContainer) -> bool:
     return presence.any_private(file.footer)
 
 
-def private(file: ParquetFile, chunk: ColumnChunk) -> Iterator[LegacyFilter | UnusableLegacy]:
+def private(file: ParquetContainer, chunk: ColumnChunk) -> Iterator[LegacyFilter | UnusableLegacy]:
     if not presence.has_private(file.footer, chunk):
         return iter(())
     from parquet_bloom.legacy import chunk_filters
@@ -56,14 +56,14 @@ def private(file: ParquetFile, chunk: ColumnChunk) -> Iterator[LegacyFilter | Un
 
 
 def find(
-    file: ParquetFile, chunk: ColumnChunk, dialect: LegacyDialect, seed: int | None = None
+    file: ParquetContainer, chunk: ColumnChunk, dialect: LegacyDialect, seed: int | None = None
 ) -> LegacyFilter | None:
     from parquet_bloom.legacy import chunk_filters
 
     return chunk_filters.find(file, chunk, dialect, seed)
 
 
-def num_private(file: ParquetFile, leaves: Sequence[LeafColumn]) -> Mapping[str, int]:
+def num_private(file: ParquetContainer, leaves: Sequence[LeafColumn]) -> Mapping[str, int]:
     return Counter(
         dialect
         for chunk in presence.candidates(file.footer, leaves)

@@ -22,7 +22,7 @@ from parquet_bloom.parquet.pages.runs import run_of
 from parquet_bloom.values.literals import as_examples, format_literal
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.file import ParquetFile
+    from parquet_bloom.parquet.file import ParquetContainer
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.pages.runs import Run
 
@@ -60,7 +60,7 @@ class Recognised(Generic[Reading]):
 
 
 def recognise(
-    file: ParquetFile, chunk: ColumnChunk, readings: Iterable[Reading], where: str, tried: str
+    file: ParquetContainer, chunk: ColumnChunk, readings: Iterable[Reading], where: str, tried: str
 ) -> Recognised[Reading]:
     """The reading that finds most of the chunk's values, the first of several that do.
 
@@ -84,7 +84,7 @@ def recognise(
     return best
 
 
-def _sample_of(file: ParquetFile, chunk: ColumnChunk) -> Run:
+def _sample_of(file: ParquetContainer, chunk: ColumnChunk) -> Run:
     """Up to SAMPLE distinct values, spread over the first of the chunk's pages that has any."""
     runs = (part.run for part in chunk_runs(file.source, file.footer, chunk))
     run = next((run for run in runs if len(run)), None)
@@ -110,7 +110,7 @@ class LegacyMembership:
 
 
 def check_membership(
-    file: ParquetFile, chunk: ColumnChunk, filter: LegacyFilter
+    file: ParquetContainer, chunk: ColumnChunk, filter: LegacyFilter
 ) -> LegacyMembership:
     """Look up every stored value. Raises PageError, UnsupportedError."""
     membership = LegacyMembership()

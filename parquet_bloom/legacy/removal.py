@@ -13,7 +13,7 @@ from parquet_bloom.legacy.murmur3.pointers import Note, every_note, note_fields,
 from parquet_bloom.legacy.statistics.edits import removed
 from parquet_bloom.legacy.statistics.stored import has_filter
 from parquet_bloom.parquet.edit.strip import LegacyRemoval
-from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.layout import Range
@@ -21,7 +21,7 @@ from parquet_bloom.parquet.footer.moved import Moves
 from parquet_bloom.parquet.sealed.opened_chunks import Fields
 
 
-def removal_of(file: ParquetFile, chunks: Collection[ColumnChunk]) -> LegacyRemoval:
+def removal_of(file: ParquetContainer, chunks: Collection[ColumnChunk]) -> LegacyRemoval:
     """The legacy filters of `chunks`; encrypted ones have none."""
     edits: dict[ChunkKey, Fields] = {}
     offsets: dict[ChunkKey, tuple[int | None, ...]] = {}
@@ -42,7 +42,7 @@ def removal_of(file: ParquetFile, chunks: Collection[ColumnChunk]) -> LegacyRemo
     return LegacyRemoval(edits, offsets, certain, staying, partial(_moved, file, notes or {}))
 
 
-def _has_note(file: ParquetFile, chunk: ColumnChunk) -> bool:
+def _has_note(file: ParquetContainer, chunk: ColumnChunk) -> bool:
     """Whether there is a note, even a damaged one."""
     try:
         return note_of(file.footer, chunk) is not None
@@ -50,7 +50,7 @@ def _has_note(file: ParquetFile, chunk: ColumnChunk) -> bool:
         return True
 
 
-def _range(file: ParquetFile, chunk: ColumnChunk) -> Range | None:
+def _range(file: ParquetContainer, chunk: ColumnChunk) -> Range | None:
     """Where the note's filter is; None if the note leads nowhere."""
     try:
         filter = noted(file, chunk)
@@ -59,7 +59,7 @@ def _range(file: ParquetFile, chunk: ColumnChunk) -> Range | None:
     return None if filter is None else (filter.offset, filter.offset + filter.stored_bytes)
 
 
-def _staying(file: ParquetFile, gone: Collection[ChunkKey]) -> dict[ChunkKey, Note] | None:
+def _staying(file: ParquetContainer, gone: Collection[ChunkKey]) -> dict[ChunkKey, Note] | None:
     """The notes that stay; None if one of them is damaged, so that its filter may be anywhere."""
     try:
         return {chunk.key: note for chunk, note in every_note(file.footer) if chunk.key not in gone}
@@ -68,7 +68,7 @@ def _staying(file: ParquetFile, gone: Collection[ChunkKey]) -> dict[ChunkKey, No
 
 
 def _moved(
-    file: ParquetFile, notes: Mapping[ChunkKey, Note], moves: Moves
+    file: ParquetContainer, notes: Mapping[ChunkKey, Note], moves: Moves
 ) -> dict[ChunkKey, Fields]:
     """The edits for notes about filters that move."""
     return {

@@ -18,7 +18,6 @@ from math import ceil
 from typing import Final
 
 from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk, RepairChange, Repairs
-from parquet_bloom.container.threads import threads_for_values
 from parquet_bloom.engines.reading import ColumnKind, lost_rows
 from parquet_bloom.errors import FormatError, RewriteError, UnsupportedError, without_place
 from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters, hive_size
@@ -35,6 +34,7 @@ from parquet_bloom.orc.values import batches, room_for_values
 from parquet_bloom.orc.writer import FilterStreams, Streams, StripesChange
 from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
 from parquet_bloom.storage.change import Version
+from parquet_bloom.threads import threads_for_values
 from parquet_bloom.vocabulary import HAS_ONE, NO_VALUES, OrcStreams
 
 # The kinds of streams for each choice, in the order in which readers expect them.
@@ -46,7 +46,7 @@ _PARQUET_ONLY = (
         "append_in_place",
         "drop_foreign_fields",
         "fpp_of",
-        "keeps_ends",
+        "kept_ends",
         "max_bytes",
         "exact_blocks",
     ),

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import cramjam
 
-from parquet_bloom.container import lz4, zstd
+from parquet_bloom.codecs import lz4_into, zstd_into
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.parallel import check_fits
 
@@ -44,8 +44,8 @@ _PART_BYTES: Final = 1 << 18
 _FUNCTIONS: dict[int, tuple[Callable[[memoryview, memoryview], int], Compressor]] = {
     1: (cramjam.deflate.decompress_into, cramjam.deflate.compress),
     2: (cramjam.snappy.decompress_raw_into, cramjam.snappy.compress_raw),
-    4: (lz4.decompress_into, partial(cramjam.lz4.compress_block, store_size=False)),
-    5: (zstd.decompress_into, cramjam.zstd.compress),
+    4: (lz4_into, partial(cramjam.lz4.compress_block, store_size=False)),
+    5: (zstd_into, cramjam.zstd.compress),
 }
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from parquet_bloom.container import STRIPES, FilterDescription, Place, ReadFilter, number_of
 from parquet_bloom.container.descriptions import (
     ChunkDescription,
+    FilterBytes,
     FilterStream,
     GroupDescription,
     GroupFilter,
-    Look,
-    StoredFilter,
+    OnBits,
     finite,
 )
 from parquet_bloom.errors import ColumnError, FilterError, ParquetBloomError
@@ -33,7 +33,9 @@ DIALECT = "orc"
 Entries = tuple[IndexEntry, ...]
 
 
-def describe(file: OrcReader, chunk: OrcChunk, groups: bool, look: Look | None) -> ChunkDescription:
+def describe(
+    file: OrcReader, chunk: OrcChunk, groups: bool, on_bits: OnBits | None
+) -> ChunkDescription:
     """One column in one stripe."""
     stripe, column = chunk.stripe, chunk.column
     stored, reason = file.usable_filters(stripe.index, column)
@@ -42,9 +44,9 @@ def describe(file: OrcReader, chunk: OrcChunk, groups: bool, look: Look | None) 
     except ParquetBloomError:
         entries = None
     streams = chunk.filter_streams
-    if look is not None and stored is not None:
+    if on_bits is not None and stored is not None:
         for filter in stored.filters:
-            look(partial(_itself, filter))
+            on_bits(partial(_itself, filter))
     # The stream that readers do not take has a size, too.
     stored_bytes = sum(each.length for each in streams)
     return ChunkDescription(
@@ -166,13 +168,13 @@ def stored_index(file: OrcReader, chunk: OrcChunk, group: int) -> StoredIndex:
     return stored
 
 
-def stored_filter(file: OrcReader, chunk: OrcChunk, group: int) -> StoredFilter:
+def stored_filter(file: OrcReader, chunk: OrcChunk, group: int) -> FilterBytes:
     """The message of one filter, decompressed, and its words. Raises as stored_index."""
     stored = stored_index(file, chunk, group)
     data = file.read_stream(chunk.stripe, stored.stream)
     place = Place(chunk.stripe.index, group, STRIPES)
     filter = stored.filters[group]
-    return StoredFilter(
+    return FilterBytes(
         place=place,
         column=chunk.column.name,
         dialect=DIALECT,

@@ -8,10 +8,11 @@ verbs need are imported where they are used.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn, Self
 
 from parquet_bloom.arguments import name_given, number_given, number_if_given
 from parquet_bloom.container import STRIPES, NoFilters, Place, ReadFilter, Units, number_of
+from parquet_bloom.container.in_commands import AsFile, InCommands
 from parquet_bloom.errors import ColumnError, ParquetBloomError, UnsupportedError, ValueTypeError
 from parquet_bloom.native import _kernel
 from parquet_bloom.orc.columns import OrcColumn
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
     from parquet_bloom.container.column_filter import ColumnFilter
     from parquet_bloom.container.descriptions import (
         ChunkDescription,
-        Look,
+        FilterBytes,
+        OnBits,
         PartDescription,
-        StoredFilter,
     )
     from parquet_bloom.options import BuildOptions, RepairOptions, Selection
     from parquet_bloom.orc.build import OrcBuild, OrcRepair
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from parquet_bloom.vocabulary import Dialect
 
 
-class OrcFile(OrcReader):
+class OrcContainer(OrcReader):
     """An open ORC file. Use as a context manager, or call close()."""
 
     format: Literal["orc"] = "orc"
@@ -55,8 +56,28 @@ class OrcFile(OrcReader):
     unverified: None = None
     key_arguments: tuple[str, ...] = ()
 
+    page_notes: tuple[str, ...] = ()
+    leaves: tuple[()] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def close(self) -> None:
         self.source.close()
+
+    @property
+    def in_commands(self) -> InCommands:
+        return AsFile(self.path)
+
+    def ignore_checksums(self) -> None:
+        """Pages of ORC files have none."""
+
+    def lacks(self, name: str) -> bool:
+        """No table opens ORC files."""
+        return False
 
     @property
     def fingerprint(self) -> str:
@@ -214,13 +235,13 @@ class OrcFile(OrcReader):
         part: int,
         columns: Sequence[OrcColumn],
         groups: bool = False,
-        look: Look | None = None,
+        on_bits: OnBits | None = None,
     ) -> Iterator[ChunkDescription]:
         """The chunks of `columns` in one stripe and their filters, or why one has none. `groups`:
-        each index group, too; `look` is called with what returns each filter of a chunk before it comes."""
+        each index group, too; `on_bits` is called with what returns each filter of a chunk before it comes."""
         from parquet_bloom.orc.describe import describe
 
-        return (describe(self, chunk, groups, look) for chunk in self.chunks(part, columns))
+        return (describe(self, chunk, groups, on_bits) for chunk in self.chunks(part, columns))
 
     def describe_footer(
         self, columns: Sequence[OrcColumn] | None = None, parts: Sequence[int] | None = None
@@ -240,7 +261,7 @@ class OrcFile(OrcReader):
         seed: int | None = None,
         decrypt: bool = False,
         unparsed: bool = False,
-    ) -> StoredFilter:
+    ) -> FilterBytes:
         """The bytes of one filter; of the first index group if `group` is None.
 
         Raises ColumnError, FilterError if there is no usable filter, FooterError, UnsupportedError

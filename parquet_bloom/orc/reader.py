@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from parquet_bloom.container.data_file import DataFile
 from parquet_bloom.errors import (
     ColumnError,
     FooterError,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 _INDEX_BYTES: Final = 128 << 10
 
 
-class OrcReader(DataFile):
+class OrcReader:
     """An ORC file whose columns, stripes and filters can be read."""
 
     def __init__(self, source: Source) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from parquet_bloom.vocabulary import Dialect
 
 
-class ParquetFile(OpenFile):
+class ParquetContainer(OpenFile):
     """An open Parquet file. Use as a context manager, or call close()."""
 
     format: Literal["parquet"] = "parquet"
@@ -78,7 +78,7 @@ class ParquetFile(OpenFile):
 
     @property
     def obstacles(self) -> tuple[str, ...]:
-        from parquet_bloom.parquet.edit.obstacles import obstacles
+        from parquet_bloom.parquet.edit.kept import obstacles
 
         return tuple(obstacles(self))
 
@@ -164,13 +164,13 @@ class ParquetFile(OpenFile):
         part: int,
         columns: Sequence[LeafColumn],
         groups: bool = False,
-        look: descriptions.Look | None = None,
+        on_bits: descriptions.OnBits | None = None,
     ) -> Iterator[descriptions.ChunkDescription]:
-        """The chunks of `columns` in one row group and their filters, or why one has none. `look` is
+        """The chunks of `columns` in one row group and their filters, or why one has none. `on_bits` is
         called with what returns the bits of a filter before its chunk comes. Raises TamperedError."""
         from parquet_bloom.parquet.filters.describe import describe_chunks
 
-        return describe_chunks(self, self.window, part, columns, look)
+        return describe_chunks(self, self.window, part, columns, on_bits)
 
     @read_once
     def _windows(self) -> local:
@@ -205,7 +205,7 @@ class ParquetFile(OpenFile):
         seed: int | None = None,
         decrypt: bool = False,
         unparsed: bool = False,
-    ) -> descriptions.StoredFilter:
+    ) -> descriptions.FilterBytes:
         """The bytes of one filter: the one of this dialect, or for None the one at
         bloom_filter_offset.
 
@@ -266,7 +266,7 @@ class ParquetFile(OpenFile):
 
     def read_filters(self, part: int, column: LeafColumn) -> Sequence[ReadFilter] | NoFilters:
         """The filter at a chunk's bloom_filter_offset, or why its bits cannot be read."""
-        from parquet_bloom.parquet.filters.whole_filter import read_whole
+        from parquet_bloom.parquet.filters.describe import read_whole
 
         return read_whole(self, part, column)
 

@@ -1,15 +1,14 @@
 """An open Parquet file: its footer, row groups, leaf columns and column chunks.
 
-`file.ParquetFile` adds what is done with filters; what does it takes an OpenFile.
+`file.ParquetContainer` adds what is done with filters; what does it takes an OpenFile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from parquet_bloom.container.data_file import DataFile
 from parquet_bloom.container.in_commands import AsFile, InCommands
 from parquet_bloom.errors import ColumnError
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.filters.legacy_kind import LegacyKind
 
 
-class OpenFile(DataFile):
+class OpenFile:
     def __init__(
         self, source: Source, keys: Keys | None = None, legacy: LegacyKind | None = None
     ) -> None:
@@ -43,6 +42,12 @@ class OpenFile(DataFile):
         # Of the table that it is opened for.
         self._of_table: frozenset[str] | None = None
         self._in_commands: InCommands | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def close(self) -> None:
         self.source.close()
@@ -107,6 +112,11 @@ class OpenFile(DataFile):
     def stand_for(self, in_commands: InCommands) -> None:
         """Let commands that help next name it otherwise."""
         self._in_commands = in_commands
+
+    @property
+    def leaves(self) -> tuple[LeafColumn, ...]:
+        """All that the file has."""
+        return self.footer.leaves
 
     @property
     def _leaves(self) -> tuple[LeafColumn, ...]:

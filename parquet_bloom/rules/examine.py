@@ -11,13 +11,13 @@ from typing import Any
 
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.room import TO_VALIDATE, check_room
-from parquet_bloom.container.threads import threads_for_values, threads_to_read
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.rules import filter_bits, portability
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.view import AnyExamination, Examined, FilterView, Twin
+from parquet_bloom.threads import threads_for_values, threads_to_read
 
 # What remains of an item once its bits are gone, with the keys of chunks whose values were all found.
 _Outcome = tuple[Examined, list[tuple[int, int]], list[Twin]]

@@ -30,7 +30,7 @@ from parquet_bloom.orc.bloom import (
     stored_bitsets,
 )
 from parquet_bloom.orc.columns import OrcColumn
-from parquet_bloom.orc.file import OrcFile
+from parquet_bloom.orc.file import OrcContainer
 from parquet_bloom.orc.keys import WITHOUT_KEYS, literals, never_absent
 from parquet_bloom.orc.membership import GroupMembership, check_groups, stores_values
 from parquet_bloom.orc.proto import orc_pb2
@@ -87,7 +87,7 @@ class IndexFilters:
 class OrcExamination(Examination[ChunkStream, OrcColumn]):
     """An item is a ChunkStream."""
 
-    file: OrcFile
+    file: OrcContainer
 
     # --------------------------------------------------------------------------------------------
     # Footers
@@ -264,7 +264,9 @@ def _examples(column: OrcColumn, membership: GroupMembership | None) -> tuple[st
 # The structure of a stripe
 
 
-def check_streams(file: OrcFile, stripe: Stripe, columns: Sequence[OrcColumn]) -> Iterator[Finding]:
+def check_streams(
+    file: OrcContainer, stripe: Stripe, columns: Sequence[OrcColumn]
+) -> Iterator[Finding]:
     """What the stripe's footer says about the filters of these columns as a whole."""
     streams = [stream for stream in stripe.streams if stream.kind in FILTER_KINDS]
     if not streams:
@@ -303,7 +305,7 @@ def _check_column(chunk: OrcChunk) -> Iterator[Finding]:
             )
 
 
-def read_index(file: OrcFile, item: ChunkStream) -> tuple[IndexFilters | None, list[Finding]]:
+def read_index(file: OrcContainer, item: ChunkStream) -> tuple[IndexFilters | None, list[Finding]]:
     """The filters in a stream of a sound stripe, and what is wrong with them; None if nothing in it
     can be used."""
     chunk, stream = item.chunk, item.stream

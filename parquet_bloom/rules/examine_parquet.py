@@ -25,7 +25,7 @@ from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.filters.split_block import SettledFilter, SplitBlockBloomFilter
 from parquet_bloom.legacy.presence import candidates
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.ahead import pages_range
 from parquet_bloom.parquet.filters.insertion import is_stored_unusually
@@ -74,7 +74,7 @@ _TOGETHER = 1 << 20
 class ParquetExamination(Examination[list[ChunkFilter], LeafColumn]):
     """An item is a list of ChunkFilters."""
 
-    file: ParquetFile
+    file: ParquetContainer
 
     @cached_property
     def _stored(self) -> list[ChunkFilter]:

@@ -16,7 +16,7 @@ from parquet_bloom.errors import FilterError, FormatError, UnsupportedError, wit
 from parquet_bloom.legacy.chunk_filters import headers_at
 from parquet_bloom.legacy.membership import LegacyMembership, check_membership
 from parquet_bloom.legacy.murmur3 import block_filter
-from parquet_bloom.legacy.murmur3.block_filter import FIELD_POINTER, NOTE_POINTER, Place
+from parquet_bloom.legacy.murmur3.block_filter import FIELD_POINTER, NOTE_POINTER, BlockFilterPlace
 from parquet_bloom.legacy.murmur3.pointers import Note, note_of
 from parquet_bloom.legacy.statistics import stored as statistics
 from parquet_bloom.legacy.statistics.dialect import NAMES_TODAY
@@ -31,14 +31,14 @@ from parquet_bloom.rules.finding import (
 from parquet_bloom.rules.view import Examined
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.file import ParquetFile
+    from parquet_bloom.parquet.file import ParquetContainer
     from parquet_bloom.parquet.filters.legacy_kind import LegacyFilter
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 
 UNDIAGNOSED = "no diagnosis: legacy filters are only read as their dialects define them"
 
 
-def published(file: ParquetFile, chunk: ColumnChunk) -> Finding:
+def published(file: ParquetContainer, chunk: ColumnChunk) -> Finding:
     """The finding that bloom_filter_offset leads to a legacy filter."""
     layout = headers_at(file, chunk)[0].layout
     return chunk_finding(
@@ -50,7 +50,7 @@ def published(file: ParquetFile, chunk: ColumnChunk) -> Finding:
     )
 
 
-def examine(file: ParquetFile, chunk: ColumnChunk, options: ValidateOptions) -> Examined:
+def examine(file: ParquetContainer, chunk: ColumnChunk, options: ValidateOptions) -> Examined:
     """Check the legacy filters of a chunk that is not encrypted."""
     filters = _LegacyFilters(file, chunk, options.diagnose)
     filters.find()
@@ -69,12 +69,12 @@ class _LegacyFilters:
     first; only `noted` if there is a note. `stored`: the one in the Statistics.
     """
 
-    file: ParquetFile
+    file: ParquetContainer
     chunk: ColumnChunk
     may_diagnose: bool
     examined: Examined = field(default_factory=Examined)
-    places: list[Place] = field(default_factory=list)
-    noted: Place | None = None
+    places: list[BlockFilterPlace] = field(default_factory=list)
+    noted: BlockFilterPlace | None = None
     stored: statistics.StoredStatisticsFilter | None = None
 
     def _report(self, rule: str, message: str, **details: Unpack[Details]) -> None:
@@ -155,7 +155,7 @@ class _LegacyFilters:
             if filter is not None:
                 self._check_values(filter)
 
-    def _check_noted(self, noted: Place) -> None:
+    def _check_noted(self, noted: BlockFilterPlace) -> None:
         filter = block_filter.read(self.file, self.chunk, noted)
         membership = self._membership(filter)
         if not membership.missing:

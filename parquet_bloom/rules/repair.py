@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from parquet_bloom.options import RepairOptions, ValidateOptions, refuse
 from parquet_bloom.parallel import Progress
@@ -13,7 +13,8 @@ from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
 
 if TYPE_CHECKING:
-    from parquet_bloom.orc.file import OrcFile
+    from parquet_bloom.container.protocols import Container
+    from parquet_bloom.orc.file import OrcContainer
 
 
 def diagnosed(file: Any, options: RepairOptions, progress: Progress | None) -> Diagnosed:
@@ -30,7 +31,9 @@ def diagnosed(file: Any, options: RepairOptions, progress: Progress | None) -> D
     return _diagnosed_orc(file, options, progress)
 
 
-def _diagnosed_orc(file: OrcFile, options: RepairOptions, progress: Progress | None) -> Diagnosed:
+def _diagnosed_orc(
+    file: OrcContainer, options: RepairOptions, progress: Progress | None
+) -> Diagnosed:
     """Nothing in an ORC file points to a filter, so a new footer alone repairs nothing. The filters of a
     column in a stripe are one stream, so they are kept or dropped together."""
     refuse(file.path, options, ["max_bytes"], "ORC files")
@@ -42,7 +45,7 @@ def _diagnosed_orc(file: OrcFile, options: RepairOptions, progress: Progress | N
     )
     findings = [
         each
-        for each in examine(file, asked, progress).findings
+        for each in examine(cast("Container", file), asked, progress).findings
         if each.place and each.place.part in stripes and each.definition.concerns_repair
     ]
     shared = _shared_names(file)
@@ -58,7 +61,7 @@ def _diagnosed_orc(file: OrcFile, options: RepairOptions, progress: Progress | N
 
 
 def _broken(
-    file: OrcFile, findings: Sequence[Finding], shared: Collection[str]
+    file: OrcContainer, findings: Sequence[Finding], shared: Collection[str]
 ) -> list[BrokenFilters]:
     """In file order, without columns that share their name."""
     columns = {column.name: column for column in file.tail.columns[1:]}
@@ -70,6 +73,6 @@ def _broken(
     return [found[key] for key in sorted(found)]
 
 
-def _shared_names(file: OrcFile) -> set[str]:
+def _shared_names(file: OrcContainer) -> set[str]:
     counts = Counter(column.name for column in file.tail.columns[1:])
     return {name for name, count in counts.items() if count > 1}

@@ -29,8 +29,8 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.options import RepairOptions, ValidateOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.parquet.edit.change import check_rewritable
-from parquet_bloom.parquet.edit.obstacles import check_pages
-from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.edit.kept import check_pages
+from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -59,7 +59,9 @@ class BrokenFilter(BrokenFilters):
     doubt: Finding | None = None
 
 
-def diagnosed(file: ParquetFile, options: RepairOptions, progress: Progress | None) -> Diagnosed:
+def diagnosed(
+    file: ParquetContainer, options: RepairOptions, progress: Progress | None
+) -> Diagnosed:
     """See repair_plan.diagnosed."""
     check_rewritable(file)
     file.footer.check_row_counts()
@@ -74,7 +76,7 @@ def diagnosed(file: ParquetFile, options: RepairOptions, progress: Progress | No
     return Diagnosed(filters, locked, dropping="pointer dropped")
 
 
-def _locked(file: ParquetFile, wanted: Collection[ChunkKey]) -> Iterator[Finding]:
+def _locked(file: ParquetContainer, wanted: Collection[ChunkKey]) -> Iterator[Finding]:
     """Why the encrypted chunks without a key, among those `wanted`, are left as they are."""
     for row_group, column in sorted(wanted):
         chunk = file.footer.chunk(row_group, file.footer.leaves[column])
@@ -91,7 +93,7 @@ def _locked(file: ParquetFile, wanted: Collection[ChunkKey]) -> Iterator[Finding
 # Without the values
 
 
-def _without_values(file: ParquetFile, wanted: Collection[ChunkKey]) -> list[BrokenFilter]:
+def _without_values(file: ParquetContainer, wanted: Collection[ChunkKey]) -> list[BrokenFilter]:
     """The filters of the chunks `wanted` in file order, as far as can be told without values,
     including lengths of no filter."""
     filters = [_with_header(file, chunk) for chunk in _pointing(file) if _is_ours(chunk)]
@@ -119,7 +121,7 @@ def _without_values(file: ParquetFile, wanted: Collection[ChunkKey]) -> list[Bro
     return sorted(found, key=lambda each: each.chunk.key)
 
 
-def _pointing(file: ParquetFile) -> Iterator[ColumnChunk]:
+def _pointing(file: ParquetContainer) -> Iterator[ColumnChunk]:
     """The chunks for which the footer points to a filter."""
     footer = file.footer
     for index, offset in enumerate(footer.chunks.every("bloom_filter_offset")):
@@ -133,7 +135,7 @@ def _is_ours(chunk: ColumnChunk) -> bool:
     return not chunk.has_file_path and not chunk.is_locked
 
 
-def _with_header(file: ParquetFile, chunk: ColumnChunk) -> BrokenFilter:
+def _with_header(file: ParquetContainer, chunk: ColumnChunk) -> BrokenFilter:
     # Some writers wrote an offset of 0 where there was no filter (PARQUET-1979).
     broken = BrokenFilter(chunk, had_filters=bool(chunk.bloom_filter_offset))
     for each in _header_findings(file, broken):
@@ -142,7 +144,7 @@ def _with_header(file: ParquetFile, chunk: ColumnChunk) -> BrokenFilter:
     return broken
 
 
-def _header_findings(file: ParquetFile, broken: BrokenFilter) -> Iterator[Finding]:
+def _header_findings(file: ParquetContainer, broken: BrokenFilter) -> Iterator[Finding]:
     chunk = broken.chunk
     if headers_at(file, chunk):
         yield legacy.published(file, chunk)
@@ -193,7 +195,7 @@ def _first_inside(offsets: Sequence[int], stored: bloom.StoredFilter) -> int | N
 
 
 def _length_may_be_right(
-    file: ParquetFile, stored: bloom.StoredFilter, offsets: Sequence[int]
+    file: ParquetContainer, stored: bloom.StoredFilter, offsets: Sequence[int]
 ) -> bool:
     """Whether the footer's length, which differs from the header's, fits whole blocks in a place of
     their own, so that the header may be wrong. `offsets`: of all headers, sorted."""
@@ -209,7 +211,7 @@ def _length_may_be_right(
 
 
 def _examine_bits(
-    file: ParquetFile, stored: bloom.StoredFilter, each: BrokenFilter, clear: dict[int, bool]
+    file: ParquetContainer, stored: bloom.StoredFilter, each: BrokenFilter, clear: dict[int, bool]
 ) -> None:
     """Whether any bit is set, if there may be values. `clear`: what is known of the filters to which
     other chunks point, by their offset."""
@@ -250,7 +252,7 @@ def _asked(seen: ItemView) -> _Asked:
 
 
 def _look_up(
-    file: ParquetFile,
+    file: ParquetContainer,
     filters: Sequence[BrokenFilter],
     threads: int | None,
     progress: Progress | None,
@@ -290,7 +292,7 @@ def _look_up(
 # With all that is known
 
 
-def _settle(file: ParquetFile, filters: Sequence[BrokenFilter]) -> None:
+def _settle(file: ParquetContainer, filters: Sequence[BrokenFilter]) -> None:
     """Drop what is still in doubt. A filter that shares bytes with one that is not among `filters`
     gets no length, and needs another place even if it is right."""
     for each in filters:
@@ -316,7 +318,7 @@ def _settle(file: ParquetFile, filters: Sequence[BrokenFilter]) -> None:
             each.add(chunk_finding("PB106", each.chunk, message), "rebuild")
 
 
-def _still_unusable(file: ParquetFile, footer: Footer, each: BrokenFilter) -> Finding | None:
+def _still_unusable(file: ParquetContainer, footer: Footer, each: BrokenFilter) -> Finding | None:
     """Why the filter cannot be used with the length that `footer` has now."""
     chunk = footer.chunk(each.chunk.row_group, each.chunk.leaf)
     try:

@@ -16,7 +16,7 @@ from parquet_bloom.errors import (
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.edit.ends import false_ends
-from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.unparsed import bare_bitset
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -40,7 +40,7 @@ from parquet_bloom.vocabulary import NO_KEY, UNKNOWN
 
 
 def check_footer(
-    file: ParquetFile, leaves: Sequence[LeafColumn], row_groups: Sequence[int]
+    file: ParquetContainer, leaves: Sequence[LeafColumn], row_groups: Sequence[int]
 ) -> Iterator[Finding]:
     """What the footer says about rows and places as a whole, and about filters of `leaves` in these
     row groups."""
@@ -89,7 +89,7 @@ def check_footer(
             yield found
 
 
-def _indexes_outside(file: ParquetFile, wanted: Collection[int]) -> Iterator[Finding]:
+def _indexes_outside(file: ParquetContainer, wanted: Collection[int]) -> Iterator[Finding]:
     """The columns, among those `wanted`, with page indexes behind the data, each once."""
     footer, places = file.footer, file.footer.layout.indexes_past_the_end
     by_column: dict[int, list[tuple[int, int]]] = {}
@@ -107,7 +107,7 @@ def _indexes_outside(file: ParquetFile, wanted: Collection[int]) -> Iterator[Fin
             )
 
 
-def _foreign_fields(file: ParquetFile, wanted: Collection[int]) -> Iterator[Finding]:
+def _foreign_fields(file: ParquetContainer, wanted: Collection[int]) -> Iterator[Finding]:
     """The columns, among those `wanted`, with something else in the fields of a filter's pointer, each
     once."""
     reported = set()
@@ -130,7 +130,7 @@ def check_checksums(footer: Footer) -> Iterator[Finding]:
         yield finding("PB123", reason, column=footer.leaves[column].name)
 
 
-def lengths_without_offset(file: ParquetFile) -> Iterator[tuple[ColumnChunk, Finding]]:
+def lengths_without_offset(file: ParquetContainer) -> Iterator[tuple[ColumnChunk, Finding]]:
     """The chunks that have a bloom_filter_length only, and what is wrong with that."""
     footer = file.footer
     offsets, lengths = map(footer.chunks.every, ("bloom_filter_offset", "bloom_filter_length"))
@@ -143,7 +143,7 @@ def lengths_without_offset(file: ParquetFile) -> Iterator[tuple[ColumnChunk, Fin
 
 
 def read_header(
-    file: ParquetFile, chunk: ColumnChunk, deep: bool
+    file: ParquetContainer, chunk: ColumnChunk, deep: bool
 ) -> tuple[bloom.StoredFilter | None, list[Finding]]:
     """The header that the chunk points to; or None and why there is none. `deep`: the stored values
     may be looked up in what is there instead."""
@@ -174,20 +174,20 @@ def read_header(
         return None, [not_checked(chunk, NO_KEY)]
 
 
-def no_header(file: ParquetFile, chunk: ColumnChunk, message: str, deep: bool) -> Finding:
+def no_header(file: ParquetContainer, chunk: ColumnChunk, message: str, deep: bool) -> Finding:
     """The finding that there is no header, and whether a bitset is there all the same."""
     bare = bare_bitset(file, chunk, deep)
     return chunk_finding("PB102", chunk, f"{message}; {bare}" if bare else message)
 
 
-def does_not_open(file: ParquetFile, chunk: ColumnChunk, error: TamperedError) -> Finding:
+def does_not_open(file: ParquetContainer, chunk: ColumnChunk, error: TamperedError) -> Finding:
     """A filter whose header or bitset does not decrypt with its key."""
     offset = chunk.bloom_filter_offset or 0
     opens_as = chunk.modules.another_module(file.source, offset, file.footer.start)
     return security.does_not_open(chunk, without_place(error, file.path, chunk.where), opens_as)
 
 
-def is_readable(file: ParquetFile, stored: bloom.StoredFilter) -> bool:
+def is_readable(file: ParquetContainer, stored: bloom.StoredFilter) -> bool:
     """Whether the bits can be read, whatever else is wrong."""
     return (
         (stored.algorithm, stored.hash, stored.compression)
@@ -198,7 +198,7 @@ def is_readable(file: ParquetFile, stored: bloom.StoredFilter) -> bool:
 
 
 def check_header(
-    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter
+    file: ParquetContainer, chunk: ColumnChunk, stored: bloom.StoredFilter
 ) -> Iterator[Finding]:
     """What the header says, by itself and compared with the footer."""
     if stored.names_nothing:
@@ -237,7 +237,7 @@ def check_header(
 
 
 def unnamed(
-    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter, may_diagnose: bool
+    file: ParquetContainer, chunk: ColumnChunk, stored: bloom.StoredFilter, may_diagnose: bool
 ) -> Finding:
     """A header that names nothing, and if pages may be read, what is in the bits."""
     found = None
@@ -280,7 +280,7 @@ def _check_length(chunk: ColumnChunk, stored: bloom.StoredFilter) -> Iterator[Fi
 
 
 def check_sharing(
-    file: ParquetFile, chunk: ColumnChunk, stored: bloom.StoredFilter
+    file: ParquetContainer, chunk: ColumnChunk, stored: bloom.StoredFilter
 ) -> Iterator[Finding]:
     """Whether the filter of another chunk uses the same bytes, by the lengths in the footer."""
     layout = file.footer.layout

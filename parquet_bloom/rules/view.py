@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, Unpack
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, Unpack, cast
 
 from parquet_bloom.container import Bits, Place, record
 from parquet_bloom.container.missing_rows import MissingRows
-from parquet_bloom.container.protocols import Chunk, Column, Container
+from parquet_bloom.container.protocols import Chunk, Column, Outline, Overview
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.options import ValidateOptions
@@ -99,14 +99,14 @@ class Examination(ABC, Generic[ItemT, ColumnT]):
     """How the filters of one file are examined: first `opening`, then each of the `items`, several
     at a time, then `closing`. The other methods are for rules about whole columns."""
 
-    file: Container
+    file: Overview
     options: ValidateOptions
     policy: Policy
 
     @cached_property
     def columns(self) -> tuple[ColumnT, ...]:
         """The columns that were asked for."""
-        return tuple(self.file.select(self.options.columns))
+        return cast("tuple[ColumnT, ...]", cast("Outline", self.file).select(self.options.columns))
 
     @cached_property
     def parts(self) -> tuple[int, ...]:

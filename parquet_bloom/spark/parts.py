@@ -21,7 +21,7 @@ from typing import Any
 
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.request import Request
@@ -52,7 +52,8 @@ def _share(path: str, request: Request) -> float:
             if not _is_wanted(file, request):
                 return 0.0
             chunks = file.build(request.options).planned
-            return sum(chunk.stored_bytes for chunk in chunks) / file.source.size
+            stored: int = sum(chunk.stored_bytes for chunk in chunks)
+            return stored / file.source.size
     except FAILURES:
         # It is built as a whole, which says what is wrong.
         return 0.0

@@ -22,7 +22,7 @@ from parquet_bloom.errors import (
     ValueTypeError,
     complaint_about,
 )
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.spark.outcome import Outcome, Status
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.schemas import OUTCOME, Batches, RowFields, giving, paths_in

@@ -15,21 +15,21 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self, cast
 
 from parquet_bloom.container.in_commands import AsTable
-from parquet_bloom.container.protocols import Container
+from parquet_bloom.container.protocols import Container, Overview
 from parquet_bloom.engines.reading import engine_notes
 from parquet_bloom.errors import ColumnError, UnsupportedError, no_column
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_parquet
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage.traffic import Requests
 from parquet_bloom.vocabulary import TableKind
 
 if TYPE_CHECKING:
+    from parquet_bloom.container.data_file import ParquetFile
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.engines.engine import Situation
-    from parquet_bloom.parquet.file import ParquetFile
 
 # Smaller files an engine may not be able to read any more, see the notes on "longer than recorded".
 MIN_FILE_SIZE: Final = 4 << 20
@@ -93,13 +93,13 @@ class Moment(NamedTuple):
 class StoredNames(Protocol):
     """What data files call the columns of a table; a value, which other processes can be sent."""
 
-    def called(self, file: Container) -> Mapping[int, str]:
+    def called(self, file: Overview) -> Mapping[int, str]:
         """What the table calls the columns of an open data file, by their place in it; those that are
         none of the table's are left out. Raises UnsupportedError, FormatError for a file that does not
         say."""
 
 
-def names_in_table(names: StoredNames, file: Container) -> dict[str, str]:
+def names_in_table(names: StoredNames, file: Overview) -> dict[str, str]:
     """What the table calls the columns of an open data file, by what the file calls them. Raises as
     StoredNames."""
     columns = file.columns
@@ -247,16 +247,18 @@ class LakeTable(ABC):
         """A live file as the table has it: so much of it as is recorded, its columns called as the table
         calls them. Raises as pb.open; UnsupportedError, FormatError for a file that does not say which
         columns of the table it has."""
-        from parquet_bloom.parquet.file import ParquetFile
+        from parquet_bloom.container.data_file import ParquetFile
 
+        return ParquetFile(self.open_file(file, keys))
+
+    def open_file(self, file: TableFile, keys: Keys | None = None) -> Container:
+        """The same, as verbs know it."""
         if not isinstance(file, TableFile):
             raise TypeError(f"file: {file!r}, expected one of the table's files()")
         if file.unfit is not None:
             raise UnsupportedError(f"{file.path}: {file.unfit}")
-        opened = open_file(file.path, keys, size=file.size)
+        opened = open_parquet(file.path, keys, size=file.size)
         try:
-            if not isinstance(opened, ParquetFile):
-                raise UnsupportedError(f"{file.path}: ORC, expected Parquet")
             called, columns = self.names.called(opened), self.columns
             # Lists that their writer has called otherwise inside are there all the same.
             others = {top(name) for name in called.values() if name not in columns}
@@ -265,4 +267,4 @@ class LakeTable(ABC):
         except BaseException:
             opened.close()
             raise
-        return opened
+        return cast("Container", opened)

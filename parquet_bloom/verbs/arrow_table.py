@@ -29,7 +29,7 @@ _LIST: Final = re.compile(r"tuple\[(.+), \.\.\.\]")
 _ELSEWHERE: Final = {
     "Finding": "parquet_bloom.rules.finding",
     "PartDescription": "parquet_bloom.container.descriptions",
-    "StoredFilter": "parquet_bloom.container.descriptions",
+    "FilterBytes": "parquet_bloom.container.descriptions",
 }
 
 _Types = Mapping[str, pa.DataType]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 from parquet_bloom.arguments import SomeNames
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all
@@ -135,7 +135,7 @@ def build_in_table(
     """As build_table. `elsewhere`: appends to files in other processes."""
     check_changeable(table, of_table)
     rates, options = _chosen(table, options)
-    options = replace(options, layout="append", keeps_ends=True)
+    options = replace(options, layout="append", kept_ends="all")
     done = change_table(
         table,
         Appending(of_table, table.names, rates, options),

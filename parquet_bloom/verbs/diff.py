@@ -25,14 +25,14 @@ from parquet_bloom.container import (
     ReadFilter,
 )
 from parquet_bloom.container.room import TO_DIFF, check_room
-from parquet_bloom.container.threads import threads_to_read
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.filters.difference import difference
 from parquet_bloom.options import DiffOptions, ValidateOptions
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.rules.examine import examine
 from parquet_bloom.storage.traffic import in_all
+from parquet_bloom.threads import threads_to_read
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.vocabulary import UNKNOWN
 

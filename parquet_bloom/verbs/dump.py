@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from parquet_bloom.arguments import flag_given, name_given, number_given, number_if_given
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.errors import FilterError
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.native.lazy import np
 from parquet_bloom.options import check_dialect
 from parquet_bloom.verbs.documents import VerbReport, as_json, document_of
@@ -18,7 +18,7 @@ from parquet_bloom.vocabulary import DumpFormat, Format
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place
-    from parquet_bloom.container.descriptions import StoredFilter
+    from parquet_bloom.container.descriptions import FilterBytes
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.storage.traffic import Requests
     from parquet_bloom.vocabulary import Dialect
@@ -45,7 +45,7 @@ class Dump(VerbReport):
     path: str
     format: Format
     unverified: str | None
-    stored: StoredFilter
+    stored: FilterBytes
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
     @property

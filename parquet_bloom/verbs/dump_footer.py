@@ -19,7 +19,7 @@ from parquet_bloom.arguments import SomeNames, SomeNumbers, columns_given, row_g
 from parquet_bloom.container import WHERE_KNOWN, slim_record
 from parquet_bloom.container.footer_fields import FooterDescription, FooterField, Several
 from parquet_bloom.container.room import OF_FIELD_BYTE
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.verbs.documents import VerbReport, as_json, document_of
 from parquet_bloom.vocabulary import Format

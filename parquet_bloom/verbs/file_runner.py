@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.room import TO_CHANGE, check_room
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.options import BuildOptions, Destination, RepairOptions
 from parquet_bloom.storage.change import Change
 from parquet_bloom.storage.new_version import Target, detached, write_version

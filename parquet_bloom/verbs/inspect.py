@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, Place
 from parquet_bloom.container.room import TO_INSPECT, check_room
-from parquet_bloom.container.threads import threads_to_read
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.options import InspectOptions
 from parquet_bloom.parallel import work_in_order
+from parquet_bloom.threads import threads_to_read
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
     from parquet_bloom.container.descriptions import (
         ChunkDescription,
+        GetBits,
         PartDescription,
-        ReadBits,
     )
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # Called with a filter while its bits are in memory: its place, the position of its column among those
 # inspected, its description, and what returns its bits.
-Visit = Callable[[Place, int, "ChunkDescription", "ReadBits"], None]
+Visit = Callable[[Place, int, "ChunkDescription", "GetBits"], None]
 
 # Some columns in one part.
 _Item: TypeAlias = "tuple[int, Sequence[Any]]"
@@ -161,10 +161,10 @@ def _described(
     if threads == 1:
         return ((part, _one_by_one(file, part, columns, groups, visit)) for part, _ in parts)
 
-    def describe(item: _Item) -> tuple[Sequence[ChunkDescription], Sequence[ReadBits]]:
-        seen: list[ReadBits] = []
-        look = None if visit is None else seen.append
-        return tuple(file.describe_chunks(*item, groups, look)), seen
+    def describe(item: _Item) -> tuple[Sequence[ChunkDescription], Sequence[GetBits]]:
+        seen: list[GetBits] = []
+        on_bits = None if visit is None else seen.append
+        return tuple(file.describe_chunks(*item, groups, on_bits)), seen
 
     # Small filters are read together. Bits that are kept are those of one chunk at a time.
     together = TOGETHER if visit is None else 0
@@ -194,7 +194,7 @@ def _one_by_one(
         yield from file.describe_chunks(part, columns, groups)
         return
     place = Place(part, units=file.units)
-    seen: list[ReadBits] = []
+    seen: list[GetBits] = []
     found = file.describe_chunks(part, columns, groups, seen.append)
     for position, description in enumerate(found):
         for bits in seen:

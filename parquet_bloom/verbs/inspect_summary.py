@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers, paths_given, threads_given
 from parquet_bloom.container import UNITS, WHERE_KNOWN
-from parquet_bloom.container.threads import threads_for_files
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.options import InspectOptions
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.traffic import Requests, in_all
+from parquet_bloom.threads import threads_for_files
 from parquet_bloom.verbs.documents import VerbReport, document_of
 from parquet_bloom.verbs.inspect import inspect_file
 from parquet_bloom.verbs.keys import key_of

@@ -15,7 +15,7 @@ from parquet_bloom.options import InspectOptions
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 
 if TYPE_CHECKING:
-    from parquet_bloom.container.descriptions import ChunkDescription, ReadBits
+    from parquet_bloom.container.descriptions import ChunkDescription, GetBits
 
 # Enough to see where a filter is empty, full or different, but not too much to look at.
 MAP_CELLS = 512
@@ -59,7 +59,7 @@ def inspect_occupancy(file: Container, options: InspectOptions, take: Take) -> F
     memory than the file. Also raises UnsupportedError for filters without blocks."""
     file.check_has_blocks("histogram")
 
-    def visit(place: Place, position: int, found: ChunkDescription, read: ReadBits) -> None:
+    def visit(place: Place, position: int, found: ChunkDescription, read: GetBits) -> None:
         take(occupancy_of(place, found.column, read()), found)
 
     return inspect_file(file, options, visit)

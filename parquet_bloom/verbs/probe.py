@@ -20,7 +20,7 @@ from parquet_bloom.container import (
     number_of,
     record,
 )
-from parquet_bloom.container.data_file import answers_without_column
+from parquet_bloom.container.protocols import answers_without_column
 from parquet_bloom.container.room import (
     IN_DOCUMENT,
     OF_ANSWERS,
@@ -30,12 +30,12 @@ from parquet_bloom.container.room import (
     check_groups_room,
     check_room,
 )
-from parquet_bloom.container.threads import threads_to_read
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.filters.look_up import LookUp
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.options import ProbeOptions
 from parquet_bloom.parallel import check_fits, read_once, work_in_order
+from parquet_bloom.threads import threads_to_read
 from parquet_bloom.values.given import show_values
 from parquet_bloom.verbs.documents import VerbReport
 

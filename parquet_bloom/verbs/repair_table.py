@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import SomeNames
 from parquet_bloom.container import WHERE_KNOWN
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.options import Destination, RepairOptions, TableOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all
@@ -123,7 +123,7 @@ def repair_in_table(
     check_changeable(table, of_table)
     for name in options.columns or ():
         table.physical(name)
-    options = replace(options, layout="append", keeps_ends=True)
+    options = replace(options, layout="append", kept_ends="all")
     step = Repairing(of_table, table.names, options)
     done = change_table(table, step, threads=options.threads, keys=keys, progress=progress)
     return TableRepairReport(

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, FilterDescription, Place
-from parquet_bloom.container.descriptions import ChunkDescription, ReadBits
+from parquet_bloom.container.descriptions import ChunkDescription, GetBits
 from parquet_bloom.container.room import TO_REPORT, check_room
 from parquet_bloom.errors import ParquetBloomError
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.filters.occupancy import measured_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.options import AdviseOptions, InspectOptions, ValidateOptions
@@ -183,7 +183,7 @@ class _Seen:
             if finding.rank > Severity.NOTE
         }
 
-    def take(self, place: Place, position: int, found: ChunkDescription, read: ReadBits) -> None:
+    def take(self, place: Place, position: int, found: ChunkDescription, read: GetBits) -> None:
         """Look at a filter, while its bits are in memory; at those of the first few only."""
         assert found.filter is not None
         alike = self._pictures[self._ranks.get((place.part, found.column), 0)]

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeAlias, TypedDic
 
 from parquet_bloom.arguments import number_if_given
 from parquet_bloom.container.protocols import Container
-from parquet_bloom.container.threads import AT_ONCE, are_many_small, threads_for_files
 from parquet_bloom.engines.reading import engine_notes
 from parquet_bloom.errors import ParquetBloomError, RewriteError, complaint
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.options import Destination, TableOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.partitions import files_where
 from parquet_bloom.tables.table import MIN_FILE_SIZE, Committed, LakeTable, NewSize, TableFile
+from parquet_bloom.threads import AT_ONCE, are_many_small, threads_for_files
 from parquet_bloom.vocabulary import RepairAction, TableAction, TableKind
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import FormatError
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.examine import examine

@@ -18,6 +18,7 @@ from oracle.stored import Leaf
 
 import parquet_bloom as pb
 from parquet_bloom.engines.reading import engine_uses
+from parquet_bloom.files import open_file
 from parquet_bloom.parquet.footer.column_kind import column_kind
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.verbs.advise import advise
@@ -46,7 +47,7 @@ def asked(source, folder):
     built = folder / source.name
     described = describe(source)["columns"]
     leaves = leaves_of(source, described)
-    with pb.open(source) as file:
+    with open_file(source) as file:
         columns = {each.name: each for each in file.footer.leaves}
     eligible = [name for name, each in columns.items() if each.type.physical != "BOOLEAN"]
     pb.build(source, built, columns=eligible)
@@ -145,7 +146,7 @@ def test_spark_does_not_push_down_what_it_has_no_type_for(spark, tmp_path):
         assert len(frame.collect()) == 1
         scan = frame._jdf.queryExecution().executedPlan().collectLeaves().apply(0)
         skips[column] = scan.metrics().get("numOutputRows").get().value() < len(numbers)
-    with pb.open(source) as file:
+    with open_file(source) as file:
         said = {leaf.name: engine_uses(column_kind(leaf))[0].uses for leaf in file.footer.leaves}
     assert skips == said == {"int64": True, "uint32": False, "uint64": False, "local": False}
 

@@ -16,6 +16,8 @@ from make.commands import on_a_terminal, outcome, pbloom
 
 import parquet_bloom as pb
 from parquet_bloom.commands.pbloom import cli
+from parquet_bloom.container.data_file import DataFile
+from parquet_bloom.files import open_file
 
 ROWS = 2000
 
@@ -152,7 +154,7 @@ def test_inspect_json(built):
         "legacy_filters": [],
         "notes": [],
     }
-    with pb.open("out.parquet") as file:
+    with open_file("out.parquet") as file:
         bits = file.bloom_filter(0, "user_id").bits
         offset = file.chunk(0, "user_id").bloom_filter_offset
     assert found == {
@@ -320,9 +322,9 @@ def test_strip_gives_the_original_back(built):
 
 def test_strip_of_one_column_keeps_the_others(built):
     built("strip", "out.parquet", "-c", "name", "--in-place")
-    with pb.open("out.parquet") as file:
+    with open_file("out.parquet") as file:
         assert file.chunk(0, "name").bloom_filter_offset is None
-        assert file.probe("user_id", -5)[0].verdict == "absent"
+        assert DataFile(file).probe("user_id", -5)[0].verdict == "absent"
 
 
 def test_several_files_go_to_a_folder_and_one_bad_one_does_not_stop_the_others(run, tmp_path):

@@ -133,7 +133,6 @@ def test_plain_files_load_nothing_of_encryption(tmp_path):
         not {
             "parquet_bloom.encryption.cipher",
             "parquet_bloom.parquet.sealed.encrypted_footer",
-            "parquet_bloom.parquet.sealed.sealed_modules",
             "parquet_bloom.encryption.keys",
         }
         & ours

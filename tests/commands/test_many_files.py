@@ -19,7 +19,7 @@ from make.footers import without_lengths
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.container import threads
+from parquet_bloom import threads
 from parquet_bloom.program import EndedError
 from parquet_bloom.render.reports import Complaints
 from parquet_bloom.storage.local_output import Replacement
@@ -422,7 +422,7 @@ MEANWHILE = """
 import os, signal, sys
 from threading import Semaphore
 from parquet_bloom.cli import main
-from parquet_bloom.container import threads
+from parquet_bloom import threads
 from parquet_bloom.verbs import build
 threads.MANY = 2
 build_file, done, first = build.build_file, Semaphore(0), min(os.listdir("lake"))

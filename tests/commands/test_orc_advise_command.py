@@ -26,6 +26,7 @@ from make.orc_advice_files import (
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.verbs.advise import Advisor, advise
 
@@ -148,7 +149,7 @@ def test_one_table_for_each_table():
 
 def test_damage_is_one_line():
     data = bytearray(Path(write()).read_bytes())
-    with pb.open("a.orc") as file:
+    with open_file("a.orc") as file:
         stream = file.stripe(0).streams_of(1, (6,))[0]
     data[stream.offset : stream.offset + 3] = b"\xff\xff\xff"
     Path("b.orc").write_bytes(data)

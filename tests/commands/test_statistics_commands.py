@@ -11,6 +11,7 @@ from make.statistics_files import with_field, with_struct
 
 import parquet_bloom as pb
 from parquet_bloom.commands.pbloom import cli
+from parquet_bloom.files import open_file
 from parquet_bloom.legacy.presence import FIELD_IDS
 from parquet_bloom.legacy.statistics.filter_struct import StatisticsStruct
 from parquet_bloom.legacy.statistics.strategies import STRATEGIES
@@ -114,7 +115,7 @@ def test_probe_asks_the_filters_when_told_to(built):
 
 def test_dump_has_the_longs(built):
     output, _ = built
-    with pb.open(output) as file:
+    with open_file(output) as file:
         from parquet_bloom.legacy.statistics.stored import read_stored
 
         stored = read_stored(file.footer, file.chunk(0, "id"))

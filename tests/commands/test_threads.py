@@ -11,13 +11,13 @@ from make.commands import PATIENCE_SECONDS, outcome
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.container.threads import (
+from parquet_bloom.storage.source import LocalSource
+from parquet_bloom.threads import (
     SMALL_CHUNK,
     SMALL_FILTER,
     threads_for_values,
     threads_to_read,
 )
-from parquet_bloom.storage.source import LocalSource
 
 ROWS, PARTS, FILES = 30_000, 3, 4
 COLUMNS = ("id", "other")
@@ -149,7 +149,7 @@ def test_files_behind_urls_are_read_at_the_same_time(ending, monkeypatch):
     inputs = Inputs(("lake",))
     assert inputs.threads_for(None) == (1, None)
     assert inputs.threads_for(3) == (3, 1)
-    monkeypatch.setattr("parquet_bloom.container.threads.is_url", lambda path: True)
+    monkeypatch.setattr("parquet_bloom.threads.is_url", lambda path: True)
     assert inputs.threads_for(None) == (16, 1)
     assert Inputs((f"lake/1.{ending}",)).threads_for(5) == (1, 5)
 

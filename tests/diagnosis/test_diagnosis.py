@@ -31,6 +31,7 @@ from parquet_bloom.diagnosis.hashes import OTHER_HASHES
 from parquet_bloom.diagnosis.key_forms import key_forms
 from parquet_bloom.diagnosis.layouts import layouts
 from parquet_bloom.errors import ParquetBloomError
+from parquet_bloom.files import open_file
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.membership import check_membership
 from parquet_bloom.parquet.thrift.ttypes import Encoding
@@ -538,7 +539,7 @@ def test_damaged_pages_are_an_error(tmp_path):
     """The pages were read once already; whoever damages them in between is told."""
     path = wrong.write(tmp_path / "x.parquet", make_column("text"), compression="none")
     insert_only(path, [b"nothing"])
-    with pb.open(path) as file:
+    with open_file(path) as file:
         chunk = file.chunk(0, "values")
         stored = bloom.read_header(file.source, file.footer, chunk)
         membership = check_membership(file, chunk, bloom.read_bitset(file.source, stored))
@@ -553,7 +554,7 @@ def test_damaged_pages_of_another_chunk_are_no_evidence(tmp_path):
     path = four_chunks(tmp_path / "x.parquet")
     insert = random.Random(3).randbytes(len(wrong.read_bits(path, 0, "left")))
     wrong.overwrite(path, insert, 0, "left")
-    with pb.open(path) as file:
+    with open_file(path) as file:
         starts = [file.chunk(1, "left").pages_start, file.chunk(0, "right").pages_start]
     with path.open("r+b") as file:
         for start in starts:
@@ -577,7 +578,7 @@ def test_a_large_chunk_takes_less_than_two_seconds(tmp_path):
         .astype(np.uint8)
         .tobytes(),
     )
-    with pb.open(path) as file:
+    with open_file(path) as file:
         chunk = file.chunk(0, "values")
         stored = bloom.read_header(file.source, file.footer, chunk)
         membership = check_membership(file, chunk, bloom.read_bitset(file.source, stored))

@@ -12,6 +12,7 @@ from make.wrong_writers import make_column
 import parquet_bloom as pb
 from parquet_bloom.diagnosis.diagnose import diagnose
 from parquet_bloom.diagnosis.evidence import Trial
+from parquet_bloom.files import open_file
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.membership import check_membership
 
@@ -73,7 +74,7 @@ def test_bits_of_other_values(tmp_path, column):
 
 @pytest.mark.parametrize("name", sorted(path.name for path in FIXTURES.glob("*_filters.parquet")))
 def test_sound_files_are_never_diagnosed(name):
-    with pb.open(FIXTURES / name) as file:
+    with open_file(FIXTURES / name) as file:
         for leaf in file.footer.leaves:
             for row_group in range(file.num_row_groups):
                 chunk = file.footer.chunk(row_group, leaf)
@@ -94,7 +95,7 @@ def test_accidents_of_every_type(tmp_path, name):
     with pb.open(FIXTURES / f"{name}.parquet") as file:
         pb.build(file.path, path, columns=file.columns, force=True)
     rng = np.random.default_rng(6)
-    with pb.open(path) as file:
+    with open_file(path) as file:
         chunks = [file.footer.chunk(0, leaf) for leaf in file.footer.leaves]
     for chunk in chunks:
         if chunk.bloom_filter_offset is None:

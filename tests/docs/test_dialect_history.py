@@ -22,6 +22,7 @@ from oracle import hashing
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.filters.k_hash import KHashFilter, hive_size
 from parquet_bloom.filters.sizing import MAX_BYTES, Size, bits_per_value, expected_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -125,7 +126,7 @@ def test_xxhash_overhead(tmp_path):
     rows = pa.table({"a": [f"text {row}" for row in range(20_000)], "b": column})
     pq.write_table(rows, plain, row_group_size=10_000)
     report = pb.build(plain, filtered, columns=["a"])
-    with pb.open(plain) as file:
+    with open_file(plain) as file:
         end = file.footer.start
     assert all(each.offset >= end for each in report.filters)
     pages = []
@@ -247,7 +248,7 @@ def test_orc_nulls(tmp_path):
     null = 2862933555777941757
     path = tmp_path / "a.orc"
     orc.write_table(pa.table({"c": pa.array([7, None])}), path)
-    with pb.open(path) as file:
+    with open_file(path) as file:
         of = file.column("c")
         (group,) = groups(file, next(file.chunks(0, [of])))
     with_null = insertion_hashes(of, group.distinct, TODAY)
@@ -448,7 +449,7 @@ def test_murmur3_offset(tmp_path):
         report = pb.build(
             source, output, columns=["id"], dialect=pb.Murmur3(publish_offset=publish_offset)
         )
-        with pb.open(output) as file:
+        with open_file(output) as file:
             offset = file.chunk(0, "id").bloom_filter_offset
         assert offset == (report.filters[0].offset if publish_offset else None)
         assert bool(report.notes) == publish_offset
@@ -478,7 +479,7 @@ def example(tmp_path_factory):
 
 
 def filter_inside(path, column="id"):
-    with pb.open(path) as file:
+    with open_file(path) as file:
         return statistics_filter(file, file.chunk(0, column))
 
 
@@ -511,7 +512,7 @@ def test_statistics_strategy(example):
         filter = filter_inside(path)
         numbers[strategy] = filter.stored.struct.strategy
         unnamed = replace(filter.stored, struct=replace(filter.stored.struct, name=""))
-        with pb.open(path) as file:
+        with open_file(path) as file:
             assert usable(file, file.chunk(0, "id"), unnamed).hash == strategy
     assert numbers == {"hive": 0, "guava-32": 0, "guava-64": 1}
 

@@ -22,12 +22,12 @@ from parquet_bloom.container import (
 )
 from parquet_bloom.container.descriptions import (
     ChunkDescription,
+    FilterBytes,
     FilterStream,
     GroupDescription,
     GroupFilter,
     LegacyDescription,
     PartDescription,
-    StoredFilter,
 )
 from parquet_bloom.container.footer_fields import FooterDescription, Stretch
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
@@ -156,7 +156,7 @@ def keys_of(field, report):
             ColumnSummary,
         ),
         "probe": (ProbeReport, ProbedValue, Answer, Explanation),
-        "dump --format json": (StoredFilter,),
+        "dump --format json": (FilterBytes,),
         "dump --footer": (FooterDescription, Stretch),
         "strip": (StripReport, RemovedFilters, LeftChunk),
         "strip --table": (TableStripReport,),

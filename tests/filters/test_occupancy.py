@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.filters.occupancy import (
     bits_per_block,
     expected_histogram,
@@ -161,7 +162,7 @@ def file(tmp_path_factory):
 
 def occupancies(path, **selection):
     found = []
-    with pb.open(path) as file:
+    with open_file(path) as file:
         inspection = inspect_occupancy(
             file,
             InspectOptions(columns=selection.get("columns"), parts=selection.get("row_groups")),

@@ -35,6 +35,7 @@ from make.orc_files import LEAVES, all_types
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.orc.columns import above
 from parquet_bloom.orc.stripe import FILTER_KINDS, ROW_INDEX
 from parquet_bloom.verbs.probe import ProbedValue, probe
@@ -94,7 +95,7 @@ class Sound:
         pb.build(path, columns=list(LEAVES), in_place=True, fpp=FPP)
         kinds = {ROW_INDEX: "row index", **dict.fromkeys(FILTER_KINDS, "filters")}
         streams: dict[str, list[tuple[str, int, int]]] = {area: [] for area in AREAS}
-        with pb.open(path) as file:
+        with open_file(path) as file:
             columns, stripe = file.tail.columns, file.stripe(0)
             for name in LEAVES:
                 leaf = file.column(name)

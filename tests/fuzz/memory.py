@@ -33,6 +33,8 @@ from typing import Any, NoReturn
 
 from fuzz import page
 
+from parquet_bloom.files import open_file
+
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"
 CORPUS = Path(__file__).parent / "corpus" / "file"
@@ -218,7 +220,7 @@ def _columns_of(path: Path) -> str:
     import parquet_bloom as pb
 
     try:
-        with pb.open(path) as file:
+        with open_file(path) as file:
             names = [leaf.name for leaf in file.select(None)[:_COLUMNS]]
     except (pb.ParquetBloomError, OSError):
         names = []

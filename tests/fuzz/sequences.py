@@ -51,6 +51,7 @@ from oracle.arrow import bitsets
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.storage import journal
 
 ROWS, GROUP, STRIDE = 60, 25, 10
@@ -181,7 +182,7 @@ class Subject:
             found = bitsets_of(self.path)
         else:
             found = {}
-            with pb.open(self.path, self.keys) as file:
+            with open_file(self.path, self.keys) as file:
                 for group in range(file.num_row_groups):
                     for name in COLUMNS:
                         if file.chunk(group, name).bloom_filter_offset is not None:
@@ -393,7 +394,7 @@ def streams(data: bytes) -> list[bytes]:
     with TemporaryDirectory(dir=in_memory()) as folder:
         path = Path(folder, "x.orc")
         path.write_bytes(data)
-        with pb.open(path) as file:
+        with open_file(path) as file:
             return [
                 data[each.offset : each.offset + each.length]
                 for index in range(file.num_parts)

@@ -25,8 +25,8 @@ from parquet_bloom.errors import NotSupportedFileError, ParquetBloomError, Value
 from parquet_bloom.legacy import kind as legacy
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import BuildOptions, InspectOptions, ValidateOptions
-from parquet_bloom.orc.file import OrcFile
-from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.orc.file import OrcContainer
+from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.storage.new_version import ImaginedVersion
 from parquet_bloom.storage.source import Window, check_length
 from parquet_bloom.values.literals import encode_literal, format_literal
@@ -79,9 +79,9 @@ class MemorySource:
 def opened(data: bytes) -> Any:
     source = MemorySource(data)
     try:
-        return ParquetFile(source, None, legacy)
+        return ParquetContainer(source, None, legacy)
     except NotSupportedFileError:
-        return OrcFile(source)
+        return OrcContainer(source)
 
 
 def use(data: bytes) -> None:

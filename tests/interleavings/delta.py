@@ -13,6 +13,7 @@ from interleavings.search import Process, Scenario
 
 import parquet_bloom as pb
 from parquet_bloom.errors import ParquetBloomError
+from parquet_bloom.files import open_file
 from parquet_bloom.storage.temporary_files import is_temporary
 
 TABLE: Final = "/sim/table"
@@ -106,7 +107,7 @@ def recorded(world: FileSystem) -> Hashable:
 
 def columns_with_filters(path: str, size: int | None) -> frozenset[str]:
     try:
-        with pb.open(path, size=size) as file:
+        with open_file(path, size=size) as file:
             return frozenset(
                 chunk.column.name
                 for chunk in file.chunks(0, file.select(None))

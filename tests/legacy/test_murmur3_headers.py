@@ -19,6 +19,7 @@ from make.older_files import (
 
 import parquet_bloom as pb
 from parquet_bloom.errors import FilterError
+from parquet_bloom.files import open_file
 from parquet_bloom.legacy.chunk_filters import headers_at, published
 from parquet_bloom.legacy.murmur3 import headers
 from parquet_bloom.parquet.filters.bloom import encode_header
@@ -30,7 +31,7 @@ each_draft = pytest.mark.parametrize("draft", DRAFTS)
 
 
 def found(path):
-    with pb.open(path) as file:
+    with open_file(path) as file:
         return published(file, file.chunk(0, "a"))
 
 
@@ -163,7 +164,7 @@ def test_what_is_no_header_is_none(data):
 def test_a_filter_in_no_place_of_its_own_is_refused(stored, place, complaint, tmp_path):
     path = file_of(tmp_path, STORED, stored, place=place)
     assert complaint in refused(path)
-    with pb.open(path) as file:
+    with open_file(path) as file:
         assert headers_at(file, file.chunk(0, "a"))
     assert pb.probe(path, "a", ["other 1"]).results[0].verdict == "unknown"
 

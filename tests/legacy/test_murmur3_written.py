@@ -16,6 +16,7 @@ from oracle.engines import spark_rows
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.errors import RewriteError, UnsupportedError
+from parquet_bloom.files import open_file
 from parquet_bloom.legacy.chunk_filters import noted, published
 from parquet_bloom.legacy.murmur3 import footer as murmur3_footer
 from parquet_bloom.legacy.murmur3.dialect import num_bytes_for
@@ -87,7 +88,7 @@ def values_of(path, column, row_group):
 
 def test_header_and_bits_are_those_of_the_transliteration(source, written):
     path, dialect = written
-    with pb.open(path) as file:
+    with open_file(path) as file:
         for row_group in range(file.num_row_groups):
             for column in COLUMNS:
                 filter = noted(file, file.chunk(row_group, column))
@@ -98,7 +99,7 @@ def test_header_and_bits_are_those_of_the_transliteration(source, written):
 
 def test_places_are_as_asked_for(source, written):
     path, dialect = written
-    with pb.open(source) as before, pb.open(path) as file:
+    with open_file(source) as before, open_file(path) as file:
         for row_group in range(file.num_row_groups):
             for column in COLUMNS:
                 chunk = file.chunk(row_group, column)
@@ -137,7 +138,7 @@ def test_the_filters_exclude(written):
 def test_every_page_is_where_the_indexes_say(source, written):
     path, _ = written
     old_data, new_data = source.read_bytes(), path.read_bytes()
-    with pb.open(source) as before, pb.open(path) as after:
+    with open_file(source) as before, open_file(path) as after:
         for row_group in range(before.num_row_groups):
             for leaf in before.footer.leaves:
                 pairs = [
@@ -218,7 +219,7 @@ def test_a_seed_that_is_published_is_found_by_the_note(source, tmp_path):
     path = tmp_path / "out.parquet"
     dialect = pb.Murmur3(seed=99, publish_offset=True)
     pb.build(source, path, columns=["name"], dialect=dialect)
-    with pb.open(path) as file:
+    with open_file(path) as file:
         filter = published(file, file.chunk(0, "name"))
         assert filter.hash == "MURMUR3 seed 99, mask"
         _, bits = filter.header_and_bitset()
@@ -261,7 +262,7 @@ def test_filters_of_other_chunks_stay_where_everything_moves(source, tmp_path):
     assert report.findings == ()
     assert report.checked.filters == 9
     assert pb.probe(second, "plain", [-1]).results[0].verdict == "absent"
-    with pb.open(second) as file:
+    with open_file(second) as file:
         assert noted(file, file.chunk(1, "name")).hash == "MURMUR3 seed 5, mask"
 
 
@@ -349,7 +350,7 @@ def test_bits_that_begin_with_zeros_are_no_longer_header(tmp_path, placement):
     pq.write_table(pa.table({"id": [7]}), path)
     dialect = pb.Murmur3(placement=placement)
     pb.build(path, columns=["id"], in_place=True, ndv=1000, dialect=dialect)
-    with pb.open(path) as file:
+    with open_file(path) as file:
         assert not any(noted(file, file.chunk(0, "id")).header_and_bitset()[1][:4])
     assert pb.validate(path).findings == ()
     results = pb.probe(path, "id", [7, 8], dialect="murmur3").results

@@ -12,7 +12,7 @@ import pytest
 from make.statistics_files import with_filters
 from oracle import hashing
 
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.legacy.statistics.dialect import Expected, StatisticsFilter
 from parquet_bloom.legacy.statistics.stored import fitting, read_stored, said, usable
 from parquet_bloom.legacy.statistics.strategies import STRATEGIES

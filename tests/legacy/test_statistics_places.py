@@ -13,7 +13,7 @@ from oracle.engines import spark_rows
 
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.errors import RewriteError, UnsupportedError
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.legacy.statistics.build import check_unencrypted
 from parquet_bloom.legacy.statistics.dialect import MAX_WORDS, StatisticsFilter
 from parquet_bloom.legacy.statistics.edits import removed

@@ -10,7 +10,7 @@ import pytest
 from make.statistics_files import with_field, with_struct
 
 from parquet_bloom.errors import FilterError
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.legacy.statistics.filter_struct import StatisticsStruct
 from parquet_bloom.legacy.statistics.stored import fitting, read_stored, usable
 from parquet_bloom.legacy.statistics.strategies import STRATEGIES

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,8 @@ import pyorc
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
+from parquet_bloom.orc.file import OrcContainer
 
 STRIDE = 100
 ROWS = 1150
@@ -54,8 +56,8 @@ def write_column(
 def fpps_of(path: str, name: str) -> list[float]:
     """Of the filters that `build` writes."""
     pb.build(path, "built.orc", columns=[name], existing="replace", overwrite=True)
-    with pb.open("built.orc") as file:
-        assert isinstance(file, pb.OrcFile)
+    with open_file("built.orc") as opened:
+        file = cast("OrcContainer", opened)
         stored = file.filters(0, file.column(name))
     assert stored is not None
     return [filter.fpp for filter in stored.filters]

@@ -10,18 +10,19 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 from make.handmade_orc import Stream, Stripe, forge, index_of
 from pyarrow import orc
 
-import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc.arrays import Numbers
 from parquet_bloom.orc.bloom import OrcKeyForm, read_filters
 from parquet_bloom.orc.columns import OrcColumn
+from parquet_bloom.orc.file import OrcContainer
 from parquet_bloom.orc.keys import insertion_hashes
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8
@@ -86,13 +87,12 @@ def sound() -> bytes:
     return written(values(), [A, S])
 
 
-def opened(data: bytes, read: Callable[[pb.OrcFile], Any]) -> Any:
+def opened(data: bytes, read: Callable[[OrcContainer], Any]) -> Any:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "a.orc"
         path.write_bytes(data)
-        with pb.open(path) as file:
-            assert isinstance(file, pb.OrcFile)
-            return read(file)
+        with open_file(path) as file:
+            return read(cast("OrcContainer", file))
 
 
 def edited(data: bytes, edit: Edit) -> bytes:
@@ -105,7 +105,7 @@ def edited(data: bytes, edit: Edit) -> bytes:
     return forge(types, stripes, stride=stride, footer=footer, postscript=postscript)
 
 
-def _parts(file: pb.OrcFile) -> tuple[list[Stripe], dict[str, Any], dict[str, Any]]:
+def _parts(file: OrcContainer) -> tuple[list[Stripe], dict[str, Any], dict[str, Any]]:
     stripes = []
     for index in range(file.num_stripes):
         stripe = file.stripe(index)

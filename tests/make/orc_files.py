@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters
 from parquet_bloom.orc.bloom import StoredIndex
-from parquet_bloom.orc.file import OrcFile
+from parquet_bloom.orc.file import OrcContainer
 from parquet_bloom.orc.keys import insert_values
 from parquet_bloom.orc.stripe import OrcChunk
 from parquet_bloom.orc.values import groups
@@ -87,7 +87,7 @@ LEAVES = (
 )  # fmt: skip
 
 
-def rebuilt(file: OrcFile, chunk: OrcChunk, stored: StoredIndex) -> Iterator[KHashFilter]:
+def rebuilt(file: OrcContainer, chunk: OrcChunk, stored: StoredIndex) -> Iterator[KHashFilter]:
     """The filters of a chunk from its values, of the stored ones' size and keys."""
     for group, native in zip(groups(file, chunk), stored.filters, strict=True):
         found = KHashFilters(1, native.num_bits, native.num_hashes)
@@ -96,7 +96,7 @@ def rebuilt(file: OrcFile, chunk: OrcChunk, stored: StoredIndex) -> Iterator[KHa
         yield from found.filters
 
 
-def differing(file: OrcFile, names: Iterable[str]) -> dict[str, tuple[int, int]]:
+def differing(file: OrcContainer, names: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Of each column the number of filters, in streams of both kinds, that are not the rebuilt one,
     and the number of all."""
     found = {}

@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 from make.footers import MAGIC, with_footer
 
 import parquet_bloom as pb
-from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.files import open_file
+from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.parquet.thrift.ttypes import (
     CompressionCodec,
@@ -26,10 +27,10 @@ from parquet_bloom.parquet.thrift.ttypes import (
 )
 
 
-def open_parquet(path: str | PathLike[str], keys: pb.Keys | None = None) -> ParquetFile:
+def open_parquet(path: str | PathLike[str], keys: pb.Keys | None = None) -> ParquetContainer:
     """As pb.open, for type checkers, too."""
-    file = pb.open(path, keys)
-    assert isinstance(file, ParquetFile)
+    file: object = open_file(path, keys)
+    assert isinstance(file, ParquetContainer)
     return file
 
 

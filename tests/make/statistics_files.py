@@ -12,11 +12,11 @@ from parquet_bloom.legacy.statistics.filter_struct import StatisticsStruct
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import BuildOptions
 from parquet_bloom.parquet.edit.change import FieldsChange
-from parquet_bloom.parquet.edit.cuts import Cuts
-from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.moved import Cuts
 from parquet_bloom.parquet.sealed.opened_chunks import Fields
 from parquet_bloom.storage.new_version import Target, write_version
 
@@ -35,7 +35,7 @@ def with_filters(
 
 
 def with_edits(
-    source: Path, output: Path, edits: Callable[[ParquetFile], Edits], verify: bool = False
+    source: Path, output: Path, edits: Callable[[ParquetContainer], Edits], verify: bool = False
 ) -> None:
     """Give the ColumnMetaData of chunks other fields: `edits` of the file."""
     with open_parquet(source) as file:
@@ -53,7 +53,7 @@ def with_struct(
 ) -> None:
     """Give one chunk the filter of a StatisticsStruct."""
 
-    def edits(file: ParquetFile) -> Edits:
+    def edits(file: ParquetContainer) -> Edits:
         chunk = file.chunk(row_group, column)
         return {chunk.key: added(file.footer, chunk, field_id, struct)}
 
@@ -65,7 +65,7 @@ def with_field(
 ) -> None:
     """Give the Statistics of the first chunk a Thrift field, (type, value), whatever it is."""
 
-    def edits(file: ParquetFile) -> Edits:
+    def edits(file: ParquetContainer) -> Edits:
         chunk = file.chunk(0, column)
         statistics = compact.splice(statistics_of(file, chunk), 0, {field_id: field})
         return {chunk.key: {12: (compact.TYPE_STRUCT, statistics)}}
@@ -73,7 +73,7 @@ def with_field(
     with_edits(source, output, edits)
 
 
-def statistics_of(file: ParquetFile, chunk: ColumnChunk) -> bytes:
+def statistics_of(file: ParquetContainer, chunk: ColumnChunk) -> bytes:
     """The bytes of the chunk's Statistics."""
     text, start = file.footer.meta_data(chunk)
     (found,) = [

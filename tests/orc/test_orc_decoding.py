@@ -17,6 +17,7 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.errors import ParquetBloomError, UnsupportedError
+from parquet_bloom.files import open_file
 from parquet_bloom.orc import streams as of_chunks
 from parquet_bloom.orc.stripe import ROW_INDEX
 from parquet_bloom.orc.values import groups
@@ -27,7 +28,7 @@ STRIDE = 1000
 def values_of(path, name):
     """The values of a column, and the row of each."""
     found, rows = [], []
-    with pb.open(path) as file:
+    with open_file(path) as file:
         for part in range(file.num_parts):
             (chunk,) = file.chunks(part, [file.column(name)])
             for index, group in enumerate(groups(file, chunk)):
@@ -150,7 +151,7 @@ def problem_in(file, chunk):
 def decode_all(path):
     """How many columns decode. Anything but our errors is a failure."""
     decoded = 0
-    with pb.open(path) as file:
+    with open_file(path) as file:
         for name in LEAVES:
             (chunk,) = file.chunks(0, [file.column(name)])
             problem = problem_in(file, chunk)
@@ -162,7 +163,7 @@ def decode_all(path):
 
 
 def spans(path):
-    with pb.open(path) as file:
+    with open_file(path) as file:
         streams = [each for each in file.stripe(0).streams if not each.is_index]
     return [(each.offset, each.length) for each in streams]
 

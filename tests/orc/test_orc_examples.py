@@ -13,7 +13,7 @@ import pytest
 from conftest import SHARED
 from pyarrow import orc
 
-import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.orc.columns import above
 from parquet_bloom.orc.values import groups
 
@@ -87,7 +87,7 @@ def expected_of(column, values):
 def test_rows_of_the_examples(stem):
     with gzip.open(EXAMPLES / f"{stem}.jsn.gz", "rt") as lines:
         rows = [json.loads(line, parse_float=Decimal) for line in lines]
-    with pb.open(EXAMPLES / f"{stem}.orc") as file:
+    with open_file(EXAMPLES / f"{stem}.orc") as file:
         columns = file.tail.columns
         for column in file.select(None):
             if column.kind in ("LIST", "MAP", "STRUCT", "UNION"):
@@ -101,7 +101,7 @@ def test_rows_of_the_examples(stem):
 def test_text_instead_of_rows():
     with gzip.open(EXAMPLES / "TestOrcFile.testTimestamp.jsn.gz", "rt") as lines:
         rows = [json.loads(line) for line in lines]
-    with pb.open(EXAMPLES / "TestOrcFile.testTimestamp.orc") as file:
+    with open_file(EXAMPLES / "TestOrcFile.testTimestamp.orc") as file:
         (root,) = file.tail.columns
         values = stored(file, root)
     assert values == [seconds_and_nanos(each) for each in rows]
@@ -136,7 +136,7 @@ FILES = sorted(
 def test_orc_cpp_reads_the_same(name):
     """Of flat columns."""
     table = orc.ORCFile(EXAMPLES / name).read()
-    with pb.open(EXAMPLES / name) as file:
+    with open_file(EXAMPLES / name) as file:
         for column in file.select(None):
             if column.parent or column.kind in ("LIST", "MAP", "STRUCT", "UNION"):
                 continue

@@ -9,7 +9,7 @@ import pytest
 from make.orc_files import LEAVES, STRIDE, all_types, differing
 from pyarrow import orc
 
-import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.verbs.validate import validate
 
 pytestmark = pytest.mark.interop
@@ -29,7 +29,7 @@ def test_orc_cpp_through_pyarrow(tmp_path, table):
         table, path, row_index_stride=STRIDE, bloom_filter_columns=list(range(1, 23)),
         bloom_filter_fpp=0.01,
     )  # fmt: skip
-    with pb.open(path) as file:
+    with open_file(path) as file:
         found = differing(file, COLUMNS)
     # Bytes are hashed after they were narrowed in place; moments before 1970 are rounded up.
     wrong = {"byte": (GROUPS, GROUPS), "timestamp": (GROUPS, GROUPS)}
@@ -65,7 +65,7 @@ def test_orc_java_through_spark(spark, in_zone, tmp_path, table, zone, streams):
     }).orc(str(tmp_path / "out"))  # fmt: skip
     (path,) = (tmp_path / "out").glob("*.orc")
     columns = (*COLUMNS, "ntz")
-    with pb.open(path) as file:
+    with open_file(path) as file:
         assert file.stripe(0).writer_timezone == zone
         count = 1 if streams == "utf8" else 2
         assert differing(file, columns) == dict.fromkeys(columns, (0, count * GROUPS))
@@ -84,7 +84,7 @@ def test_orc_java_of_other_types(parquet_java, tmp_path):
     (tmp_path / "in.tsv").write_text("\n".join(lines))
     path = tmp_path / "out.orc"
     parquet_java.run("OrcWrite", path, tmp_path / "in.tsv")
-    with pb.open(path) as file:
+    with open_file(path) as file:
         assert [column.type for column in file.select(None)] == [
             "CHAR(6)", "VARCHAR(6)", "TIMESTAMP_INSTANT",
         ]  # fmt: skip
@@ -102,6 +102,6 @@ def test_orc_cpp_through_pyorc(tmp_path):
         for n in range(3500):
             moment = datetime.datetime.fromtimestamp(86_399.999 * n, datetime.UTC)
             writer.write((f"{n}", n / 7, f"v{n}", moment))
-    with pb.open(path) as file:
+    with open_file(path) as file:
         found = differing(file, ("c", "f", "v", "i"))
     assert found == {"c": (4, 4), "f": (4, 4), "v": (0, 4), "i": (0, 4)}

@@ -7,6 +7,7 @@ import pytest
 from conftest import FIXTURES
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.orc.keys import AskedValues
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS
 from parquet_bloom.verbs.probe import probe
@@ -33,7 +34,7 @@ COLUMNS = pytest.mark.parametrize("column", VALUES)
 
 @pytest.fixture(scope="module")
 def file():
-    with pb.open(FILE) as opened:
+    with open_file(FILE) as opened:
         yield opened
 
 

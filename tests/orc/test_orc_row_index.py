@@ -8,8 +8,8 @@ import pytest
 from make.handmade_orc import row_index
 from pyarrow import orc
 
-import parquet_bloom as pb
 from parquet_bloom.errors import FilterError, FooterError
+from parquet_bloom.files import open_file
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.row_index import GroupStatistics, fits, read_row_index
 
@@ -81,7 +81,7 @@ COLUMNS = {
 def test_statistics_of_orc_cpp_are_those_of_the_values(tmp_path):
     path = tmp_path / "a.orc"
     orc.write_table(pa.table({name: values for name, (values, _) in COLUMNS.items()}), path)
-    with pb.open(path) as file:
+    with open_file(path) as file:
         for name, (_, expected) in COLUMNS.items():
             (entry,) = file.row_index(0, file.column(name))
             found = entry.statistics

@@ -27,6 +27,9 @@ from make.orc_defect_files import edited
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.container.data_file import DataFile
+from parquet_bloom.files import open_file
+from parquet_bloom.orc.file import OrcContainer
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.reader import MAX_INDEX_GROUPS
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, ROW_INDEX
@@ -43,7 +46,7 @@ TYPES = table(id="LONG")
 
 
 def read_filters(path):
-    with pb.open(path) as file:
+    with open_file(path) as file:
         for stripe in range(file.num_stripes):
             file.filters(stripe, file.column("id"))
 
@@ -61,8 +64,8 @@ def problem(path):
 @pytest.mark.parametrize("codec", [NONE, ZLIB, ZSTD])
 def test_a_file_is_read(tmp_path, codec):
     path = write(tmp_path / "a.orc", forge(TYPES, [STRIPE, STRIPE], codec=codec))
-    with pb.open(path) as file:
-        assert isinstance(file, pb.OrcFile)
+    with open_file(path) as file:
+        assert isinstance(file, OrcContainer)
         assert (file.format, file.num_rows, file.num_stripes) == ("orc", 20, 2)
         assert file.columns == ("id",)
         first, second = file.stripe(0), file.stripe(1)
@@ -89,7 +92,7 @@ def test_every_codec_of_another_writer_is_read(tmp_path, compression):
         bloom_filter_columns=("id",), compression_block_size=64 << 10,
     ) as writer:  # fmt: skip
         writer.writerows([(number, f"n{number}") for number in range(2500)])
-    with pb.open(path) as file:
+    with open_file(path) as file:
         assert file.tail.compression.name == compression.name
         stored = file.filters(0, file.column("id"))
         assert [filter.num_bits for filter in stored.filters] == [6272] * 3
@@ -116,12 +119,12 @@ def test_a_file_may_start_as_it_likes(tmp_path):
 
 def test_blocks_are_256_kib_unless_the_postscript_says_otherwise(tmp_path):
     data = forge(TYPES, [], postscript={"compressionBlockSize": None})
-    with pb.open(write(tmp_path / "a.orc", data)) as file:
+    with open_file(write(tmp_path / "a.orc", data)) as file:
         assert file.tail.compression.block_bytes == 262_144
 
 
 def test_parquet_files_are_what_they_were():
-    with pb.open(PARQUET) as file:
+    with open_file(PARQUET) as file:
         assert file.format == "parquet"
         assert file.source.bytes_read == 8 + 4 + len(file.footer.raw)
 
@@ -234,7 +237,7 @@ def test_streams_that_readers_look_for_in_different_places(tmp_path, streams, pl
 @pytest.mark.parametrize("stride", [0, 100])
 def test_without_a_row_index_a_stripe_is_one_index_group(tmp_path, stride):
     bare = Stripe(250, [Stream(DATA, 1, b"data")])
-    with pb.open(write(tmp_path / "a.orc", forge(TYPES, [bare], stride=stride))) as file:
+    with open_file(write(tmp_path / "a.orc", forge(TYPES, [bare], stride=stride))) as file:
         stripe = file.stripe(0)
         assert (stripe.num_index_groups, stripe.group_first_row(0), stripe.group_num_rows(0)) == (
             1,
@@ -249,7 +252,7 @@ def test_names_and_software_need_not_be_utf8(tmp_path):
     types = table(id="LONG", other="STRING")
     types[0].fieldNames[1] = b"\xff"
     data = forge(types, [], footer={"softwareVersion": b"\xfe"})
-    with pb.open(write(tmp_path / "a.orc", data)) as file:
+    with open_file(write(tmp_path / "a.orc", data)) as file:
         assert file.columns[1] == "\\xff"
         assert file.generation.software == "\\xfe"
 
@@ -259,9 +262,9 @@ def test_columns_below_an_encrypted_one_are_encrypted(tmp_path):
     data = forge(TYPES, [STRIPE], footer={"encryption": encryption})
     path = write(tmp_path / "a.orc", data)
     assert problem(path) == ("UnsupportedError", "stripe 0, column id: encrypted")
-    with pb.open(path) as file:
+    with open_file(path) as file:
         assert file.tail.is_encrypted
-        (verdict,) = file.probe("id", 5)
+        (verdict,) = DataFile(file).probe("id", 5)
         assert (verdict.verdict, verdict.reason) == ("unknown", "encrypted")
     (column,) = pb.inspect(path).stripes[0].columns
     assert (column.filter, column.reason, column.notes) == (None, "encrypted", ())
@@ -273,11 +276,11 @@ def test_index_streams_of_encrypted_columns_lie_behind_the_others(tmp_path):
     stripe = Stripe(10, STRIPE.streams, encrypted=[Stream(ROW_INDEX, 2, b"sealed")])
     data = forge(table(id="LONG", secret="LONG"), [stripe], footer={"encryption": encryption})
     path = write(tmp_path / "a.orc", data)
-    with pb.open(path) as file:
+    with open_file(path) as file:
         assert file.filters(0, file.column("id")) is not None
         place, data_stream = file.stripe(0).place, file.stripe(0).streams[2]
         assert data_stream.offset == place.data_start == 3 + INDEX_BYTES + 6
-        (verdict,) = file.probe("secret", 5)
+        (verdict,) = DataFile(file).probe("secret", 5)
         assert (verdict.verdict, verdict.reason) == ("unknown", "encrypted")
 
 

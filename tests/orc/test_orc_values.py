@@ -9,6 +9,7 @@ import pytest
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.orc import values
 from parquet_bloom.orc.values import batches, groups
 
@@ -48,7 +49,7 @@ def path(tmp_path):
     ],
 )
 def test_a_union_beside_a_column_does_not_end_the_process(path, column, of_row):
-    with pb.open(path) as file:
+    with open_file(path) as file:
         (stripe,) = range(file.num_stripes)
         (chunk,) = file.chunks(stripe, [file.column(column)])
         found = [group.values.tolist() for group in groups(file, chunk)]
@@ -97,7 +98,7 @@ def test_batches_have_the_values_of_their_groups(tmp_path, monkeypatch, batch_by
     }
     path = tmp_path / "a.orc"
     orc.write_table(pa.table(columns), path, row_index_stride=1000)
-    with pb.open(path) as file:
+    with open_file(path) as file:
         (stripe,) = range(file.num_stripes)
         for name in columns:
             (chunk,) = file.chunks(stripe, [file.column(name)])
@@ -110,7 +111,7 @@ def test_damage_is_that_of_a_group_and_not_of_its_batch(tmp_path, monkeypatch):
     path = tmp_path / "a.orc"
     texts = pa.array([str(n) * (n % 5) for n in range(10_000)])
     orc.write_table(pa.table({"a": texts}), path, row_index_stride=1000, compression="uncompressed")
-    with pb.open(path) as file:
+    with open_file(path) as file:
         (chunk,) = file.chunks(0, [file.column("a")])
         lengths = chunk.stripe.stream_of(chunk.column.id, (2,))
         sound = of_groups(file, chunk)
@@ -118,7 +119,7 @@ def test_damage_is_that_of_a_group_and_not_of_its_batch(tmp_path, monkeypatch):
     end = lengths.offset + lengths.length
     stored[end - lengths.length // 4 : end] = b"\xff" * (lengths.length // 4)
     path.write_bytes(stored)
-    with pb.open(path) as file:
+    with open_file(path) as file:
         (chunk,) = file.chunks(0, [file.column("a")])
         assert raised_by(of_batches, file, chunk) == raised_by(of_groups, file, chunk)
         read = []

@@ -24,6 +24,7 @@ from oracle.stored import Leaf, Stored
 
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
+from parquet_bloom.files import open_file
 
 ROWS, ROW_GROUP = 3000, 1000
 FOOTER_KEY, OWN = b"footer key of 16", b"k" * 16
@@ -129,7 +130,7 @@ def key_tools_reader(path):
 
 def unwrapped(path, keys):
     """The keys themselves, for judges without a KMS."""
-    with pb.open(path, keys) as file:
+    with open_file(path, keys) as file:
         chunks = {name: file.chunk(0, name) for name in file.columns}
         found = {
             name: secret_of(chunk.modules.key)
@@ -260,7 +261,7 @@ def test_values_are_those_of_the_table(of_python):
     for made in of_python:
         table = made.read(made.path)
         found = values(made.path, made.keys)
-        with pb.open(made.path, made.keys) as file:
+        with open_file(made.path, made.keys) as file:
             index = file.column("id").index
             groups = file.num_row_groups
         stored = b"".join(value for g in range(groups) for value in found[g, index])
@@ -333,7 +334,7 @@ def python_value(name, literal):
 
 
 def holding_groups(made, name, value):
-    with pb.open(made.out, made.keys) as file:
+    with open_file(made.out, made.keys) as file:
         index = file.column(name).index
     found = values(made.out, made.keys)
     return frozenset(group for (group, leaf), stored in found.items()

@@ -7,6 +7,7 @@ from make.commands import outcome
 from make.encrypting import FILTER_HEADER, FOOTER_KEY, PAGE, PAGE_HEADER, Recipe, encrypt
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 
 A_KEY, B_KEY = b"the key of a....", b"the key of b.........bit"
 BOTH = pb.Keys(footer=FOOTER_KEY, columns={"a": A_KEY, "b": B_KEY})
@@ -80,7 +81,7 @@ CERTAIN_WORK = {
 @pytest.mark.parametrize("work", CERTAIN_WORK)
 def test_a_locked_filter_of_unknown_length_stays_whole(work, without_lengths):
     before = without_lengths.read_bytes()
-    with pb.open(without_lengths) as file:
+    with open_file(without_lengths) as file:
         start = file.footer.start
     CERTAIN_WORK[work](without_lengths)
     assert without_lengths.read_bytes()[:start] == before[:start]

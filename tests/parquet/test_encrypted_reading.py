@@ -8,7 +8,9 @@ from make.encrypted_files import OWN, RECIPES, filters, keys_of, meta_data, mixe
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
 
 import parquet_bloom as pb
+from parquet_bloom.container.data_file import DataFile
 from parquet_bloom.encryption.keys import Keys
+from parquet_bloom.files import open_file
 
 PUBLIC = SHARED / "data" / "parquet-testing"
 PUBLIC_KEYS = {"kf": FOOTER_KEY, "kc1": b"1234567890123450", "kc2": b"1234567890123451"}
@@ -93,7 +95,7 @@ def test_public_files_open(name):
 def test_public_files_hold_what_their_maker_says(name):
     """parquet-cpp, encryption tests: int32 i, float 1.1 i, double 1.1111111 i; 50 rows. The file
     with filters: i + 0.25 and i + 0.5, 2000 rows."""
-    with pb.open(public(name), public_keys(name)) as file:
+    with open_file(public(name), public_keys(name)) as file:
         index = {leaf.name: leaf.index for leaf in file.footer.leaves}
     found = values(public(name), public_keys(name))
     numbers = np.arange(2000 if name.endswith("bloom_filter") else 50)
@@ -110,7 +112,7 @@ def test_all_values_of_the_public_filters_hit():
     name = "encrypt_columns_and_footer_bloom_filter"
     numbers = range(2000)
     keys = public_keys(name)
-    with pb.open(public(name), keys) as file:
+    with open_file(public(name), keys) as file:
         for column, values in (
             ("double_field", [i + 0.5 for i in numbers]),
             ("float_field", [i + 0.25 for i in numbers]),
@@ -121,8 +123,8 @@ def test_all_values_of_the_public_filters_hit():
                 (29667, 2212),
                 (31879, 2212),
             }
-        assert file.probe("double_field", 77.5)[0].verdict == "maybe"
-        assert file.probe("double_field", 77.75)[0].verdict == "absent"
+        assert DataFile(file).probe("double_field", 77.5)[0].verdict == "maybe"
+        assert DataFile(file).probe("double_field", 77.75)[0].verdict == "absent"
     report = pb.probe(public(name), "float_field", [5.25, 5.5], keys=keys)
     assert [result.verdict for result in report.results] == ["maybe", "absent"]
 
@@ -185,7 +187,7 @@ def test_the_key_of_one_column_opens_this_one(signed):
     with_filter = {name for _, name in filters(FIXTURES / "java_filters.parquet")}
     name = min(name for name in with_filter if recipe.columns.get(name) == OWN)
     keys = Keys(columns={name: OWN})
-    with pb.open(path, keys) as file:
+    with open_file(path, keys) as file:
         assert filters(FIXTURES / "java_filters.parquet")[0, name] == (
             file.bloom_filter(0, name).words.tobytes()
         )
@@ -202,7 +204,7 @@ def test_a_probe_opens_each_filter_once_for_all_values(signed):
     with_filter = {name for _, name in filters(FIXTURES / "java_filters.parquet")}
     name = min(name for name in with_filter if recipe.columns.get(name) == OWN)
     keys = Keys(columns={name: OWN})
-    with pb.open(path, keys) as one, pb.open(path, keys) as three:
+    with open_file(path, keys) as one, open_file(path, keys) as three:
         alone = answers(one, name, 1)
         assert answers(three, name, 3) == [each for each in alone for _ in range(3)]
         assert three.source.bytes_read == one.source.bytes_read

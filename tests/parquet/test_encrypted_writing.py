@@ -22,6 +22,7 @@ from make.encrypting import FOOTER_KEY, UNIQUE, Recipe
 
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
+from parquet_bloom.files import open_file
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.footer import FilterPlace
 from parquet_bloom.parquet.thrift import ttypes
@@ -73,7 +74,7 @@ def test_strip_takes_back_what_build_did(recipe, tmp_path):
     report = pb.build(source, out, columns=columns_of(PLAIN), keys=keys)
     stripped = pb.strip(out, back, keys=keys)
     assert len(stripped.removed) == len(report.filters) > 0
-    with pb.open(source, keys) as was, pb.open(back, keys) as now:
+    with open_file(source, keys) as was, open_file(back, keys) as now:
         chunks = [(filter.row_group, was.column(filter.column).index) for filter in report.filters]
         assert now.footer.without_filters(chunks) == was.footer.without_filters(chunks)
         assert now.footer.start == was.footer.start
@@ -119,7 +120,7 @@ def test_one_columns_key_and_the_footers_are_enough(tmp_path):
 
 
 def sealed_meta_data(path, keys, row_group):
-    with pb.open(path, keys) as file:
+    with open_file(path, keys) as file:
         footer, _ = compact.decode(ttypes.FileMetaData, file.footer.raw)
         names = [leaf.name for leaf in file.footer.leaves]
     columns = footer.row_groups[row_group].columns
@@ -173,7 +174,7 @@ def test_a_key_of_zeros_opens_and_seals_nothing(tmp_path):
 
 def nonces(path, keys):
     """Of all that a build of all columns seals: footer or signature, ColumnMetaData, filters."""
-    with pb.open(path, keys) as file:
+    with open_file(path, keys) as file:
         data, footer = path.read_bytes(), file.footer
         found = []
         decoded, _ = compact.decode(ttypes.FileMetaData, footer.raw)
@@ -304,7 +305,7 @@ def test_findings_show_no_value_of_an_encrypted_column(tmp_path):
     source, keys, out = encrypted(tmp_path, recipe), keys_of(recipe), tmp_path / "out.parquet"
     pb.build(source, out, columns=["string"], keys=keys)
     other = pb.dump(out, "string", 1, keys=keys, decrypt=True)
-    with pb.open(out, keys) as file:
+    with open_file(out, keys) as file:
         chunk = file.chunk(0, "string")
         sealed = b"".join(chunk.modules.seal_filter(other.header, memoryview(other.bitset)))
         place = FilterPlace(file.footer.start, len(sealed))

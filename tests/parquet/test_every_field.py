@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES, ROOT
 
-import parquet_bloom as pb
 from parquet_bloom.container.footer_fields import FooterDescription, FooterField, Several
+from parquet_bloom.files import open_file
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.definition import ENUMS, fields_of
 from parquet_bloom.parquet.thrift import ttypes
@@ -24,7 +24,7 @@ each_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 
 def described(path, **limits) -> tuple[FooterDescription, bytes]:
     """The footer of a file, and the file."""
-    with pb.open(path) as file:
+    with open_file(path) as file:
         return file.describe_footer(**limits), path.read_bytes()
 
 

@@ -6,6 +6,7 @@ import pytest
 from conftest import FIXTURES, SHARED, missing
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.footer import FilterPlace, Footer
 from parquet_bloom.parquet.footer.schema import BARE_VARIANT, leaf_columns
@@ -16,7 +17,7 @@ SAMPLES = sorted(FIXTURES.glob("*.parquet"))
 
 
 def footer_of(path):
-    with pb.open(path) as file:
+    with open_file(path) as file:
         return file.footer
 
 

@@ -12,7 +12,7 @@ from oracle import specification as spec
 from oracle.specification import Value, i32, i64, struct_of
 
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.footer.group_table import GroupTable
+from parquet_bloom.parquet.footer.chunk_table import GroupTable
 
 ABSENT = _kernel.ABSENT
 

@@ -15,6 +15,7 @@ from oracle import specification
 from xxhash import xxh64_intdigest
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.filters.occupancy import FPP_PROBES, measured_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
@@ -35,7 +36,7 @@ def filter_of(*values, num_blocks=64):
 
 
 def membership(path, filter, column="values", row_group=0):
-    with pb.open(path) as file:
+    with open_file(path) as file:
         return check_membership(file, file.chunk(row_group, column), filter)
 
 
@@ -184,7 +185,7 @@ def test_special_halves_are_there_as_floats_too(tmp_path, stored, use_dictionary
     "fixture", sorted(FIXTURES.glob("*_filters.parquet")), ids=lambda path: path.stem
 )
 def test_filters_of_other_writers_hold_their_values_and_nothing_else(fixture):
-    with pb.open(fixture) as file:
+    with open_file(fixture) as file:
         for row_group in range(file.num_row_groups):
             for column in file.columns:
                 chunk = file.chunk(row_group, column)

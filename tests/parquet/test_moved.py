@@ -6,6 +6,7 @@ import pytest
 from conftest import FIXTURES
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.moved import Moves, moved_footer, moved_offset_index
 from parquet_bloom.parquet.thrift import ttypes
@@ -37,7 +38,7 @@ def test_all_offsets_of_a_footer_move_and_nothing_else(tmp_path):
     table = pa.table({"a": range(1000), "b": [str(i) for i in range(1000)]})
     pq.write_table(table, path, row_group_size=300, write_page_index=True)
     pb.build(path, columns=["a"], in_place=True)
-    with pb.open(path) as file:
+    with open_file(path) as file:
         raw = file.footer.raw
     before = compact.decode(ttypes.FileMetaData, raw)[0]
     moves = Moves.of([(4, 1000)])
@@ -69,7 +70,7 @@ def test_all_offsets_of_a_footer_move_and_nothing_else(tmp_path):
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.parquet")), ids=lambda path: path.stem)
 def test_a_footer_that_moves_there_and_back_is_what_it_was(path):
     """Whoever wrote it, to the byte."""
-    with pb.open(path) as file:
+    with open_file(path) as file:
         raw, has_data = file.footer.raw, file.num_row_groups > 0
     moves = Moves.of([(4, 1 << 20), (1000, 17)])
     moved = moved_footer(raw, moves, {})
@@ -80,7 +81,7 @@ def test_a_footer_that_moves_there_and_back_is_what_it_was(path):
 def test_lengths_of_offset_indexes_are_set_by_their_offsets(tmp_path):
     path = tmp_path / "in.parquet"
     pq.write_table(pa.table({"a": range(10), "b": range(10)}), path, write_page_index=True)
-    with pb.open(path) as file:
+    with open_file(path) as file:
         raw = file.footer.raw
         start = file.footer.chunks.one("offset_index_offset", 0, 1)
     chunks = compact.decode(ttypes.FileMetaData, moved_footer(raw, Moves(), {start: 4711}))[0]

@@ -4,6 +4,7 @@ import pytest
 from conftest import FIXTURES
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.parquet.filters import describe
 from parquet_bloom.parquet.filters.ordinary import NONE, read_ordinary
 from parquet_bloom.rules import examine_parquet
@@ -26,7 +27,7 @@ def test_same_reports(monkeypatch, path):
 
 
 def test_they_are_found():
-    with pb.open(FIXTURES / "pyarrow_filters.parquet") as file:
+    with open_file(FIXTURES / "pyarrow_filters.parquet") as file:
         footer = file.footer
         assert footer.num_row_groups
         for row_group in range(footer.num_row_groups):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from oracle import specification as spec
 
 from parquet_bloom.errors import PageError
-from parquet_bloom.parquet.pages.levels import Levels, hybrid
+from parquet_bloom.parquet.pages.pages import Levels, hybrid
 
 
 @st.composite

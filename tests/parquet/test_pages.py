@@ -22,6 +22,7 @@ from oracle.specification import delta_binary_packed, packed_run, rle_run
 
 import parquet_bloom as pb
 from parquet_bloom.errors import UnreadableError
+from parquet_bloom.files import open_file
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.pages.codecs import decompress
@@ -39,7 +40,7 @@ def hash_of(value):
 
 def hashes_of(path):
     """The hashes of every value of the one chunk, and which of them were a dictionary's."""
-    with pb.open(path) as file:
+    with open_file(path) as file:
         chunk = file.footer.chunk(0, file.footer.leaves[0])
         with located(file.footer, chunk):
             return [
@@ -419,7 +420,7 @@ def test_one_page_at_a_time(tmp_path, monkeypatch):
     """No read is longer than a page and what is read ahead for the next header."""
     pages = [data_page(byte_arrays(bytes(50_000)), 1) for _ in range(20)]
     path = write(tmp_path, pages, 20)
-    with pb.open(path) as file:
+    with open_file(path) as file:
         lengths = []
         original = file.source.read_at
 

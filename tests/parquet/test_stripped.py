@@ -10,6 +10,7 @@ from make.footers import footer_start
 from make.parquet_files import open_parquet, written
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 
 TABLE = pa.table(
     {
@@ -114,7 +115,7 @@ def test_bytes_of_another_program_stay(file):
 
 def report_bytes(path):
     """What the filters take, in the file and in the footer."""
-    with pb.open(path) as file:
+    with open_file(path) as file:
         lengths = [file.chunk(group, "b").bloom_filter_length for group in range(3)]
     stripped = path.with_name("stripped")
     pb.strip(path, stripped)

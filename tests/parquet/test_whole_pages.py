@@ -26,6 +26,7 @@ from oracle.specification import delta_binary_packed, rle_run
 
 import parquet_bloom as pb
 from parquet_bloom import parallel
+from parquet_bloom.files import open_file
 from parquet_bloom.filters.sizing import Size
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import start_helper, work_in_order
@@ -73,7 +74,7 @@ def built(path, runs):
             if isinstance(part, WholePages):
                 together.append(part._reader._ordinal - before)
 
-    with pb.open(path) as file:
+    with open_file(path) as file:
         chunk = file.footer.chunk(0, file.footer.leaves[0])
         try:
             filter = build_filter(

@@ -11,6 +11,7 @@ import pytest
 from make.commands import on_a_terminal, outcome
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.options import InspectOptions
 from parquet_bloom.render.histogram import HistogramWriter, chart
 from parquet_bloom.verbs.occupancy import inspect_occupancy
@@ -77,7 +78,7 @@ def path(tmp_path_factory):
 
 def occupancies(path):
     found = []
-    with pb.open(path) as file:
+    with open_file(path) as file:
         inspect_occupancy(file, InspectOptions(), lambda one, _: found.append(one))
     return found
 
@@ -154,7 +155,7 @@ def test_without_block_characters(path, monkeypatch, encoding):
     out = Terminal(io.BytesIO(), encoding=encoding, errors="backslashreplace")
     monkeypatch.setattr(sys, "stdout", out)
     writer = HistogramWriter(str(path))
-    with pb.open(path) as file:
+    with open_file(path) as file:
         selection = InspectOptions(columns=("a",), parts=(0,))
         writer.finish(inspect_occupancy(file, selection, writer.take))
     out.flush()

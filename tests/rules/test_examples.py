@@ -20,6 +20,7 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.container.missing_rows import missing_rows as missing_rows_of
+from parquet_bloom.files import open_file
 from parquet_bloom.orc.values import groups
 from parquet_bloom.parquet.filters.membership import rows_of_missing
 from parquet_bloom.parquet.pages.pages import chunk_runs
@@ -34,7 +35,7 @@ LOST = ("PB401", "PB705")
 
 def asked(path, found):
     """What `probe` says of each example in the place of the finding."""
-    with pb.open(path) as file:
+    with open_file(path) as file:
         column = file.column(found.column)
         prober = file.prober(column, found.place.part)
         for literal in found.examples:
@@ -115,7 +116,7 @@ def without_bits(path, table):
     pq.write_table(table, plain, use_dictionary=False, store_decimal_as_integer=True)
     pb.build(plain, path, columns=table.column_names)
     data = bytearray(path.read_bytes())
-    with pb.open(path) as file:
+    with open_file(path) as file:
         for name in table.column_names:
             stored = file.stored_filter(name, 0)
             start = stored.offset + len(stored.header)
@@ -138,7 +139,7 @@ def test_probe_reads_the_example_as_the_stored_bytes(lossy, name):
     ran = outcome("probe", lossy, "-c", name, "-v", literal, "--explain", "--json")
     document = json.loads(ran.stdout)
     assert document["results"][0]["verdict"] == "absent"
-    with pb.open(lossy) as file:
+    with open_file(lossy) as file:
         chunk = file.chunk(0, name)
         (part,) = chunk_runs(file.source, file.footer, chunk)
         (stored,) = part.run.values()
@@ -195,7 +196,7 @@ def test_the_rows_of_missing_values(layout, values, missing, tmp_path):
     def is_found(run):
         return np.array([int.from_bytes(each, "little") not in missing for each in run.values()])
 
-    with pb.open(path) as file:
+    with open_file(path) as file:
         chunk = next(iter(file.chunks(1, file.select(None))))
         found = rows_of_missing(file, chunk, is_found)
         assert rows_of_missing(file, chunk, lambda run: np.ones(len(run), bool)) is None
@@ -216,7 +217,7 @@ def test_the_rows_of_missing_values_of_orc(below, missing, tmp_path):
         column = pa.array(pairs, pa.map_(pa.int64(), pa.int64()))
     path = tmp_path / "a.orc"
     orc.write_table(pa.table({"a": column}), path, row_index_stride=10_000)
-    with pb.open(path) as file:
+    with open_file(path) as file:
         leaf = file.select(None)[-1]
         (group,) = groups(file, next(iter(file.chunks(0, [leaf]))))
         lost = np.array([value in missing for value in group.values.tolist()])

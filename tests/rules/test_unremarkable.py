@@ -11,6 +11,7 @@ from make.defects import ALL
 from make.defects_files import sound
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.filters.split_block import SettledFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.filters import bloom
@@ -73,7 +74,7 @@ def filters(draw):
 
 @pytest.fixture(scope="module")
 def footer():
-    with pb.open(FIXTURES / "pyarrow_filters.parquet") as file:
+    with open_file(FIXTURES / "pyarrow_filters.parquet") as file:
         return file.footer
 
 

@@ -25,6 +25,7 @@ from make.spark_encryption import (
 from oracle.parquet_java import ParquetJava
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 
 pytestmark = [pytest.mark.cluster, pytest.mark.interop]
 
@@ -128,7 +129,7 @@ def check_mode(path, way, footer, keys):
     assert beside.exists() == (material == "external")
     stored += beside.read_bytes() if beside.exists() else b""
     assert (b"keyEncryptionKeyID" in stored) == (wrapping == "double")
-    with pb.open(path, KEYS) as file:
+    with open_file(path, KEYS) as file:
         assert file.footer.protection.has_untagged_pages == (algorithm == "AES_GCM_CTR_V1")
         chunks = {name: file.chunk(0, name) for name in file.columns}
     secrets = {secret_of(each.modules.key) for each in chunks.values() if each.has_crypto_metadata}
@@ -252,7 +253,7 @@ def test_what_filters_exclude_is_not_read(spark, footer, tmp_path):
     (path,) = files_of(table)
     pb.build(path, columns=["id"], in_place=True, fpp=0.001, keys=KEYS)
     data = bytearray(path.read_bytes())
-    with pb.open(path, KEYS) as file:
+    with open_file(path, KEYS) as file:
         for row_group in range(file.num_row_groups):
             chunk = file.chunk(row_group, "id")
             if not file.bloom_filter(row_group, "id").check(274):

@@ -16,6 +16,7 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom import spark as lake
+from parquet_bloom.files import open_file
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.spark import packing
 
@@ -145,7 +146,7 @@ def test_streams_for_old_readers(spark, table):
     options = ("--in-place", "-c", "id", "--existing", "replace", "--orc-streams", "both")
     assert by_spark(report, table, local) == by_command(local, "build", *options)
     assert contents(table) == contents(local)
-    with pb.open(table / "a.orc") as file:
+    with open_file(table / "a.orc") as file:
         kinds = {stream.name for stream in file.stripe(0).streams if stream.column == 1}
     assert {"BLOOM_FILTER", "BLOOM_FILTER_UTF8"} <= kinds
 

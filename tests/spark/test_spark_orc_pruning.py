@@ -6,8 +6,8 @@ import pytest
 from make import lake_tables
 from make.lake_tables import COLUMNS, condition, look_up
 
-import parquet_bloom as pb
 from parquet_bloom import spark as lake
+from parquet_bloom.files import open_file
 
 pytestmark = pytest.mark.interop
 
@@ -50,7 +50,7 @@ def _catalogue(spark):
 
 
 def leaves_of(path):
-    with pb.open(path) as file:
+    with open_file(path) as file:
         assert (file.num_stripes, file.tail.row_index_stride) == (1, STRIDE)
         return {column.name: column.kind for column in file.tail.columns if not column.children}
 

@@ -14,6 +14,7 @@ from make.parquet_files import Column, forge
 from make.spark_requests import build_request
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.parquet.thrift.ttypes import Type
 from parquet_bloom.spark import parts
 from parquet_bloom.spark.schemas import BUILT, WORK
@@ -296,7 +297,7 @@ def test_without_a_version_it_is_built_as_a_whole(path, whole, rows):
 
 def test_damage_is_found_by_whoever_writes(path, whole):
     data = bytearray(path.read_bytes())
-    with pb.open(path) as file:
+    with open_file(path) as file:
         start = file.chunk(3, "id").data_page_offset
     data[start : start + 20] = b"\xff" * 20
     path.write_bytes(data)

@@ -12,8 +12,8 @@ from make import lake_tables
 from make.lake_tables import COLUMNS
 from make.spark_session import scanned
 
-import parquet_bloom as pb
 from parquet_bloom import spark as lake
+from parquet_bloom.files import open_file
 
 pytestmark = pytest.mark.interop
 
@@ -58,7 +58,7 @@ def poison(files):
     """Garbage in place of all pages but those of the row group that has N."""
     for day, path in enumerate(files):
         data = bytearray(path.read_bytes())
-        with pb.open(path) as file:
+        with open_file(path) as file:
             assert file.num_row_groups == GROUPS
             for row_group in range(GROUPS):
                 if (row_group, day) != (N % 8 // 2, N % 2):
@@ -81,7 +81,7 @@ def _catalogue(spark):
 def test_end_to_end(spark, tmp_path):
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     files = write(spark, tmp_path / "lake", COLUMNS)
-    with pb.open(files[0]) as file:
+    with open_file(files[0]) as file:
         leaves = {leaf.name: leaf.type.physical for leaf in file.select(None)}
     assert leaves == PHYSICAL
     before = look_up(spark, "long", condition("long"), {})
@@ -118,7 +118,7 @@ def test_other_timestamps(spark, tmp_path, stored, physical, count):
     """Milliseconds are pruned; INT96, which Spark writes unless told otherwise, is not."""
     spark.conf.set("spark.sql.parquet.outputTimestampType", stored)
     files = write(spark, tmp_path / "lake", ["micros"])
-    with pb.open(files[0]) as file:
+    with open_file(files[0]) as file:
         assert [leaf.type.physical for leaf in file.select(None)] == [physical]
     where = condition("micros")
     before = look_up(spark, "micros", where, {})

@@ -29,6 +29,7 @@ from make.parquet_files import open_parquet
 
 import parquet_bloom as pb
 from parquet_bloom import spark as lake
+from parquet_bloom.files import open_file
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.spark import packing
 from parquet_bloom.storage.temporary_files import TEMPORARY_SUFFIX
@@ -68,7 +69,7 @@ def write_lake(folder):
     cut = (folder / "plain.parquet").read_bytes()[:-100]
     (folder / "cut.parquet").write_bytes(cut + b"PAR1")
     damaged = bytearray((folder / "plain.parquet").read_bytes())
-    with pb.open(folder / "plain.parquet") as file:
+    with open_file(folder / "plain.parquet") as file:
         start = file.chunk(2, "id").data_page_offset
     damaged[start : start + 8] = b"\xff" * 8
     (folder / "damaged.parquet").write_bytes(damaged)

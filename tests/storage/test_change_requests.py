@@ -9,11 +9,11 @@ from make.s3_server import S3Server
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.files import open as open_file
+from parquet_bloom.files import open_file
 from parquet_bloom.parquet.edit.change import FieldsChange
-from parquet_bloom.parquet.edit.cuts import Cuts
 from parquet_bloom.parquet.filters import ahead
 from parquet_bloom.parquet.footer.footer import BLOOM_FILTER_LENGTH
+from parquet_bloom.parquet.footer.moved import Cuts
 from parquet_bloom.storage.new_version import Target, write_version
 from parquet_bloom.storage.objects import s3_adapter
 from parquet_bloom.storage.paths import expand

@@ -10,6 +10,8 @@ import pytest
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.container.data_file import DataFile
+from parquet_bloom.files import open_file
 
 
 @pytest.fixture(params=["parquet", "orc"])
@@ -29,7 +31,7 @@ def alike(request, tmp_path):
 
 
 def verdict(file, value):
-    (answer,) = file.probe("a", value)
+    (answer,) = DataFile(file).probe("a", value)
     return answer.verdict
 
 
@@ -47,9 +49,9 @@ def num_open(path):
 def test_a_closed_file_is_not_asked(alike):
     """Its number is that of the other one by now, which is right about nothing that it has."""
     first, second = alike
-    with pb.open(first) as closed:
+    with open_file(first) as closed:
         number = closed.source.descriptor
-    with pb.open(second) as other:
+    with open_file(second) as other:
         assert other.source.descriptor == number
         for ask in (verdict, lambda file, value: file.bloom_filter(0, "a").check(value)):
             with pytest.raises(ValueError, match=f"^{first}: is closed, expected an open file$"):
@@ -61,7 +63,7 @@ def test_a_file_is_closed_once(alike):
     first, second = alike
     closed = pb.open(first)
     closed.close()
-    with pb.open(second) as other:
+    with open_file(second) as other:
         closed.close()
         assert verdict(other, 1007) == "maybe"
         del closed
@@ -74,7 +76,7 @@ def test_a_file_that_nobody_has_any_more_is_closed(alike):
         assert num_open(first) == 1
         for _ in range(20):
             assert pb.open(first).columns == ("a",)
-            verdict(pb.open(first), 7)
+            verdict(open_file(first), 7)
         gc.collect()
         assert num_open(first) == 1
 

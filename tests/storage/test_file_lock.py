@@ -12,6 +12,7 @@ from make.commands import files_in, outcome
 
 import parquet_bloom as pb
 from parquet_bloom.errors import RewriteError
+from parquet_bloom.files import open_file
 from parquet_bloom.storage import local_output, rename
 
 AT_WORK = "another build is changing it or holds its lock: wait until it is done"
@@ -39,7 +40,7 @@ def test_locked_from_the_last_look_until_another_has_its_name(
         return done
 
     monkeypatch.setattr(local_output, "exchange", exchange)
-    with pb.open(source) as file:
+    with open_file(source) as file:
         old = os.dup(file.source.descriptor)
         pb.build(source, in_place=True, columns=["a"])
     assert found == [True, True]

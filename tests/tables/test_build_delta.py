@@ -20,6 +20,7 @@ from make.delta_tables import (
 from oracle.delta_readers import by_query_builder, rows_at
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.tables.delta.table import DeltaTable
 from parquet_bloom.tables.open import open_table
 
@@ -125,7 +126,7 @@ def test_other_columns_make_a_third_end(table):
     after = files_in(table)
     for name, size in sizes.items():
         assert after[name][:size] == before[name]
-        with pb.open(table / name) as file:
+        with open_file(table / name) as file:
             assert file.earlier_ends[-1] == size
             assert len(file.earlier_ends) == 2
 

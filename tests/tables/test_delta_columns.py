@@ -93,6 +93,7 @@ def test_columns_are_found_by_their_ids(swapped, column):
         for value in STORED.values():
             (answer,) = opened.probe(column, value)
             assert answer.verdict == ("maybe" if value == STORED[column] else "absent")
+    with table.open_file(file) as opened:
         assert opened.lacks("late")
 
 

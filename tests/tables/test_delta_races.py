@@ -27,6 +27,7 @@ from make.delta_tables import (
 from oracle.delta_readers import by_query_builder, rows_at
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.storage import local_output, rename
 from parquet_bloom.storage.folder import LocalFolder
@@ -99,7 +100,7 @@ class Rival:
         """What the table has, and that each live file is as long as it says."""
         assert rows_at(self.table) == sorted((name, n) for n, name in self.rows.items()), self.done
         for path, size in live(self.table).items():
-            with pb.open(self.table / path) as file:
+            with open_file(self.table / path) as file:
                 assert size in (file.source.size, *file.earlier_ends), self.done
         again = build(self.table)
         assert {file.action for file in again.files} <= {"appended", "appended before", "unchanged"}
@@ -293,7 +294,7 @@ def test_another_build_that_is_killed_when_it_has_replaced_what_is_not_committed
     """Where there are no locks, the commit looks whether its files still end as it says."""
     table = make_table(tmp_path / "events", rows=100, commits=1)
     (path,) = live(table)
-    with pb.open(table / path) as file:
+    with open_file(table / path) as file:
         size = file.source.size
     pb.build(table / path, tmp_path / "theirs.parquet", columns=["id", "n"], layout="append")
     commit = OurTable.commit

@@ -30,6 +30,7 @@ from pyiceberg.expressions import EqualTo
 from pyiceberg.table import Table
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.tables.iceberg.table import IcebergTable as OurTable
 from parquet_bloom.tables.open import open_table
@@ -112,7 +113,7 @@ class Rival:
         expected = sorted((name, n) for n, name in self.rows.items())
         assert by_pyiceberg(load()) == expected, self.done
         for path, size in live().items():
-            with pb.open(path_of(path)) as file:
+            with open_file(path_of(path)) as file:
                 assert size in (file.source.size, *file.earlier_ends), self.done
         assert not by_increments(load(), 1) & live().keys(), self.done
         again = build()

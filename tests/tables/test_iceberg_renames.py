@@ -29,6 +29,7 @@ from pyiceberg.types import (
 )
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 
 PLACE = (NAME, "--table", "auto", "--catalog", CATALOG)
 ROOT = PartitionSpec()
@@ -189,7 +190,7 @@ def test_reports_of_changes_have_the_table_s_names():
     build(columns=["m"])
     report = build(columns=["m", "n"])
     assert [(each.column, each.num_chunks) for each in report.skipped] == [("m", 2)]
-    with open(path_of(old), "r+b") as file, pb.open(path_of(old)) as opened:
+    with open(path_of(old), "r+b") as file, open_file(path_of(old)) as opened:
         place = opened.chunk(0, "n").bloom_filter_offset
         file.seek(place + 20)
         file.write(bytes(12))
@@ -299,6 +300,6 @@ def test_a_field_id_of_two_columns(tmp_path):
     schema = pa.schema([first, first.with_name("b")])
     pq.write_table(pa.table({"a": ["one"], "b": ["two"]}, schema=schema), path_of(path))
     table = pb.open_table(NAME, catalog=CATALOG)
-    with pb.open(path_of(path)) as file, pytest.raises(pb.FormatError) as raised:
+    with open_file(path_of(path)) as file, pytest.raises(pb.FormatError) as raised:
         table.names.called(file)
     assert str(raised.value) == f"{path_of(path)}: two columns of field id 1, expected one"

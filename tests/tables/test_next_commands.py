@@ -9,8 +9,8 @@ from make import delta_tables, iceberg_tables
 from make.commands import outcome
 from make.iceberg_tables import CATALOG, NAME, use_catalog
 
-import parquet_bloom as pb
 from parquet_bloom.container.in_commands import AsTable, command_for
+from parquet_bloom.files import open_file
 from parquet_bloom.rules.rule import rules
 from parquet_bloom.tables.open import open_table
 
@@ -65,9 +65,9 @@ def test_files_are_opened_as_those_of_their_table(table):
     """In Python, too."""
     catalog = CATALOG if "--catalog" in table else None
     found = open_table(table[0], catalog=catalog)
-    with found.open(found.files()[0]) as file:
+    with found.open_file(found.files()[0]) as file:
         assert file.in_commands == AsTable(table[0], table[1:], table[1:], is_small=True)
-    with pb.open(found.files()[0].path) as file:
+    with open_file(found.files()[0].path) as file:
         assert file.in_commands.place == found.files()[0].path
 
 
@@ -91,9 +91,9 @@ def test_older_versions_are_only_read(table):
     result = outcome(*check)
     assert result.code == 1
     assert "next: " not in result.stdout
-    with open_table(
-        table[0], catalog=CATALOG if "--catalog" in table else None, version=found.version
-    ).open(found.files()[0]) as file:
+    catalog = CATALOG if "--catalog" in table else None
+    older = open_table(table[0], catalog=catalog, version=found.version)
+    with older.open_file(found.files()[0]) as file:
         assert command_for(file.in_commands, "pbloom advise FILE", {}) == shlex.join(
             ["pbloom", "advise", *table, "--version", version]
         )
@@ -129,5 +129,7 @@ def test_every_command_of_the_catalogue(tmp_path, command):
         words = shlex.split(found)[1:]
         assert "--in-place" not in words
         assert outcome(*words).code == 0
-    as_file = command_for(pb.open(next(Path(made).glob("*.parquet"))).in_commands, command, values)
+    as_file = command_for(
+        open_file(next(Path(made).glob("*.parquet"))).in_commands, command, values
+    )
     assert as_file is not None

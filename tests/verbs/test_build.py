@@ -12,6 +12,8 @@ from make.footers import footer_start
 
 import parquet_bloom as pb
 from parquet_bloom import parallel as chunk_pool
+from parquet_bloom.container.data_file import DataFile
+from parquet_bloom.files import open_file
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.filters import builder as filter_builder
@@ -238,7 +240,7 @@ def test_replacing_one_of_two_keeps_the_others_bits_and_no_unused_bytes(source, 
     for column in ("id", "low"):
         assert bitsets(out, column) == bitsets(both, column)
     assert out.stat().st_size == both.stat().st_size
-    with pb.open(out) as file:
+    with open_file(out) as file:
         start = footer_start(source.read_bytes())
         assert file.chunk(0, "low").bloom_filter_offset == start
 
@@ -249,10 +251,10 @@ def test_a_filter_whose_replacement_is_not_written_goes(source, tmp_path):
     pb.build(source, first, columns=["id", "low"])
     report = pb.build(first, out, columns=["id", "low"], existing="replace", fpp=1e-4, max_bytes=64)
     assert {item.column for item in report.skipped} == {"id"}
-    with pb.open(out) as file:
+    with open_file(out) as file:
         assert {file.chunk(group, "id").bloom_filter_offset for group in range(3)} == {None}
-        assert all(verdict.verdict == "maybe" for verdict in file.probe("low", "v1"))
-        assert all(verdict.verdict == "absent" for verdict in file.probe("low", "v7"))
+        assert all(verdict.verdict == "maybe" for verdict in DataFile(file).probe("low", "v1"))
+        assert all(verdict.verdict == "absent" for verdict in DataFile(file).probe("low", "v7"))
 
 
 def test_only_the_row_groups_that_were_asked_for(source, tmp_path):

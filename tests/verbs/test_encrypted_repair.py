@@ -6,6 +6,7 @@ from make.encrypting import FOOTER_KEY, Recipe, encrypt
 
 import parquet_bloom as pb
 from parquet_bloom.encryption.keys import Keys
+from parquet_bloom.files import open_file
 
 COLUMNS = ["int64", "string"]
 
@@ -68,7 +69,7 @@ def test_repair_drops_the_pointer_and_overwrites_the_bits(leak):
     assert blocks_in(path.read_bytes(), bits) == []
     assert {name for _, name in filters(path, keys)} == {"double"}
     assert "PB501" not in {found.rule for found in pb.validate(path, keys=keys).findings}
-    with pb.open(path, keys) as file:
+    with open_file(path, keys) as file:
         after, end = path.read_bytes(), file.footer.start
     changed = [at for at in range(end) if before[at] != after[at]]
     assert all(after[at] == 0 for at in changed)
@@ -98,7 +99,7 @@ def test_who_takes_a_leak_away_takes_its_bits(leak, work):
     path, keys, bits = leak
     work(path, keys)
     assert blocks_in(path.read_bytes(), bits) == []
-    with pb.open(path, keys) as file:
+    with open_file(path, keys) as file:
         for row_group, name in bits:
             file.footer.chunk(row_group, file.column(name))
     assert "PB501" not in {found.rule for found in pb.validate(path, keys=keys).findings}
@@ -157,7 +158,7 @@ def test_bits_that_another_filter_needs_stay_and_the_report_says_so(disputed, wo
             ]
         ),
     }[work]()
-    with pb.open(path, keys) as file:
+    with open_file(path, keys) as file:
         start = file.chunk(0, "int64").bloom_filter_offset
         end = start + file.chunk(0, "int64").bloom_filter_length
     reason = (
@@ -193,7 +194,7 @@ def test_a_missing_length_is_that_of_both_envelopes(tmp_path):
     report = pb.repair(path, keys=keys, in_place=True)
     assert {repaired.action for repaired in report.repaired} == {"length set"}
     assert filters(path, keys) == filters(plain)
-    with pb.open(path, keys) as file:
+    with open_file(path, keys) as file:
         for name in COLUMNS:
             chunk = file.chunk(0, name)
             (built,) = [

@@ -16,6 +16,7 @@ from make.pages import data_page, int64s
 from make.parquet_files import Column, forge, written
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.parquet.footer import compact
 
 TABLE = pa.table({"a": list(range(100)), "b": list(range(100))})
@@ -76,7 +77,7 @@ def test_a_filter_can_do_without_a_length(tmp_path, value, found):
         f"column a: ColumnMetaData field 15, bloom_filter_length: expected an integer, found {found},"
         f" {LOST_WITHOUT_LENGTH}; {TO_DROP}"
     )
-    with pb.open(path) as file:
+    with open_file(path) as file:
         chunk = file.chunk(0, "a")
         assert file.footer.fields(chunk, [15]) == {15: value}
         assert chunk.bloom_filter_offset == footer_start(data)

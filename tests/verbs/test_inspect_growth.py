@@ -6,8 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.options import InspectOptions
-from parquet_bloom.parquet.file import ParquetFile
+from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.storage.source import WINDOW_BYTES
 from parquet_bloom.verbs.inspect import inspect_file
 
@@ -49,7 +50,7 @@ def many_chunks(path, columns, row_groups):
 @pytest.mark.parametrize(("columns", "row_groups"), [(100, 1), (1, 100), (50, 40)])
 def test_the_footer_is_searched_once(tmp_path, columns, row_groups):
     path = many_chunks(tmp_path / "many.parquet", columns, row_groups)
-    with pb.open(path) as file:
+    with open_file(path) as file:
         raw = file.footer.raw = Searched(file.footer.raw)
         assert inspect_file(file, InspectOptions()).num_filters == columns * row_groups
     assert raw.searches == 1
@@ -58,7 +59,7 @@ def test_the_footer_is_searched_once(tmp_path, columns, row_groups):
 @pytest.mark.parametrize("row_groups", [10, 20, 40])
 def test_neighbours_are_read_together(tmp_path, row_groups):
     path = many_chunks(tmp_path / "many.parquet", 50, row_groups)
-    with pb.open(path) as file:
+    with open_file(path) as file:
         source = file.source = Counted(file.source)
         report = inspect_file(file, InspectOptions())
     assert report.num_filters == 50 * row_groups
@@ -86,9 +87,9 @@ def test_the_columns_are_listed_once_for_all_findings(tmp_path, monkeypatch):
     """A finding in each chunk names the command that helps with its column."""
     path = many_chunks(tmp_path / "many.parquet", 50, 20)
     listed = []
-    names = ParquetFile.columns
+    names = ParquetContainer.columns
     monkeypatch.setattr(
-        ParquetFile, "columns", property(lambda file: listed.append(0) or names.fget(file))
+        ParquetContainer, "columns", property(lambda file: listed.append(0) or names.fget(file))
     )
     report = pb.validate(path, deep=False)
     assert sum(finding.next is not None for finding in report.findings) >= 50 * 19

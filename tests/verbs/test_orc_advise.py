@@ -23,6 +23,7 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.advice.orc_survey import OrcSurveyor, spread
+from parquet_bloom.files import open_file
 from parquet_bloom.native import _kernel
 from parquet_bloom.verbs.advise import advise
 
@@ -80,7 +81,7 @@ def test_the_sizes_are_those_that_build_writes():
         advice = column(report, filters.column)
         assert advice.filter_bytes == filters.num_filters * filters.num_bits // 8
         assert advice.filter_share == advice.filter_bytes / report.size
-        with pb.open("a.orc") as file:
+        with open_file("a.orc") as file:
             column_id = file.column(filters.column).id
             (data,) = file.stripe(0).streams_of(column_id, (1,))
         assert advice.chunk_bytes == data.length

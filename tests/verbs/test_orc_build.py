@@ -13,6 +13,7 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom.container import LeftChunk, Place
 from parquet_bloom.errors import ColumnError, RewriteError, UnsupportedError
+from parquet_bloom.files import open_file
 from parquet_bloom.orc import wire
 from parquet_bloom.orc.arrays import Numbers
 from parquet_bloom.orc.keys import lookup_hashes
@@ -49,7 +50,7 @@ def out(tmp_path):
 
 def streams(path, column):
     """By stripe the kinds of the index streams of a column."""
-    with pb.open(path) as file:
+    with open_file(path) as file:
         id = file.column(column).id
         return [
             [
@@ -63,7 +64,7 @@ def streams(path, column):
 
 def parts(path):
     """What filters are none of: row indexes, data, statistics, and footers without their places."""
-    with pb.open(path) as file:
+    with open_file(path) as file:
         tail, source = file.tail, file.source
         found = []
         for index, place in enumerate(tail.stripes):
@@ -92,7 +93,7 @@ def test_the_report_and_the_streams(path, out):
         (2, "name", 1000, 1),
     ]  # fmt: skip
     assert report.skipped == (LeftChunk(Place(1), "name", "no non-null values"),)
-    with pb.open(out) as file:
+    with open_file(out) as file:
         for built in report.filters:
             column = file.column(built.column)
             (stream,) = file.stripe(built.stripe).streams_of(column.id, FILTER_KINDS)
@@ -125,7 +126,7 @@ def test_every_value_is_found(path, out):
     """And others as seldom as the target says: within four standard deviations."""
     columns = ["id", "name", "tags._elem"]
     pb.build(path, out, columns=columns, ndv=10 * STRIDE)
-    with pb.open(out) as file:
+    with open_file(out) as file:
         assert differing(file, columns) == {"id": (0, 7), "name": (0, 4), "tags._elem": (0, 7)}
         for name in columns:
             column = file.column(name)
@@ -140,7 +141,7 @@ def test_every_value_is_found(path, out):
     count = 100_000
     strangers = Numbers(np.arange(1 << 40, (1 << 40) + count))
     pb.build(path, out, columns=["id"], fpp=0.02, overwrite=True)
-    with pb.open(out) as file:
+    with open_file(out) as file:
         filter = file.bloom_filter(0, "id", 0)
         hashes = lookup_hashes(
             file.column("id"), strangers, file.filters(0, file.column("id")).key_form
@@ -157,7 +158,7 @@ def test_both_streams(path, out):
     """The older one before the other, of which readers take the last."""
     pb.build(path, out, columns=["id"], orc_streams="both")
     assert streams(out, "id") == [[ROW_INDEX, BLOOM_FILTER, BLOOM_FILTER_UTF8]] * 3
-    with pb.open(out) as file:
+    with open_file(out) as file:
         assert differing(file, ["id"]) == {"id": (0, 14)}
 
 
@@ -262,7 +263,7 @@ def test_strip_gives_the_original_back(path, out):
 
 def with_unknown_fields(path):
     """The same file with fields that nobody knows in every message that is edited."""
-    with pb.open(path) as file:
+    with open_file(path) as file:
         tail = file.tail
         data = file.source.read_at(0, file.source.size)
         stripes, places = b"", []
@@ -306,7 +307,7 @@ def test_fields_that_nobody_knows_stay(path, out):
     with_unknown_fields(path)
     assert orc.read_table(path).num_rows == ROWS
     pb.build(path, out, columns=["id", "name"])
-    with pb.open(out) as new, pb.open(path) as old:
+    with open_file(out) as new, open_file(path) as old:
         numbers = [[f.number for f in wire.fields(each.tail.footer_raw)] for each in (old, new)]
         assert numbers[0] == numbers[1]
         assert numbers[1][-1] == 777
@@ -391,7 +392,7 @@ def test_the_command(path, out, monkeypatch):
 def test_filters_of_one_size_are_what_writers_make(tmp_path):
     """An index group that is not full has a filter of the full size."""
     made = write(tmp_path / "native.orc", bloom_filter_columns=[1], bloom_filter_fpp=0.01)
-    with pb.open(made) as file:
+    with open_file(made) as file:
         sizes = {
             (each.num_bits, each.num_hashes)
             for stripe in range(3)

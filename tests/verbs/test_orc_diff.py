@@ -11,6 +11,7 @@ from make.orc_defects import encrypted
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.orc.stripe import FILTER_KINDS
 from parquet_bloom.orc.writer import stream_message
 from parquet_bloom.verbs.diff import diff
@@ -82,7 +83,7 @@ def test_other_bits(here):
     a, b = write("a.orc", rows=2000), write("b.orc", rows=2000, first=1000)
     (first, second) = diff(a, b, columns=["id"]).filters
     assert (first.status, second.status) == ("different", "different")
-    with pb.open(a) as file_a, pb.open(b) as file_b:
+    with open_file(a) as file_a, open_file(b) as file_b:
         bits_a, bits_b = (file.bloom_filter(0, "id", 0).bits for file in (file_a, file_b))
         only_a, only_b = bits_a.bits_outside(bits_b), bits_b.bits_outside(bits_a)
     assert 0 < only_a < bits_a.bits_set
@@ -110,7 +111,7 @@ def test_another_size(here):
 def test_another_stream(here):
     """The same bits in a stream of the other kind: keys of timestamps would be others."""
     a = write("a.orc", compression="uncompressed")
-    with pb.open(a) as file:
+    with open_file(a) as file:
         length = file.stripe(0).stream_of(file.column("id").id, FILTER_KINDS).length
     data = Path(a).read_bytes()
     stored = [stream_message(kind, 1, length) for kind in (8, 7)]
@@ -185,7 +186,7 @@ def test_other_columns(here):
 def test_what_cannot_be_read_is_different(here):
     a = write("a.orc")
     data = bytearray(Path(a).read_bytes())
-    with pb.open(a) as file:
+    with open_file(a) as file:
         stream = file.stripe(0).stream_of(file.column("id").id, FILTER_KINDS)
     data[stream.offset : stream.offset + 3] = b"\xff\xff\xff"
     Path("b.orc").write_bytes(data)

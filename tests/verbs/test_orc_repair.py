@@ -28,6 +28,7 @@ from make.orc_defects import (
 
 import parquet_bloom as pb
 from parquet_bloom.container import Place
+from parquet_bloom.files import open_file
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.stripe import BLOOM_FILTER, BLOOM_FILTER_UTF8, FILTER_KINDS
@@ -48,7 +49,7 @@ def write(tmp_path):
 
 def streams_of(path):
     """What each stream but the filters' holds."""
-    with pb.open(path) as file:
+    with open_file(path) as file:
         return [
             (index, each.kind, each.column, file.source.read_at(each.offset, each.length))
             for index in range(file.num_stripes)
@@ -58,7 +59,7 @@ def streams_of(path):
 
 
 def filter_streams(path):
-    with pb.open(path) as file:
+    with open_file(path) as file:
         return [
             (index, each.kind, each.column)
             for index in range(file.num_stripes)

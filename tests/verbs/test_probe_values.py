@@ -23,6 +23,7 @@ from make.orc_files import LEAVES, all_types
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.parquet.filters.asked import MANY
 
 ROWS = 600
@@ -316,7 +317,7 @@ def test_many_values_of_an_orc_file_get_the_answers_of_each():
 
 def test_many_values_read_each_filter_once():
     path = parquet_file()
-    with pb.open(path) as file:
+    with open_file(path) as file:
         filters = [chunk.filter for part in pb.inspect(path, columns="int64").parts
                    for chunk in part.columns]  # fmt: skip
         footer = file.source.bytes_read

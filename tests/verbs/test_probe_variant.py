@@ -7,6 +7,7 @@ from make.commands import outcome
 from make.variant import RESIDUAL, TYPED, shredded
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.parquet.footer import shredded as leaves
 
 NOTE = "about the typed part of v.a only: other values of it can be in v.value and v.typed_value.a.value"
@@ -60,7 +61,7 @@ def test_encoded_values_are_no_values(path):
 
 
 def test_which_part_a_leaf_is(path):
-    with pb.open(path) as file:
+    with open_file(path) as file:
         found = [leaf for leaf in file.select(None) if leaves.is_in_variant(leaf)]
     assert [leaf.name for leaf in found] == ["v.metadata", "v.value", RESIDUAL, TYPED]
     assert [leaves.is_typed(leaf) for leaf in found] == [False, False, False, True]

@@ -6,6 +6,7 @@ from make.pages import HONEST, data_page, int64s
 from make.parquet_files import Column, forge
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 
 SEVEN = data_page(int64s(7, 8, 9), 3)
 AMBIGUOUS = "column a: 2 leaf columns have this path, expected one by its index: #0, #2"
@@ -21,7 +22,7 @@ def path(tmp_path):
 
 
 def test_each_has_a_name_of_its_own(path):
-    with pb.open(path) as file:
+    with open_file(path) as file:
         assert file.columns == ("a#0", "b", "a#2")
         for name in ("#2", "a#2"):
             assert file.column(name).index == 2

@@ -4,8 +4,8 @@ from threading import Barrier, current_thread
 
 import pytest
 
-from parquet_bloom.container.threads import MANY, SMALL_FILE
 from parquet_bloom.tables.table import TableFile
+from parquet_bloom.threads import MANY, SMALL_FILE
 from parquet_bloom.verbs.table_runner import ChangedFile, FileResult, each_file
 
 

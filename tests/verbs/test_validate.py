@@ -12,6 +12,7 @@ from make.filters import bitset, with_bits, with_bitset
 from make.footers import edited, meta_of, pointer
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.rules.finding import finding
 from parquet_bloom.rules.policy import ColumnPolicy, Policy
 from parquet_bloom.rules.rule import Severity, rules
@@ -75,7 +76,7 @@ def test_other_columns_are_not_looked_at(broken):
 
 def test_without_deep_no_page_is_read(file):
     data = bytearray(file.read_bytes())
-    with pb.open(file) as opened:
+    with open_file(file) as opened:
         first = min(opened.chunk(group, "a").pages_start for group in range(2))
         last = min(pointer(bytes(data), group, column)[0] for group in (0, 1) for column in (0, 1))
     data[first:last] = b"\xff" * (last - first)

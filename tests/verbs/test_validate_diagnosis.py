@@ -18,6 +18,7 @@ from oracle import specification as spec
 import parquet_bloom as pb
 from parquet_bloom.diagnosis.diagnose import diagnose
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.files import open_file
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.membership import check_membership
 from parquet_bloom.parquet.footer.footer import FilterPlace
@@ -143,7 +144,7 @@ def test_filters_of_neighbours_are_not_read_whole(tmp_path):
     wrong.write_table(path, values, row_group_size=150)
     rng = np.random.default_rng(0)
     region, places = b"", {}
-    with pb.open(path) as file:
+    with open_file(path) as file:
         assert file.num_row_groups > 16
         start = file.footer.start
         for row_group in range(file.num_row_groups):
@@ -155,7 +156,7 @@ def test_filters_of_neighbours_are_not_read_whole(tmp_path):
         path.read_bytes()[:start] + region + raw + len(raw).to_bytes(4, "little") + b"PAR1"
     )
 
-    with pb.open(path) as file:
+    with open_file(path) as file:
         chunk = file.chunk(8, "values")
         stored = bloom.read_header(file.source, file.footer, chunk)
         membership = check_membership(file, chunk, bloom.read_bitset(file.source, stored))

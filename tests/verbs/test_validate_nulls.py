@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.verbs.validate import ValidationReport, validate
 
 ROWS = 100
@@ -64,7 +65,7 @@ def test_a_filter_without_bits_is_wrong_where_the_pages_have_values(tmp_path):
     )
     pb.build(path, in_place=True, columns=["a"])
     data = bytearray(path.read_bytes())
-    with pb.open(path) as file:
+    with open_file(path) as file:
         chunk = file.chunk(0, "a")
         end = chunk.bloom_filter_offset + chunk.bloom_filter_length
         num_bytes = file.bloom_filter(0, "a").num_bytes

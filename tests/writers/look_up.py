@@ -16,6 +16,8 @@ import pyarrow as pa
 from writers import judge
 
 import parquet_bloom as pb
+from parquet_bloom.container.data_file import DataFile
+from parquet_bloom.files import open_file
 from parquet_bloom.options import ProbeOptions
 from parquet_bloom.values.given import list_values
 from parquet_bloom.verbs.probe import probe_file
@@ -139,9 +141,9 @@ def _look_ups(path: Path, said: judge.Judge, columns: Iterable[str]) -> Iterator
     """Each form of each value of the whole file is asked of all groups at once."""
     wanted = set(columns)
     held: defaultdict[tuple[str, str], dict[int, pa.Array]] = defaultdict(dict)
-    with pb.open(path) as file:
+    with open_file(path) as file:
         first, *_ = file.columns
-        groups = file.probe(first, None)
+        groups = DataFile(file).probe(first, None)
         for number, group in enumerate(groups):
             for column, array in said.columns(group.first_row, group.num_rows):
                 if column in wanted and len(array):

@@ -24,7 +24,7 @@ from parquet_bloom.parquet.pages.runs import run_of
 from parquet_bloom.values.types import LeafType
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.file import ParquetFile
+    from parquet_bloom.parquet.file import ParquetContainer
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.pages.runs import Run
     from parquet_bloom.vocabulary import LegacyDialect
@@ -34,7 +34,7 @@ NOTE_POINTER: Final = "note"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BlockFilterPlace:
     """A filter in one reading: the header at `offset`, and the bits by `scheme`."""
 
     pointer: str
@@ -85,7 +85,7 @@ class BlockFilter:
         return self.header, self.scheme.words(self.bits.to_bytes())
 
 
-def read(file: ParquetFile, chunk: ColumnChunk, place: Place) -> BlockFilter:
+def read(file: ParquetContainer, chunk: ColumnChunk, place: BlockFilterPlace) -> BlockFilter:
     """The chunk's filter at `place`, which has been checked."""
     header = place.header
     data = file.source.read_at(place.offset, header.total_bytes)
@@ -103,7 +103,7 @@ def read(file: ParquetFile, chunk: ColumnChunk, place: Place) -> BlockFilter:
 
 
 def headers_in_place(
-    file: ParquetFile, chunk: ColumnChunk, pointer: str, offset: int
+    file: ParquetContainer, chunk: ColumnChunk, pointer: str, offset: int
 ) -> tuple[LegacyHeader, ...]:
     """The readings of the header at `offset` in which the filter has a place of its own; none if
     there is no legacy header.
@@ -136,7 +136,7 @@ def headers_in_place(
     return tuple(header for header, problem in problems.items() if not problem)
 
 
-def _problem(file: ParquetFile, chunk: ColumnChunk, start: int, end: int) -> str:
+def _problem(file: ParquetContainer, chunk: ColumnChunk, start: int, end: int) -> str:
     """Why the filter cannot be there; "" if it can."""
     if chunk.has_crypto_metadata:
         return ": the column is encrypted and its filter is in plaintext"
@@ -148,7 +148,7 @@ def _problem(file: ParquetFile, chunk: ColumnChunk, start: int, end: int) -> str
     return ""
 
 
-def _follows_own_pages(file: ParquetFile, chunk: ColumnChunk, start: int, end: int) -> bool:
+def _follows_own_pages(file: ParquetContainer, chunk: ColumnChunk, start: int, end: int) -> bool:
     """Whether the filter is part of its chunk, after the last page."""
     pages_start = chunk.pages_start or 0
     is_inside = pages_start < start and end <= pages_start + (chunk.total_compressed_size or 0)
@@ -162,7 +162,7 @@ def _follows_own_pages(file: ParquetFile, chunk: ColumnChunk, start: int, end: i
 
 def places(
     pointer: str, offset: int, found: tuple[LegacyHeader, ...], seed: int | None = None
-) -> list[Place]:
+) -> list[BlockFilterPlace]:
     """Every reading of the filter; with `seed`, only those by Murmur3 with that seed."""
     schemes = [(header, scheme) for header in found for scheme in header.schemes]
     if seed is not None:
@@ -171,12 +171,12 @@ def places(
             for header, scheme in schemes
             if scheme.hash == "MURMUR3"
         ]
-    return [Place(pointer, offset, *each) for each in dict.fromkeys(schemes)]
+    return [BlockFilterPlace(pointer, offset, *each) for each in dict.fromkeys(schemes)]
 
 
 def noted_place(
-    file: ParquetFile, chunk: ColumnChunk, note: Note, found: tuple[LegacyHeader, ...]
-) -> Place:
+    file: ParquetContainer, chunk: ColumnChunk, note: Note, found: tuple[LegacyHeader, ...]
+) -> BlockFilterPlace:
     """The reading in the note. Raises FilterError if header or chunk contradict it."""
     where = f"{file.path}: {chunk.where}: note"
     if note.pages != chunk.pages_start:
@@ -186,14 +186,14 @@ def noted_place(
     for header in found:
         is_so = (header.layout, header.total_bytes) == (note.header, note.length)
         if is_so and (header.is_power_of_two or note.selection != "mask"):
-            return Place(NOTE_POINTER, note.offset, header, note.scheme)
+            return BlockFilterPlace(NOTE_POINTER, note.offset, header, note.scheme)
     raise FilterError(
         f"{where}: no {note.header} header of {note.length} bytes in all at {note.offset}"
     )
 
 
 def fitting(
-    file: ParquetFile, chunk: ColumnChunk, candidates: list[Place]
+    file: ParquetContainer, chunk: ColumnChunk, candidates: list[BlockFilterPlace]
 ) -> Recognised[BlockFilter]:
     """The one of `candidates` that finds the chunk's values. Raises as recognise."""
     return recognise(

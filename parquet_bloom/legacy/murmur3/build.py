@@ -26,12 +26,12 @@ from parquet_bloom.options import DEFAULT_FPP, BuildOptions, refuse
 from parquet_bloom.parallel import Progress, check_fits, of_all, work_in_order
 from parquet_bloom.parquet.edit.build import plan_of
 from parquet_bloom.parquet.edit.change import ParquetChange, check_unencrypted
-from parquet_bloom.parquet.edit.cuts import Cuts
 from parquet_bloom.parquet.edit.kept import check_end
-from parquet_bloom.parquet.edit.stripped import Gone, cuts_without
+from parquet_bloom.parquet.edit.strip import Gone, cuts_without
 from parquet_bloom.parquet.filters.builder import made_or_reason
 from parquet_bloom.parquet.filters.insertion import with_specials
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.moved import Cuts
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import chunk_runs, pages_room
 from parquet_bloom.parquet.pages.runs import PART_VALUES
@@ -43,7 +43,7 @@ _NOT_SUPPORTED = (
         "append_in_place",
         "drop_foreign_fields",
         "fpp_of",
-        "keeps_ends",
+        "kept_ends",
         "exact_blocks",
         "expose_filter_location",
         "force",

@@ -21,12 +21,11 @@ from parquet_bloom.legacy.murmur3.dialect import Murmur3
 from parquet_bloom.legacy.murmur3.pointers import Note
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.edit.change import Built, built_filter
-from parquet_bloom.parquet.edit.cuts import Cuts
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.layout import Range
-from parquet_bloom.parquet.footer.moved import Moves, moved_offset_index
+from parquet_bloom.parquet.footer.moved import Cuts, Moves, moved_offset_index
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.storage.change import Version
 from parquet_bloom.storage.source import Source

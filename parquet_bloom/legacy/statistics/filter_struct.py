@@ -89,13 +89,12 @@ def _binary(data: bytes) -> StructField:
 
 
 def _encoded(encoding: BitsetEncoding, bitset: bytes) -> StructField:
-    from parquet_bloom.legacy.statistics import varints
 
     words = np.frombuffer(bitset, "<i8")
     match encoding:
         case "list":
             header = compact.list_header(compact.TYPE_I64, words.size)
-            return compact.TYPE_LIST, header + varints.encode(words)
+            return compact.TYPE_LIST, header + encode_varints(words)
         case "binary":
             return _binary(bitset)
         case "java":
@@ -168,12 +167,10 @@ def from_java(data: bytes) -> NDArray[np.int64]:
 
 
 def _words_of_list(value: bytes) -> bytes:
-    from parquet_bloom.legacy.statistics import varints
-
     boundaries = _kernel.elements(value, 0)
     if value[0] & 0x0F != compact.TYPE_I64:
         raise FilterError(f"bitSet: a list of Thrift type {value[0] & 0x0F}, expected i64")
-    return varints.decode(value[boundaries[0] : boundaries[-1]]).astype("<i8").tobytes()
+    return decode_varints(value[boundaries[0] : boundaries[-1]]).astype("<i8").tobytes()
 
 
 def _contents(value: bytes) -> bytes:
@@ -204,3 +201,47 @@ def _check(struct: StatisticsStruct) -> None:
         )
     if not 1 <= struct.num_hashes <= MAX_HASHES:
         raise FilterError(f"numHashFunctions is {struct.num_hashes}, expected 1 to {MAX_HASHES}")
+
+
+# ------------------------------------------------------------------------------------------------
+# Many varints at once: the elements of a list<i64>, as numpy arrays.
+#
+#     varint   7 bits to a byte, the lowest first; every byte but the last has its high bit set
+#     zigzag   0, -1, 1, -2, ... as 0, 1, 2, 3, ...
+#
+# Spec: thrift, doc/specs/thrift-compact-protocol.md.
+
+_BITS = 7
+_MORE = 0x80
+# Of the longest varint of 64 bits.
+_MAX_BYTES = 10
+
+
+def encode_varints(values: NDArray[np.int64]) -> bytes:
+    """Consecutive zigzag varints of `values`, shape (n,)."""
+    left = ((values << 1) ^ (values >> 63)).view(np.uint64)
+    lengths = np.ones(left.size, np.int64)
+    for length in range(1, _MAX_BYTES):
+        lengths += left >= np.uint64(1 << _BITS * length)
+    ends = np.cumsum(lengths)
+    out = np.zeros(int(ends[-1]) if ends.size else 0, np.uint8)
+    for place in range(_MAX_BYTES):
+        (longer,) = np.nonzero(lengths > place)
+        low = (left[longer] >> np.uint64(_BITS * place)) & np.uint64(_MORE - 1)
+        more = np.where(lengths[longer] > place + 1, _MORE, 0)
+        out[ends[longer] - lengths[longer] + place] = low | more.astype(np.uint64)
+    return out.tobytes()
+
+
+def decode_varints(data: bytes) -> NDArray[np.int64]:
+    """The numbers in `data`, whole zigzag varints: shape (n,)."""
+    stored = np.frombuffer(data, np.uint8)
+    (last,) = np.nonzero(stored < _MORE)
+    starts = np.concatenate(([0], last[:-1] + 1)).astype(np.int64)
+    lengths = last - starts + 1
+    zigzag = np.zeros(last.size, np.uint64)
+    for place in range(min(_MAX_BYTES, int(lengths.max(initial=0)))):
+        (longer,) = np.nonzero(lengths > place)
+        bits = stored[starts[longer] + place].astype(np.uint64) & np.uint64(_MORE - 1)
+        zigzag[longer] |= bits << np.uint64(_BITS * place)
+    return (zigzag >> np.uint64(1)).view(np.int64) ^ -(zigzag & np.uint64(1)).view(np.int64)

@@ -54,7 +54,7 @@ KEYS: Final = (
 # Settings that make Hive push predicates down.
 OF_READERS: Final = ("hive.optimize.ppd", "hive.optimize.index.filter")
 
-Value = TypeVar("Value")
+SettingT = TypeVar("SettingT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +106,13 @@ def _setting(text: str) -> tuple[str, str]:
     return key, value.strip()
 
 
-def _one(found: Mapping[str, str], key: str, read: Callable[[str], Value], default: Value) -> Value:
+def _one(
+    found: Mapping[str, str], key: str, read: Callable[[str], SettingT], default: SettingT
+) -> SettingT:
     return _read(key, found[key], read) if key in found else default
 
 
-def _read(key: str, text: str, read: Callable[[str], Value]) -> Value:
+def _read(key: str, text: str, read: Callable[[str], SettingT]) -> SettingT:
     try:
         return read(text)
     except ValueError as error:
@@ -131,9 +133,9 @@ def _columns(found: Mapping[str, str], others: Expected) -> dict[str, Expected]:
 def _items(
     found: Mapping[str, str],
     key: str,
-    read: Callable[[str], Value],
+    read: Callable[[str], SettingT],
     names: Sequence[str] | None = None,
-) -> list[Value]:
+) -> list[SettingT]:
     """The items of a list; if they are about columns with these `names`, one for each, or none."""
     texts = found[key].split(",") if found.get(key) else []
     items = [_read(key, text.strip(), read) for text in texts]

@@ -30,7 +30,7 @@ from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.pages.runs import run_of
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.file import ParquetFile
+    from parquet_bloom.parquet.file import ParquetContainer
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.footer import Footer
     from parquet_bloom.parquet.pages.runs import Run
@@ -134,7 +134,7 @@ def said(stored: StoredStatisticsFilter, leaf: LeafType) -> StatisticsChunkFilte
 
 
 def fitting(
-    file: ParquetFile, chunk: ColumnChunk, stored: StoredStatisticsFilter
+    file: ParquetContainer, chunk: ColumnChunk, stored: StoredStatisticsFilter
 ) -> Recognised[StatisticsChunkFilter]:
     """The filter in the reading that finds the chunk's values. Raises as recognise."""
     readings = list(_readings(stored, chunk.leaf.type))
@@ -143,7 +143,7 @@ def fitting(
 
 
 def usable(
-    file: ParquetFile, chunk: ColumnChunk, stored: StoredStatisticsFilter
+    file: ParquetContainer, chunk: ColumnChunk, stored: StoredStatisticsFilter
 ) -> StatisticsChunkFilter:
     """The filter, if it can be trusted to find every value. Raises as `fitting`."""
     return said(stored, chunk.leaf.type) or fitting(file, chunk, stored).checked()

@@ -82,11 +82,11 @@ class ParquetBuild(FilterChange, BuildChange):
             progress=progress,
         )
         # A replaced filter goes even if no new one is written: its bytes may be overwritten.
-        if options.append_in_place or options.keeps_ends:
-            kept = Kept(file.source.size, is_end=True, keeps_ends=options.keeps_ends)
+        if options.keeps_whole_file:
+            kept = Kept(file.source.size, ends=options.kept_ends or "one")
         else:
             kept = kept_bytes(file, replaced, options.layout, options.usual_layout)
-        if kept.is_end:
+        if kept.ends != "none":
             check_last(file, replaced)
         super().__init__(file, kept, dict.fromkeys(replaced), new)
         self.skipped += plan.skipped
@@ -176,7 +176,7 @@ def _drop_foreign_fields(file: OpenFile, options: BuildOptions) -> None:
     layout = options.layout or options.usual_layout
     if dropped is file.footer:
         return
-    if options.append_in_place or options.keeps_ends or layout == "append":
+    if options.keeps_whole_file or layout == "append":
         raise UnsupportedError(
             f"{file.path}: footer: fields of another writer can only be dropped with the layout"
             " replace: cut at its old size, the file would have them again"

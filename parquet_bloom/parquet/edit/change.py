@@ -6,6 +6,7 @@ of the old file is kept, and the proof that nothing but filters differs in the n
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import (
     Callable,
@@ -15,21 +16,22 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 
 from xxhash import xxh3_64, xxh3_64_intdigest
 
 from parquet_bloom.container import BuiltFilters, LeftChunk
 from parquet_bloom.errors import (
+    REPLACE,
     RewriteError,
     UnsupportedError,
 )
 from parquet_bloom.filters.sizing import MeasuredFilter
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parallel import Progress, of_all
-from parquet_bloom.parquet.edit.cuts import Cuts
 from parquet_bloom.parquet.edit.ends import earlier_ends
 from parquet_bloom.parquet.edit.kept import Kept
 from parquet_bloom.parquet.edit.unused import pointers
@@ -50,13 +52,70 @@ from parquet_bloom.parquet.footer.footer import (
 )
 from parquet_bloom.parquet.footer.foreign_fields import extension_obstacle
 from parquet_bloom.parquet.footer.layout import Range
+from parquet_bloom.parquet.footer.moved import Cuts
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import located
-from parquet_bloom.parquet.sealed.material_copy import material_copy
 from parquet_bloom.parquet.sealed.modules import named
 from parquet_bloom.parquet.sealed.opened_chunks import Fields
+from parquet_bloom.storage import open_source
 from parquet_bloom.storage.change import Change, Version
+from parquet_bloom.storage.local_output import mode_like, output_to
 from parquet_bloom.storage.source import Source
+
+
+def material_copy(file: OpenFile, output: str, overwrite: bool) -> AbstractContextManager[None]:
+    """A context in which the key material that `output`, another file, needs is beside it. Raises
+    RewriteError at once if other material is there and `overwrite` is not set."""
+    if not file.is_encrypted:
+        return nullcontext()
+    from parquet_bloom.encryption.key_material import material_path
+
+    try:
+        source = open_source(material_path(file.path))
+    except FileNotFoundError:
+        return nullcontext()
+    with closing(source):
+        data = source.read_at(0, source.size)
+        mode = mode_like(source)
+    path = Path(material_path(os.path.realpath(output)))
+    before = _material_in(path)
+    if before == data:
+        return nullcontext()
+    if before is not None and not overwrite:
+        raise RewriteError(f"{path}: already exists, with other key material: {REPLACE}")
+    return _material_placed(path, data, mode, before)
+
+
+@contextmanager
+def _material_placed(path: Path, data: bytes, mode: int, before: bytes | None) -> Iterator[None]:
+    """Put `data` at `path`, where `before` is now (None: nothing), and restore that if the context
+    fails. Raises RewriteError if another file appeared there meanwhile."""
+    _write_material(path, data, mode, before is not None)
+    try:
+        yield
+    except BaseException:
+        # Unless somebody else has replaced it.
+        if _material_in(path) == data:
+            if before is None:
+                path.unlink()
+            else:
+                _write_material(path, before, mode, True)
+        raise
+
+
+def _material_in(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _write_material(path: Path, data: bytes, mode: int, overwrite: bool) -> None:
+    with output_to(str(path), overwrite, mode, 0) as written:
+        written.append(data)
+        written.flush()
+        written.commit()
+
 
 # How much of a bitset is read at once to be compared.
 VERIFY_BYTES = 4 << 20
@@ -201,7 +260,7 @@ class FilterChange(ParquetChange):
 
     def erased(self) -> Iterator[Range]:
         for start, end in super().erased():
-            if self._kept.keeps_ends:
+            if self._kept.ends == "all":
                 raise RewriteError(
                     f"{self.file.path}: bytes {start} to {end - 1} are a plaintext filter of an encrypted"
                     " column that would have to be overwritten, but earlier versions still use it"
@@ -230,10 +289,10 @@ class FilterChange(ParquetChange):
                 raise RewriteError(f"{chunk.where}: filter at {found}, expected {place}")
             if stored is not None and bitset_digest(new, stored) != self._digests[chunk.key]:
                 raise RewriteError(f"{chunk.where}: the bitset differs from what was built")
-        if self._kept.is_end and not self._is_end(new):
+        if self._kept.ends != "none" and not self._was_there(new):
             raise RewriteError(f"cut at {self.prefix}, it is not as it was")
 
-    def _is_end(self, new: OpenFile) -> bool:
+    def _was_there(self, new: OpenFile) -> bool:
         """Whether `new`, cut at the prefix, is as the file was."""
         old = self.file
         if self.prefix == old.source.size and not old.is_encrypted:

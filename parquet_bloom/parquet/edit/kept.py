@@ -1,4 +1,4 @@
-"""How much of the old file a new version keeps.
+"""How much of the old file a new version keeps, and what stands in its way, as far as the footer tells.
 
     replace | pages, page indexes, bytes of others    |   filters that stay,  new filters, footer
     append  | the whole file, up to its first end     |   filters that stay,  new filters, footer
@@ -10,39 +10,67 @@ are missing, or it is uncertain where one of them is.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from parquet_bloom.errors import EncryptionError, FilterError, FooterError
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.edit.cuts import Cuts
 from parquet_bloom.parquet.edit.ends import first_end, hides_filters
-from parquet_bloom.parquet.edit.obstacles import check_indexes, check_pages
 from parquet_bloom.parquet.edit.unused import known_behind_data
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.ahead import header_ranges
 from parquet_bloom.parquet.filters.plaintext import other_filters, readable_header
+from parquet_bloom.parquet.footer import foreign_fields
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.layout import Range
+from parquet_bloom.parquet.footer.moved import Cuts
 from parquet_bloom.parquet.open_file import OpenFile
 
 if TYPE_CHECKING:
-    from parquet_bloom.vocabulary import FileLayout
+    from parquet_bloom.vocabulary import FileLayout, KeptEnds
+
+
+def obstacles(file: OpenFile) -> Iterator[str]:
+    """What `build` refuses the file for, or some of its columns, whatever keys there are."""
+    yield from foreign_fields.obstacles(file.footer)
+    for check in (check_pages, check_indexes):
+        try:
+            check(file)
+        except FooterError as error:
+            yield str(error).removeprefix(f"{file.path}: ")
+
+
+def check_pages(file: OpenFile) -> None:
+    """Raise FooterError if the footer places pages behind the data: no place is certain then."""
+    if file.footer.layout.pages_reach_past_the_end:
+        raise FooterError(
+            f"{file.path}: footer: pages extend past {file.footer.start}, where the data ends"
+        )
+
+
+def check_indexes(file: OpenFile) -> None:
+    """Raise FooterError if the footer places a page index behind the data: what is written there would
+    be taken for it."""
+    for number, (start, end) in file.footer.layout.indexes_past_the_end.items():
+        chunk = file.chunk_at(divmod(number, len(file.footer.leaves)))
+        raise FooterError(
+            f"{file.path}: {chunk.where}: footer: bytes {start} to {end - 1} are a page index, expected"
+            f" to end by {file.footer.start}, where the data ends: rewrite the file"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
     """The first `prefix` bytes of a file, and the filters behind them that stay, to be `moved`.
-    `is_end`: cut there, the file is an earlier version of itself; `keeps_ends`: so it stays at all of its
-    ends, whose readers need every byte."""
+    `ends`: cut where the prefix ends (`one`), or at each of its earlier ends (`all`), whose readers need
+    every byte, the new version is as the file was there."""
 
     prefix: int
     moved: Mapping[ChunkKey, Range] = field(default_factory=dict)
-    is_end: bool = False
-    keeps_ends: bool = False
+    ends: KeptEnds = "none"
 
 
 def kept_bytes(
@@ -57,11 +85,11 @@ def kept_bytes(
     if layout == "replace" or (first is file and (layout or usual) == "replace"):
         return _replaced(file, replaced)
     if first is file:
-        return Kept(file.source.size, is_end=True)
+        return Kept(file.source.size, ends="one")
     moved = _filters_behind(file, first.footer.start, replaced)
     if moved is None:
-        return Kept(file.source.size, is_end=True)
-    return Kept(first.source.size, moved, is_end=True)
+        return Kept(file.source.size, ends="one")
+    return Kept(first.source.size, moved, "one")
 
 
 def _replaced(file: OpenFile, replaced: Mapping[ChunkKey, ColumnChunk]) -> Kept:

@@ -51,8 +51,7 @@ class ParquetRepair(FilterChange, RepairChange):
         )
         kept = Kept(
             file.source.size if is_appended else file.footer.start,
-            is_end=options.keeps_ends,
-            keeps_ends=options.keeps_ends,
+            ends=options.kept_ends or "none",
         )
         super().__init__(file, kept, places, new, digests)
         self.resized = {

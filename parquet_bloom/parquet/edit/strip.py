@@ -1,30 +1,173 @@
 """Remove filters from a Parquet file: always the pointers, and the bytes of those behind the data, with the
 bytes of all that nothing points to any more. A file to which filters were appended is cut where it is as
-it was, if it has such an end: then it is the old file, byte for byte."""
+it was, if it has such an end: then it is the old file, byte for byte.
+
+    cut      | the file, up to an earlier end of it, whose filters are all that stay |
+    end kept | the file, up to its first end that has none of them | filters that stay | footer |
+    bare     | pages, page indexes, bytes of others                | filters that stay | footer |
+
+An end stays only if it has none of the filters that go, and no unused ones: who cuts the file there must not
+find them again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 from parquet_bloom.container import LeftChunk, RemovedFilters, StripChange, number_of
 from parquet_bloom.container.room import TO_CHANGE
+from parquet_bloom.errors import EncryptionError, FilterError
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import Selection
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.edit.change import FieldsChange, check_rewritable
-from parquet_bloom.parquet.edit.stripped import Gone, rest_without
+from parquet_bloom.parquet.edit.unused import Known, known_behind_data, pointers, unused_in_data
+from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.ahead import header_ranges
 from parquet_bloom.parquet.filters.plaintext import leaks
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import NO_POINTER
 from parquet_bloom.parquet.footer.layout import Range
-from parquet_bloom.parquet.footer.moved import Moves
+from parquet_bloom.parquet.footer.moved import Cuts, Moves
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import located
 from parquet_bloom.parquet.sealed.opened_chunks import Fields
 from parquet_bloom.storage.change import Version
 from parquet_bloom.vocabulary import NO_KEY
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What stays once `cuts` are made, and the filters among it that are `unused` then. `is_cut`: it is
+    the file up to an earlier end."""
+
+    cuts: Cuts
+    unused: tuple[Range, ...] = ()
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The filters to remove: those of the `pointing` chunks, and the `more` ranges of filters to which a note
+    leads. `staying`: those to which notes lead that stay, None if that is uncertain."""
+
+    pointing: Mapping[ChunkKey, ColumnChunk]
+    more: Collection[Range] = ()
+    staying: Collection[Range] | None = ()
+
+
+def rest_without(file: OpenFile, selection: Selection, gone: Gone, has_edits: bool) -> Rest:
+    """What stays without filters of a selection. `has_edits`: the footer changes in more than pointers, so
+    that no earlier end says the same. Raises OSError."""
+    known = known_behind_data(file, (*gone.more, *(gone.staying or ())))
+    stale = _stale_ends(file, selection, known)
+    rest = _end_kept(file, stale, gone.pointing, known) if not has_edits else None
+    # What is cut off with all that follows an end need not be read.
+    end = rest.cuts.prefix if rest is not None and rest.is_cut else file.footer.start
+    before = {
+        key: chunk for key, chunk in gone.pointing.items() if (chunk.bloom_filter_offset or 0) < end
+    }
+    certain = dict(_certain(file, before))
+    removed = {*certain.values(), *gone.more}
+    if rest is None:
+        unchanged = not (gone.pointing or has_edits or known.unused or stale)
+        cuts = Cuts(file.footer.start) if unchanged else _bare(file, gone, known, certain)
+        rest = Rest(cuts)
+    noted = {start for start, _ in gone.more}
+    claimed = {
+        (start, end)
+        for start, end in _claimed(file, before.keys() - certain.keys())
+        if start not in noted
+    }
+    unused = {*removed, *claimed, *known.unused}
+    if gone.staying is not None:
+        unused |= set(unused_in_data(file)) - set(gone.staying)
+    staying = [
+        (start, stop) for start, stop in unused if stop <= end and not rest.cuts.covers(start, stop)
+    ]
+    return replace(rest, unused=tuple(sorted(staying)))
+
+
+def cuts_without(file: OpenFile, gone: Gone) -> Cuts:
+    """What goes of the bytes behind the data. Raises OSError."""
+    known = known_behind_data(file, (*gone.more, *(gone.staying or ())))
+    return _bare(file, gone, known, dict(_certain(file, gone.pointing)))
+
+
+def _bare(file: OpenFile, gone: Gone, known: Known, certain: Mapping[ChunkKey, Range]) -> Cuts:
+    """All that is known goes but the filters that stay; nothing where bytes may be of a filter whose place is
+    uncertain."""
+    if gone.staying is None:
+        return Cuts(file.footer.start)
+    uncertain = [
+        place[1]
+        for key, place in known.used.items()
+        if key in gone.pointing and key not in certain and place not in gone.more
+    ]
+    kept = [place for key, place in known.used.items() if key not in gone.pointing]
+    kept += [place for place in gone.staying if place not in gone.more]
+    return Cuts.behind(max(known.start, *uncertain, 0), file.footer.start, kept)
+
+
+def _stale_ends(file: OpenFile, selection: Selection, known: Known) -> Collection[OpenFile]:
+    """The earlier ends that have filters of the selection, whether or not the file still has these."""
+    selected = _selected(file, selection)
+    return [end for end in known.ends if any(key in selected for key, *_ in pointers(end))]
+
+
+def _end_kept(
+    file: OpenFile,
+    stale: Collection[OpenFile],
+    gone: Mapping[ChunkKey, ColumnChunk],
+    known: Known,
+) -> Rest | None:
+    """The file with the earlier end that is to stay, the first that can; None if none can."""
+    staying = {key: found for key, *found in pointers(file) if key not in gone}
+    if not (gone or known.unused or stale):
+        return None
+    clean = [
+        end
+        for end in known.ends
+        if end not in stale
+        and all(staying.get(key) == found for key, *found in pointers(end))
+        and not known_behind_data(end).unused
+    ]
+    same = [end for end in clean if len(list(pointers(end))) == len(staying)]
+    if same:
+        size = same[-1].source.size
+        return Rest(Cuts(file.footer.start, ((size, file.footer.start),)), is_cut=True)
+    if not clean or not known.used:
+        return None
+    behind = [place for key, place in known.used.items() if key in staying]
+    return Rest(Cuts.behind(clean[-1].source.size, file.footer.start, behind))
+
+
+def _selected(file: OpenFile, selection: Selection) -> Collection[ChunkKey]:
+    columns, parts = file.select(selection.columns), file.select_parts(selection.parts)
+    return {(part, column.index) for part in parts for column in columns}
+
+
+def _certain(
+    file: OpenFile, gone: Mapping[ChunkKey, ColumnChunk]
+) -> Iterator[tuple[ChunkKey, Range]]:
+    """The filters of which it is certain enough where they are to drop their bytes."""
+    file.source.will_read(header_ranges(file, list(gone.values())))
+    for key, chunk in gone.items():
+        with suppress(FilterError, EncryptionError):
+            stored = bloom.read_usable_header(file.source, file.footer, chunk)
+            if stored is not None:
+                yield key, (stored.offset, stored.end)
+
+
+def _claimed(file: OpenFile, chunks: Collection[ChunkKey]) -> Iterator[Range]:
+    """Where the footer says that the others are, if only filters can be there: their bytes stay."""
+    for key, offset, length in pointers(file):
+        end = offset + max(length, 0)
+        if key in chunks and not file.footer.layout.overlaps_data(offset, end):
+            yield offset, end
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +213,7 @@ class ParquetStrip(FieldsChange, StripChange):
             edits[key] = {**edits.get(key, {}), **edit}
         gone = Gone(pointing, legacy.ranges, legacy.staying)
         rest = rest_without(file, selection, gone, has_edits=bool(legacy.edits))
-        self._is_cut, self._legacy = rest.is_end, legacy
+        self._is_cut, self._legacy = rest.is_cut, legacy
         super().__init__(file, rest.cuts, edits)
         self.unused_filters = len(rest.unused)
         self.unused_bytes = sum(end - start for start, end in rest.unused)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from threading import local
 from typing import TypeVar
 
-from parquet_bloom.container.threads import threads_for_values
 from parquet_bloom.errors import (
     EncryptionError,
     FormatError,
@@ -31,14 +30,15 @@ from parquet_bloom.parquet.pages.pages import (
     pages_room,
     runs_to_insert,
 )
+from parquet_bloom.threads import threads_for_values
 from parquet_bloom.vocabulary import NO_VALUES
 
-Made = TypeVar("Made")
+BuiltT = TypeVar("BuiltT")
 
 
 def made_or_reason(
-    footer: Footer, chunk: ColumnChunk, make: Callable[[ColumnChunk], Made]
-) -> Made | str:
+    footer: Footer, chunk: ColumnChunk, make: Callable[[ColumnChunk], BuiltT]
+) -> BuiltT | str:
     """What `make` returns; or, where nothing here can read the chunk's pages, why there is nothing. Other
     errors name the chunk."""
     with located(footer, chunk):

@@ -5,16 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from parquet_bloom.container import FilterDescription
+from parquet_bloom.container import FilterDescription, NoFilters, ReadFilter
 from parquet_bloom.container.descriptions import (
     ChunkDescription,
+    FilterBytes,
     LegacyDescription,
-    Look,
-    StoredFilter,
+    OnBits,
     finite,
 )
 from parquet_bloom.errors import FilterError, MissingKeyError, ParquetBloomError, TamperedError
 from parquet_bloom.filters.sizing import BLOCK_BITS, BLOCK_BYTES, estimate_ndv
+from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.legacy_kind import (
     NOT_OF_DIALECT,
@@ -42,7 +43,7 @@ def describe_chunks(
     source: Source,
     row_group: int,
     leaves: Sequence[LeafColumn],
-    look: Look | None,
+    on_bits: OnBits | None,
 ) -> Iterator[ChunkDescription]:
     """The chunks of a row group; `source` is that of `file`. Raises TamperedError."""
     may_have_private = file.legacy is not None and file.legacy.may_have_private(file)
@@ -53,10 +54,10 @@ def describe_chunks(
         index = leaf.index
         found = filters.get(index)
         if found is None:
-            yield _describe(file, source, file.footer.chunk(row_group, leaf), look)
+            yield _describe(file, source, file.footer.chunk(row_group, leaf), on_bits)
             continue
-        if look is not None:
-            look(partial(filters.bits, found))
+        if on_bits is not None:
+            on_bits(partial(filters.bits, found))
         yield ChunkDescription(
             leaf.name,
             leaf.physical_type,
@@ -69,9 +70,9 @@ def describe_chunks(
 
 
 def _describe(
-    file: OpenFile, source: Source, chunk: ColumnChunk, look: Look | None
+    file: OpenFile, source: Source, chunk: ColumnChunk, on_bits: OnBits | None
 ) -> ChunkDescription:
-    filter, reason = _filter(file, source, chunk, look)
+    filter, reason = _filter(file, source, chunk, on_bits)
     private = () if file.legacy is None else map(_private, file.legacy.private(file, chunk))
     leaf = chunk.leaf
     return ChunkDescription(
@@ -87,7 +88,7 @@ def _describe(
 
 
 def _filter(
-    file: OpenFile, source: Source, chunk: ColumnChunk, look: Look | None
+    file: OpenFile, source: Source, chunk: ColumnChunk, on_bits: OnBits | None
 ) -> tuple[FilterDescription | None, str | None]:
     """The filter at bloom_filter_offset; None, and why."""
     try:
@@ -95,19 +96,19 @@ def _filter(
         if stored is None:
             return None, bloom.no_filter_reason(chunk)
         bits = bloom.read_bitset(source, stored)
-        if look is not None:
-            look(lambda: bits)
+        if on_bits is not None:
+            on_bits(lambda: bits)
         return filter_description(stored, bits), None
     except MissingKeyError:
         return None, NO_KEY
     except TamperedError:
         raise
     except ParquetBloomError as error:
-        return _legacy(file, chunk, look, str(error))
+        return _legacy(file, chunk, on_bits, str(error))
 
 
 def _legacy(
-    file: OpenFile, chunk: ColumnChunk, look: Look | None, reason: str
+    file: OpenFile, chunk: ColumnChunk, on_bits: OnBits | None, reason: str
 ) -> tuple[FilterDescription | None, str | None]:
     """The legacy filter there; None, and why: `reason` if there is none of that kind either."""
     if file.legacy is None:
@@ -118,8 +119,8 @@ def _legacy(
         return None, str(error)
     if found is None:
         return None, reason
-    if look is not None:
-        look(lambda: found.bits)
+    if on_bits is not None:
+        on_bits(lambda: found.bits)
     return _published(chunk, found), None
 
 
@@ -216,7 +217,7 @@ def stored_filter(
     dialect: Dialect | None,
     seed: int | None,
     decrypt: bool,
-) -> StoredFilter:
+) -> FilterBytes:
     """The bytes of one filter. Raises FilterError if there is no usable one, EncryptionError if it
     cannot be decrypted."""
     if file.legacy is not None:
@@ -243,7 +244,7 @@ def stored_filter(
     else:
         data = file.source.read_at(stored.offset, stored.end - stored.offset)
         header, bitset = data[: stored.header_bytes], data[stored.header_bytes :]
-    return StoredFilter(
+    return FilterBytes(
         place=chunk.place,
         column=chunk.leaf.name,
         dialect=stored.dialect,
@@ -260,11 +261,11 @@ def stored_filter(
     )
 
 
-def _stored_legacy(file: OpenFile, chunk: ColumnChunk, found: LegacyFilter | None) -> StoredFilter:
+def _stored_legacy(file: OpenFile, chunk: ColumnChunk, found: LegacyFilter | None) -> FilterBytes:
     if found is None:
         raise FilterError(f"{file.path}: {chunk.where}: {NOT_OF_DIALECT}")
     header, bitset = found.header_and_bitset()
-    return StoredFilter(
+    return FilterBytes(
         place=chunk.place,
         column=chunk.leaf.name,
         dialect=found.dialect,
@@ -278,3 +279,42 @@ def _stored_legacy(file: OpenFile, chunk: ColumnChunk, found: LegacyFilter | Non
         pointer=found.pointer,
         layout=found.layout,
     )
+
+
+def read_whole(file: OpenFile, row_group: int, leaf: LeafColumn) -> tuple[ReadFilter] | NoFilters:
+    """The filter of one chunk, even if readers would not trust it, or why it cannot be read."""
+    # Without making a ColumnChunk: a file can have very many without filters.
+    offset, is_encrypted = (
+        file.footer.chunks.one(field, row_group, leaf.index)
+        for field in ("bloom_filter_offset", "has_crypto_metadata")
+    )
+    if offset == _kernel.ABSENT and not is_encrypted:
+        return NoFilters(NO_FILTER)
+    chunk = file.footer.chunk(row_group, leaf)
+    if chunk.has_file_path and chunk.has_filters:
+        return NoFilters("the column chunk is in another file", 1)
+    try:
+        stored = bloom.read_header(file.source, file.footer, chunk)
+        if stored is None:
+            return NoFilters(NO_FILTER)
+        if stored.num_bytes <= 0 or stored.num_bytes % BLOCK_BYTES:
+            return NoFilters(f"numBytes is {stored.num_bytes}", 1)
+        if stored.end > file.footer.start:
+            return NoFilters("the filter reaches into the footer", 1)
+        bits = bloom.read_bitset(file.source, stored)
+    except MissingKeyError:
+        return NoFilters(NO_KEY, 1)
+    except (FilterError, TamperedError) as error:
+        return NoFilters(str(error).removeprefix(f"{file.path}: {chunk.where}: "), 1)
+    length = "wrong"
+    if stored.length is None:
+        length = "missing"
+    elif stored.length == stored.end - stored.offset:
+        length = "right"
+    says = {
+        "algorithm": stored.algorithm,
+        "hash": stored.hash,
+        "compression": stored.compression,
+        "bloom_filter_length": length,
+    }
+    return (ReadFilter(bits, filter_description(stored, bits), says),)

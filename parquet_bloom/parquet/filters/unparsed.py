@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from parquet_bloom.container.descriptions import StoredFilter
+from parquet_bloom.container.descriptions import FilterBytes
 from parquet_bloom.errors import (
     EncryptionError,
     FilterError,
@@ -56,7 +56,7 @@ def bare_bitset(file: OpenFile, chunk: ColumnChunk, deep: bool) -> str:
     return ""
 
 
-def unparsed_filter(file: OpenFile, chunk: ColumnChunk) -> StoredFilter:
+def unparsed_filter(file: OpenFile, chunk: ColumnChunk) -> FilterBytes:
     """The bytes as a filter without a header. Raises FilterError if the footer leads to none,
     UnsupportedError for an encrypted column, whose values they could reveal."""
     where, offset = f"{file.path}: {chunk.where}", chunk.bloom_filter_offset
@@ -70,7 +70,7 @@ def unparsed_filter(file: OpenFile, chunk: ColumnChunk) -> StoredFilter:
             f"{where}: bloom_filter_offset is {offset}, expected between {MAGIC_BYTES} and"
             f" {file.footer.start}"
         )
-    return StoredFilter(
+    return FilterBytes(
         place=chunk.place,
         column=chunk.leaf.name,
         dialect=UNKNOWN,

@@ -19,7 +19,7 @@ from thrift.transport.TTransport import TMemoryBuffer, TTransportException
 from parquet_bloom.errors import FormatError
 from parquet_bloom.native import _kernel
 
-Struct = TypeVar("Struct")
+StructT = TypeVar("StructT")
 
 TYPE_NAMES = {
     1: "a boolean",
@@ -64,7 +64,7 @@ _DECODE_ERRORS = (
 )
 
 
-def decode(struct_class: type[Struct], data: Any, start: int = 0) -> tuple[Struct, int]:
+def decode(struct_class: type[StructT], data: Any, start: int = 0) -> tuple[StructT, int]:
     """Decode the struct at `start`; returns it and the position after it.
 
     The bytes are scanned first, so that hostile sizes never reach the decoder. Raises

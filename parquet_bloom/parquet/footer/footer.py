@@ -19,7 +19,6 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import FooterError, FormatError, UnsupportedError
@@ -27,17 +26,15 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits, memory, read_once
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.checksums import PageChecksums
-from parquet_bloom.parquet.footer.chunk_table import ChunkKey, ChunkTable, known
+from parquet_bloom.parquet.footer.chunk_table import ChunkKey, ChunkTable, GroupTable, known
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.footer.group_table import GroupTable
+from parquet_bloom.parquet.footer.compact import StructT
 from parquet_bloom.parquet.footer.layout import Layout
 from parquet_bloom.parquet.footer.schema import LeafColumn, leaves_of
 from parquet_bloom.parquet.sealed.modules import Modules, named
 from parquet_bloom.parquet.sealed.opened_chunks import Edit, EditOf, Fields, OpenedChunks, Seal
 from parquet_bloom.parquet.sealed.protection import UNPROTECTED, Protection
 from parquet_bloom.parquet.thrift import ttypes
-
-Struct = TypeVar("Struct")
 
 # Ids, names and compact protocol types; fields of another type are ignored.
 _FILE_FIELDS = {
@@ -139,12 +136,12 @@ class Footer:
             for element in self._decoded(ttypes.SchemaElement, "schema")
         )
 
-    def _decoded(self, struct_class: type[Struct], name: str) -> list[Struct]:
+    def _decoded(self, struct_class: type[StructT], name: str) -> list[StructT]:
         """The elements of a list in the FileMetaData."""
         boundaries = self._boundaries(self._fields[name][0])
         return [self._struct(struct_class, name, start) for start in boundaries[:-1]]
 
-    def _struct(self, struct_class: type[Struct], name: str, start: int) -> Struct:
+    def _struct(self, struct_class: type[StructT], name: str, start: int) -> StructT:
         try:
             return compact.decode(struct_class, self.raw, start)[0]
         except (FormatError, _kernel.ScanError) as error:

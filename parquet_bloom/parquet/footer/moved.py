@@ -1,4 +1,8 @@
-"""Adjust the offsets in the footer and in offset indexes when bytes are inserted into a file.
+"""Bytes that are inserted into a file, or go from it: what moves, and the offsets in the footer and in
+offset indexes that say where it is.
+
+    old    | prefix | cut | stays | cut | stays | footer |
+    new    | prefix | stays | stays | footer |
 
     before | pages A | pages B | column indexes, offset indexes, filters | footer |
     after  | new | pages A | new | pages B | the same, with the offsets of pages moved | footer |
@@ -22,7 +26,7 @@ from itertools import accumulate, pairwise
 
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
-from parquet_bloom.parquet.footer.layout import MAGIC_BYTES
+from parquet_bloom.parquet.footer.layout import MAGIC_BYTES, Range, without
 
 _OFFSET_INDEX_OFFSET, _OFFSET_INDEX_LENGTH = 4, 5
 
@@ -111,3 +115,34 @@ def _moved(
         if length is not None:
             fields[_OFFSET_INDEX_LENGTH] = compact.TYPE_I32, compact.zigzag(length)
     return compact.splice(data, start, fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """The `ranges` that go, in order, of the bytes before `end`, where the old footer begins."""
+
+    end: int
+    ranges: tuple[Range, ...] = ()
+
+    @classmethod
+    def behind(cls, start: int, end: int, staying: Iterable[Range]) -> Cuts:
+        """All of [start, end) goes but what is staying."""
+        return cls(end, tuple(without((start, end), staying)))
+
+    @property
+    def prefix(self) -> int:
+        """How many bytes stay in their place."""
+        return self.ranges[0][0] if self.ranges else self.end
+
+    @property
+    def moved(self) -> tuple[Range, ...]:
+        """What stays behind the prefix."""
+        return tuple(without((self.prefix, self.end), self.ranges))
+
+    @property
+    def moves(self) -> Moves:
+        return Moves.of((end, start - end) for start, end in self.ranges)
+
+    def covers(self, start: int, end: int) -> bool:
+        """Whether none of these bytes stays."""
+        return not any(without((start, end), self.ranges))

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import cramjam
 
-from parquet_bloom.container import lz4, zstd
+from parquet_bloom.codecs import lz4_into, zstd_into
 from parquet_bloom.errors import PageError, UnreadableError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits
@@ -122,7 +122,7 @@ class Codec(NamedTuple):
     `error`; it is None for bytes that are not compressed. Of more than `most_each` for each byte of
     `data`, none has to be asked for."""
 
-    decompress_into: Callable[[memoryview, Any], int] | None
+    decompress_into: Callable[[memoryview, memoryview], int] | None
     error: type[Exception]
     most_each: int
 
@@ -144,22 +144,22 @@ def check_supported(codec: int | None) -> str:
     return name
 
 
-def _gzip(data: memoryview, out: Any) -> int:
+def _gzip(data: memoryview, out: memoryview) -> int:
     """One or several members; some writers write zlib instead."""
     if data[:2] == GZIP_MAGIC:
         return cramjam.gzip.decompress_into(data, out)
     return cramjam.zlib.decompress_into(data, out)
 
 
-def _lz4(data: memoryview, out: Any) -> int:
+def _lz4(data: memoryview, out: memoryview) -> int:
     """The deprecated codec: Hadoop's framing, or a bare block as parquet-cpp used to write."""
     try:
         return _hadoop_lz4(data, out)
     except cramjam.DecompressionError:
-        return lz4.decompress_into(data, out)
+        return lz4_into(data, out)
 
 
-def _hadoop_lz4(data: memoryview, out: Any) -> int:
+def _hadoop_lz4(data: memoryview, out: memoryview) -> int:
     """Hadoop's framing of LZ4 blocks; sizes are big-endian.
 
     | uncompressed size | compressed size | block | compressed size | block | ... | repeated
@@ -178,16 +178,16 @@ def _hadoop_lz4(data: memoryview, out: Any) -> int:
         block = data[at : at + compressed]
         if len(block) != compressed or not done <= wanted <= len(out):
             raise cramjam.DecompressionError("no Hadoop framing")
-        done += lz4.decompress_into(block, memoryview(out)[done:wanted])
+        done += lz4_into(block, memoryview(out)[done:wanted])
         at += compressed
     return done
 
 
-_CODECS: dict[int, Callable[[memoryview, Any], int]] = {
+_CODECS: dict[int, Callable[[memoryview, memoryview], int]] = {
     CompressionCodec.SNAPPY: cramjam.snappy.decompress_raw_into,
     CompressionCodec.GZIP: _gzip,
     CompressionCodec.BROTLI: cramjam.brotli.decompress_into,
-    CompressionCodec.ZSTD: zstd.decompress_into,
+    CompressionCodec.ZSTD: zstd_into,
     CompressionCodec.LZ4: _lz4,
-    CompressionCodec.LZ4_RAW: lz4.decompress_into,
+    CompressionCodec.LZ4_RAW: lz4_into,
 }

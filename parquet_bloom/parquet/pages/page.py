@@ -54,23 +54,23 @@ class Page(NamedTuple):
     ordinal: int
 
 
-class Place(NamedTuple):
+class PagePlace(NamedTuple):
     """Where a page begins; `num_values` and `num_pages` of data pages come before it in the chunk."""
 
     position: int
     num_values: int
     num_pages: int
 
-    def behind(self, pages: _kernel.WholePages) -> Place:
+    def behind(self, pages: _kernel.WholePages) -> PagePlace:
         """The one behind data pages that the kernel has passed from here."""
-        return Place(
+        return PagePlace(
             self.position + pages.num_bytes,
             self.num_values + pages.num_values,
             self.num_pages + pages.num_pages,
         )
 
 
-class ReadAhead:
+class PagesAhead:
     """A source up to `end`, and the bytes read last. Nothing behind `likely_end` is read ahead."""
 
     def __init__(self, source: Source, end: int, likely_end: int) -> None:

@@ -10,7 +10,7 @@ from parquet_bloom.errors import PageError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.footer.checksums import IGNORED, NONE_COMPUTED
-from parquet_bloom.parquet.pages.page import Page, Place, ReadAhead
+from parquet_bloom.parquet.pages.page import Page, PagePlace, PagesAhead
 from parquet_bloom.parquet.thrift.ttypes import PageType
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class PageReader:
         # Writers of 2018 counted a filter that follows the pages as part of the chunk.
         if start < (chunk.bloom_filter_offset or 0) < self._chunk_end:
             self._chunk_end = chunk.bloom_filter_offset or 0
-        self._ahead = ReadAhead(source, footer.start, min(self._chunk_end, footer.start))
+        self._ahead = PagesAhead(source, footer.start, min(self._chunk_end, footer.start))
         self.largest = max(LARGE_PAGE_BYTES, chunk.total_uncompressed_size or 0)
         self._ordinal = 0
         # In the data pages before the next one.
@@ -88,12 +88,12 @@ class PageReader:
         return self._ahead.read(self.position, min(size, self.left))
 
     @property
-    def place(self) -> Place:
+    def place(self) -> PagePlace:
         """Where the next page begins. Data pages that the kernel inserts are passed by setting it."""
-        return Place(self.position, self.num_values, self._ordinal)
+        return PagePlace(self.position, self.num_values, self._ordinal)
 
     @place.setter
-    def place(self, place: Place) -> None:
+    def place(self, place: PagePlace) -> None:
         self.position, self.num_values, self._ordinal = place
 
     def next_page(self) -> Page:

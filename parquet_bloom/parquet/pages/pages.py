@@ -10,6 +10,11 @@ dictionary page, so its body is not read. Other pages hold only non-null values,
 special case: of the levels, it is only counted how many values they promise, which takes a few
 operations for each of their runs. One page is in memory at a time.
 
+Levels and the indices of a dictionary are a hybrid of RLE and bit-packing:
+
+    run of one value   varint: length << 1        the value, in whole bytes
+    bit-packed         varint: groups << 1 | 1    8 values per group, the lowest bit first
+
 Spec: parquet-format, README.md "Data Pages", Encodings.md.
 """
 
@@ -18,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.errors import (
     FormatError,
@@ -32,10 +37,9 @@ from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parallel import check_fits, memory, num_processors
 from parquet_bloom.parquet.pages.codecs import ChunkBuffers, check_supported, decompress
 from parquet_bloom.parquet.pages.encodings import check_encoding, decoded_runs, plain_run
-from parquet_bloom.parquet.pages.levels import Levels, hybrid
 from parquet_bloom.parquet.pages.page import Page
 from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
-from parquet_bloom.parquet.pages.runs import Run
+from parquet_bloom.parquet.pages.runs import Run, checked
 from parquet_bloom.parquet.pages.whole_pages import STRETCH_BYTES, WholePages
 from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType, Type
 
@@ -43,6 +47,79 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.footer import Footer
     from parquet_bloom.storage.source import Source
+
+_NOTHING: Final = memoryview(b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """`count` levels of 0 to `highest`; without any data if that is 0. `bit_packed`: in the encoding
+    of that name, the highest bit first, which only old files have."""
+
+    count: int
+    highest: int = 0
+    data: memoryview = _NOTHING
+    bit_packed: bool = False
+
+    def num_highest(self) -> int:
+        """How many are the highest one: of definition levels, the number of stored values."""
+        if self.highest == 0:
+            return self.count
+        count = _kernel.count_bit_packed_levels if self.bit_packed else _kernel.count_levels
+        return checked(count, self.data, self.highest.bit_length(), self.count, self.highest)
+
+    def decoded(self) -> NDArray[np.uint32]:
+        """All of them, shape (count,). Raises PageError for damage."""
+        if self.highest == 0:
+            return np.zeros(self.count, np.uint32)
+        width = self.highest.bit_length()
+        if not self.bit_packed:
+            return hybrid(self.data, width, self.count)
+        bits = np.unpackbits(np.frombuffer(self.data, np.uint8))[: self.count * width]
+        return _numbers(bits.reshape(-1, width)[:, ::-1])
+
+
+def hybrid(data: memoryview, width: int, count: int) -> NDArray[np.uint32]:
+    """The first `count` values of a hybrid of `width` bits each. Raises PageError for damage."""
+    values = np.zeros(count, np.uint32)
+    at = done = 0
+    while done < count:
+        header, at = _varint(data, at)
+        size = (header >> 1) * width if header & 1 else (width + 7) // 8
+        stored = data[at : at + size]
+        at += size
+        if not header & 1:
+            end = min(count, done + (header >> 1))
+            values[done:end] = int.from_bytes(stored, "little")
+        elif width:
+            packed = np.unpackbits(np.frombuffer(stored, np.uint8), bitorder="little")
+            whole = packed[: packed.size // width * width].reshape(-1, width)[: count - done]
+            end = done + len(whole)
+            values[done:end] = _numbers(whole)
+        else:
+            end = min(count, done + 8 * (header >> 1))
+        done = end
+    return values
+
+
+def _varint(data: memoryview, at: int) -> tuple[int, int]:
+    """The number at `at`, and where it ends."""
+    number = shift = 0
+    for end in range(at, min(len(data), at + 10)):
+        number |= (data[end] & 0x7F) << shift
+        shift += 7
+        if data[end] < 0x80:
+            return number, end + 1
+    raise PageError("levels or dictionary indices end too early")
+
+
+def _numbers(bits: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """The number in each row of `bits`, the lowest bit first."""
+    numbers = np.zeros(len(bits), np.uint32)
+    for place in range(bits.shape[1]):
+        numbers |= bits[:, place].astype(np.uint32) << np.uint32(place)
+    return numbers
+
 
 DICTIONARY_ENCODINGS = (Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY)
 

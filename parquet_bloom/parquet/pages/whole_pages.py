@@ -23,7 +23,7 @@ from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import Helper, memory, start_helper
 from parquet_bloom.parquet.pages.codecs import LARGE_BYTES, PageBuffer, codec_of
-from parquet_bloom.parquet.pages.page import Place
+from parquet_bloom.parquet.pages.page import PagePlace
 from parquet_bloom.parquet.sealed.modules import PLAIN
 from parquet_bloom.parquet.thrift.ttypes import Type
 
@@ -44,7 +44,7 @@ class _Stretch(NamedTuple):
     """Whole pages from `place` on; `room`: what the largest is decompressed into; `wanted`: the values
     that are left in the chunk."""
 
-    place: Place
+    place: PagePlace
     data: memoryview
     room: int
     wanted: int
@@ -53,7 +53,7 @@ class _Stretch(NamedTuple):
 class _Stop(NamedTuple):
     """A page that a thread did not insert, and what was raised, if anything was."""
 
-    place: Place
+    place: PagePlace
     error: ParquetBloomError | OSError | MemoryError | None
 
 
@@ -94,7 +94,7 @@ class WholePages:
         self._is_over = False
         self._stops: list[_Stop] = []
         # Where stretches began, and how many values each had.
-        self._inserted: list[tuple[Place, int]] = []
+        self._inserted: list[tuple[PagePlace, int]] = []
         self._turns = _kernel.Turns()
 
     @staticmethod

@@ -23,7 +23,7 @@ from parquet_bloom.errors import (
 from parquet_bloom.native import _kernel
 
 if TYPE_CHECKING:
-    from parquet_bloom.parquet.pages.page import Page, PageHeader, ReadAhead
+    from parquet_bloom.parquet.pages.page import Page, PageHeader, PagesAhead
     from parquet_bloom.storage.source import Source
 
 MAX_PAGE_HEADER_BYTES = 16 << 20
@@ -57,7 +57,7 @@ class Modules(Protocol):
         """Raise MissingKeyError or UnsupportedError if nothing can be written for this chunk."""
 
     def page_header(
-        self, ahead: ReadAhead, at: int, ordinal: int, expected: Sequence[int]
+        self, ahead: PagesAhead, at: int, ordinal: int, expected: Sequence[int]
     ) -> tuple[PageHeader, int]:
         """The page header at `at`, and its size in the file. `ordinal`: the number of data pages
         before it. `expected`: the PageTypes that it may have, the likeliest first. Raises PageError
@@ -99,7 +99,7 @@ class PlainModules:
         return
 
     def page_header(
-        self, ahead: ReadAhead, at: int, ordinal: int, expected: Sequence[int]
+        self, ahead: PagesAhead, at: int, ordinal: int, expected: Sequence[int]
     ) -> tuple[PageHeader, int]:
         from parquet_bloom.parquet.pages.page import PageHeader
 

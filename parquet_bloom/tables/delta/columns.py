@@ -15,10 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from parquet_bloom.container.protocols import Container
+from parquet_bloom.container.protocols import Overview, SchemaLeaf
 from parquet_bloom.errors import FormatError, UnsupportedError
-from parquet_bloom.parquet.file import ParquetFile
-from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.tables.delta.action import Action
 from parquet_bloom.tables.delta.log import Snapshot
 from parquet_bloom.tables.table import StoredNames, TableColumns
@@ -48,7 +46,7 @@ class Leaf(NamedTuple):
 class OwnNames:
     """Columns that files call as the table does."""
 
-    def called(self, file: Container) -> dict[int, str]:
+    def called(self, file: Overview) -> dict[int, str]:
         """See StoredNames."""
         return dict(enumerate(file.columns))
 
@@ -59,10 +57,11 @@ class ByName:
 
     names: Mapping[tuple[str, ...], str]
 
-    def called(self, file: Container) -> dict[int, str]:
+    def called(self, file: Overview) -> dict[int, str]:
         """See StoredNames."""
-        leaves = file.footer.leaves if isinstance(file, ParquetFile) else ()
-        return {leaf.index: self.names[leaf.path] for leaf in leaves if leaf.path in self.names}
+        return {
+            leaf.index: self.names[leaf.path] for leaf in file.leaves if leaf.path in self.names
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +70,10 @@ class ById:
 
     leaves: Mapping[int | str, tuple[Leaf, ...]]
 
-    def called(self, file: Container) -> dict[int, str]:
+    def called(self, file: Overview) -> dict[int, str]:
         """See StoredNames."""
-        if not isinstance(file, ParquetFile):
-            return {}
-        stored = file.footer.leaves
-        if all(number is None for leaf in stored for number in leaf.field_ids):
+        stored = file.leaves
+        if stored and all(number is None for leaf in stored for number in leaf.field_ids):
             raise UnsupportedError(
                 f"{file.path}: no field ids, expected them in a table whose delta.columnMapping.mode is id"
             )
@@ -93,7 +90,7 @@ class ById:
                 found[leaf.index] = wanted.name
         return found
 
-    def _wanted(self, stored: LeafColumn) -> Leaf | None:
+    def _wanted(self, stored: SchemaLeaf) -> Leaf | None:
         """The leaf of the table that is stored there. A list's element may have an id, too."""
         segments = [*zip(stored.field_ids, stored.path, strict=True)]
         for leaf in self.leaves.get(stored.field_ids[0] or 0, ()):

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from parquet_bloom.container.protocols import Container
+from parquet_bloom.container.protocols import Overview
 from parquet_bloom.errors import FormatError, UnsupportedError
-from parquet_bloom.parquet.file import ParquetFile
 
 # The groups between a list or map and its values, which only files have.
 _GROUPS: Final = {"list", "key_value"}
@@ -26,7 +25,7 @@ class NamesById:
     ids: Mapping[str, int]
     mapped: Mapping[tuple[str, ...], int] | None
 
-    def called(self, file: Container) -> dict[int, str]:
+    def called(self, file: Overview) -> dict[int, str]:
         """See StoredNames."""
         names = {number: name for name, number in self.ids.items()}
         places: dict[int, int] = {}
@@ -39,11 +38,11 @@ class NamesById:
                 places[number] = place
         return {place: names[number] for number, place in places.items()}
 
-    def _ids_in(self, file: Container) -> list[int | None]:
+    def _ids_in(self, file: Overview) -> list[int | None]:
         """The field id of each leaf of a file. Raises UnsupportedError."""
-        if not isinstance(file, ParquetFile):
+        leaves = file.leaves
+        if not leaves:
             return []
-        leaves = file.footer.leaves
         if any(leaf.field_id is not None for leaf in leaves):
             return [leaf.field_id for leaf in leaves]
         if self.mapped is None:

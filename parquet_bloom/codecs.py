@@ -1,8 +1,14 @@
-"""Decompression of Zstandard into memory that is already there, for both formats.
+"""Decompression into memory that is already there, for both formats, where cramjam alone is not enough.
 
-zstandard decompresses straight into it, where cramjam copies from a window: that takes a fifth longer,
-and several times as long for what hardly compresses. Whatever is unusual, as where zstandard is missing,
-is left to cramjam, which also says what is wrong.
+Zstandard: zstandard decompresses straight into it, where cramjam copies from a window: that takes a fifth
+longer, and several times as long for what hardly compresses. Whatever is unusual, as where zstandard is
+missing, is left to cramjam, which also says what is wrong.
+
+LZ4: a block does not say how much it expands to. cramjam writes that in front of its own blocks, and
+guesses whether others have it: a short block whose first bytes could be a size lost what they stand for,
+and no longer expanded to all of its values. Told how much there is room for, it takes a block as it is.
+
+Spec: RFC 8878; lz4, doc/lz4_Block_format.md.
 """
 
 from __future__ import annotations
@@ -21,9 +27,14 @@ _contexts = local()
 _WINDOW_BYTES = 1 << 23
 
 
-def decompress_into(data: memoryview, out: Any) -> int:
-    """Decompress one or more frames into the start of `out`; the number of bytes. Raises
-    cramjam.DecompressionError for damage, and if there is more than has room."""
+def lz4_into(data: memoryview | bytes, out: memoryview) -> int:
+    """Decompress a block into the start of `out`; the number of bytes. Raises cramjam.DecompressionError
+    for damage, and if there is more than has room."""
+    return cramjam.lz4.decompress_block_into(data, out, len(out))
+
+
+def zstd_into(data: memoryview, out: memoryview) -> int:
+    """The same for one or more frames of Zstandard."""
     if not hasattr(_contexts, "zstd"):
         _contexts.zstd = _context()
     zstandard, decompressor = _contexts.zstd
