@@ -48,7 +48,7 @@ def slim_record(cls: type[RecordT]) -> type[RecordT]:
 
 
 # Marks a field that JSON leaves out if it is None, because not every format has it.
-WHERE_KNOWN: Final[Mapping[str, Any]] = {"where_known": True}
+WHERE_KNOWN: Final[Mapping[str, object]] = {"where_known": True}
 
 
 class Units(NamedTuple):

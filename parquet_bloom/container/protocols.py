@@ -135,6 +135,18 @@ class Overview(Protocol):
     def leaves(self) -> Sequence[SchemaLeaf]:
         """Those of a Parquet schema, in the file's words; none in ORC."""
 
+    @property
+    def earlier_ends(self) -> tuple[int, ...]:
+        """The sizes at which the file can be cut and is as it was before something was appended."""
+
+    @property
+    def ends_within(self) -> tuple[int, ...]:
+        """Those of them at which it has no filter that it has not now, in the same place."""
+
+    @property
+    def obstacles(self) -> tuple[str, ...]:
+        """What `build` would refuse the file for, or some of its columns, as far as the footer tells."""
+
     def __enter__(self) -> Self: ...
     def __exit__(
         self,
@@ -293,18 +305,6 @@ class Examinable(WithFilters, Protocol):
 
 
 class Changeable(Examinable, Protocol):
-    @property
-    def earlier_ends(self) -> tuple[int, ...]:
-        """The sizes at which the file can be cut and is as it was before something was appended."""
-
-    @property
-    def ends_within(self) -> tuple[int, ...]:
-        """Those of them at which it has no filter that it has not now, in the same place."""
-
-    @property
-    def obstacles(self) -> tuple[str, ...]:
-        """What `build` would refuse the file for, or some of its columns, as far as the footer tells."""
-
     def build(self, options: BuildOptions, progress: Progress | None = None) -> BuildChange:
         """Add filters of the format's own kind. `progress`: called with (Chunks done, Chunks in all).
         Raises ColumnError, UnsupportedError, RewriteError, FormatError, EncryptionError."""

@@ -4,13 +4,13 @@ memory."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.container import number_of
 from parquet_bloom.parallel import check_fits, memory
 
 if TYPE_CHECKING:
-    from parquet_bloom.container.protocols import Container
+    from parquet_bloom.container.protocols import Column, Overview
 
 # The most bytes for each chunk, as measured; the JSON document of a report counts, too.
 TO_INSPECT: Final = 2_400
@@ -36,7 +36,7 @@ OF_COLUMN: Final = 4_000
 
 
 def check_room(
-    file: Container, columns: Sequence[Any], parts: Sequence[int] | None, each: int
+    file: Overview, columns: Sequence[Column], parts: Sequence[int] | None, each: int
 ) -> None:
     """Raise UnsupportedError if `each` bytes for every chunk of these columns in these parts, or in
     all for None, exceed the memory budget. Raises ColumnError if there is no such part."""
@@ -49,7 +49,7 @@ def check_room(
         check_fits(f"{file.path}: {chunks} take", taken)
 
 
-def check_groups_room(file: Container, num_groups: int, each: int) -> int:
+def check_groups_room(file: Overview, num_groups: int, each: int) -> int:
     """The same for groups, of which a chunk may have many: how much they take."""
     if num_groups * each > memory():
         groups = number_of(num_groups, file.units.group)
@@ -57,6 +57,6 @@ def check_groups_room(file: Container, num_groups: int, each: int) -> int:
     return num_groups * each
 
 
-def check_columns_room(file: Container, columns: Sequence[Any], each: int) -> None:
+def check_columns_room(file: Overview, columns: Sequence[Column], each: int) -> None:
     """Raise UnsupportedError if `each` bytes for every one of these columns exceed the memory budget."""
     check_fits(f"{file.path}: {number_of(len(columns), 'column')} take", len(columns) * each)

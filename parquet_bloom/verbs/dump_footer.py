@@ -25,7 +25,7 @@ from parquet_bloom.verbs.documents import VerbReport, as_json, document_of
 from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
-    from parquet_bloom.container.protocols import Container
+    from parquet_bloom.container.protocols import Describable
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.storage.traffic import Requests
 
@@ -147,7 +147,7 @@ def dump_footer(
 
 
 def dump_footer_of(
-    file: Container, columns: tuple[str, ...] | None, parts: tuple[int, ...] | None
+    file: Describable, columns: tuple[str, ...] | None, parts: tuple[int, ...] | None
 ) -> FooterDump:
     """The footer of an open file. Raises as dump_footer."""
     chosen = None if columns is None else file.select(columns)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         GetBits,
         PartDescription,
     )
-    from parquet_bloom.container.protocols import Container
+    from parquet_bloom.container.protocols import Describable
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.storage.traffic import Requests
 
@@ -112,7 +112,7 @@ def inspect(
 
 
 def inspect_file(
-    file: Container, options: InspectOptions, visit: Visit | None = None
+    file: Describable, options: InspectOptions, visit: Visit | None = None
 ) -> FileInspection:
     """The same for an open file. `visit` is called for every filter that bloom_filter_offset leads to,
     with what returns its bits, so that nobody has to read them again."""
@@ -147,7 +147,7 @@ def inspect_file(
 
 
 def _described(
-    file: Container, options: InspectOptions, columns: Sequence[Any], visit: Visit | None
+    file: Describable, options: InspectOptions, columns: Sequence[Any], visit: Visit | None
 ) -> Iterable[tuple[int, Iterable[ChunkDescription]]]:
     """Each part with its chunks, to be taken in this order."""
     groups = options.index_groups
@@ -188,7 +188,7 @@ def _described(
 
 
 def _one_by_one(
-    file: Container, part: int, columns: Sequence[Any], groups: bool, visit: Visit | None
+    file: Describable, part: int, columns: Sequence[Any], groups: bool, visit: Visit | None
 ) -> Iterator[ChunkDescription]:
     if visit is None:
         yield from file.describe_chunks(part, columns, groups)

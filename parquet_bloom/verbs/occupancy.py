@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import Bits, Located, Place
-from parquet_bloom.container.protocols import Container
+from parquet_bloom.container.protocols import Describable
 from parquet_bloom.filters import occupancy
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.options import InspectOptions
@@ -54,7 +54,7 @@ class FilterOccupancy(Located):
 Take = Callable[[FilterOccupancy, "ChunkDescription"], None]
 
 
-def inspect_occupancy(file: Container, options: InspectOptions, take: Take) -> FileInspection:
+def inspect_occupancy(file: Describable, options: InspectOptions, take: Take) -> FileInspection:
     """As inspect_file. Each occupancy goes to `take` at once: all of them together could need more
     memory than the file. Also raises UnsupportedError for filters without blocks."""
     file.check_has_blocks("histogram")

@@ -41,7 +41,7 @@ from parquet_bloom.verbs.documents import VerbReport
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Picks
-    from parquet_bloom.container.protocols import Container
+    from parquet_bloom.container.protocols import Askable
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.storage.traffic import Requests
     from parquet_bloom.vocabulary import Dialect, Format, Verdict
@@ -216,7 +216,7 @@ def probe(
         return probe_file(file, options)
 
 
-def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
+def probe_file(file: Askable, options: ProbeOptions) -> ProbeReport:
     """As probe, for an open file."""
     if file.lacks(options.column):
         return _without_column(file, options)
@@ -266,7 +266,7 @@ def probe_file(file: Container, options: ProbeOptions) -> ProbeReport:
     )
 
 
-def _without_column(file: Container, options: ProbeOptions) -> ProbeReport:
+def _without_column(file: Askable, options: ProbeOptions) -> ProbeReport:
     """For a file that lacks the column: nothing is known about any value."""
     answers = list(answers_without_column(file, options.parts))
     picks = [0] * len(options.values)
