@@ -87,6 +87,8 @@ class Process:
 
     def go_on(self) -> None:
         """Until its next step that others can tell."""
+        if self.is_done:
+            raise RuntimeError(f"process {self.number} ended sooner than the last time")
         self._go.release()
         self._waits.acquire()
 
