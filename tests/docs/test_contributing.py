@@ -36,6 +36,14 @@ def test_every_path_is_there():
     assert [path for path in ours if not there(path)] == []
 
 
+def test_every_name_in_a_file_is_there():
+    names = re.findall(r"`(\w+)`,?\s+(?:of|in)\s+`([a-z_0-9/]+\.py)`", PAGE)
+    assert len(names) > 15
+    for name, path in names:
+        (file,) = there(path)
+        assert re.search(rf"\b{name}\b", file.read_text()), (name, path)
+
+
 def test_make_has_the_targets():
     targets = set(re.findall(r"\bmake ([a-z-]+)", PAGE))
     makefile = (ROOT / "Makefile").read_text()
