@@ -37,7 +37,7 @@ def test_every_path_is_there():
 
 
 def test_every_name_in_a_file_is_there():
-    names = re.findall(r"`(\w+)`,?\s+(?:of|in)\s+`([a-z_0-9/]+\.py)`", PAGE)
+    names = re.findall(r"`(\w+)`,?\s+(?:of\s+|in\s+|\()`([a-z_0-9/]+\.py)`", PAGE)
     assert len(names) > 15
     for name, path in names:
         (file,) = there(path)
