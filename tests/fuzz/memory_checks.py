@@ -80,8 +80,8 @@ def test_the_table_has_the_most_that_a_verb_took():
     both = line["most"] | {"1GiB": {"file": "zlib.orc", "peak": 12_345_678}}
     shown = table([line | {"most": both}]).splitlines()
     name, peak = most.command.path.name, most.peak / 1e6
-    assert shown[2] == f"| `inspect` | `{name}` | {peak:,.0f} | `zlib.orc` | 12 |"
-    assert shown[-1] == "2 commands on 1 files."
+    assert shown[2] == f"| `inspect` | 1 | `{name}` | {peak:,.0f} | `zlib.orc` | 12 |"
+    assert shown[-1] == "2 commands."
 
 
 def test_the_small_files_are_all_there():

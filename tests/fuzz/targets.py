@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from parquet_bloom.container.data_file import DataFile
 from parquet_bloom.errors import NotSupportedFileError, ParquetBloomError, ValueTypeError
 from parquet_bloom.legacy import kind as legacy
 from parquet_bloom.native import _kernel
@@ -88,6 +89,7 @@ def use(data: bytes) -> None:
     """What all verbs do with a file."""
     with suppress(*ALLOWED):
         file = opened(data)
+        offered = DataFile(file)
         columns = file.columns[:MOST_COLUMNS]
         with suppress(*ALLOWED):
             inspect_file(file, InspectOptions())
@@ -98,7 +100,7 @@ def use(data: bytes) -> None:
         for column in columns:
             for text in ("7", "a", "2020-01-01"):
                 with suppress(*ALLOWED):
-                    file.probe(column, text)
+                    offered.probe(column, text)
             with suppress(*ALLOWED):
                 change = file.build(BuildOptions(columns=(column,), existing="replace", threads=1))
                 change.compose(ImaginedVersion(change.prefix))

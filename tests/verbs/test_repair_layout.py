@@ -87,7 +87,7 @@ def test_a_filter_that_reaches_into_the_footer_does_not_become_whole(
     assert pb.probe(path, "s", ["value 1"]).results[0].verdicts[1] == "unknown"
     before = path.read_bytes()
     problem = (
-        r"column s: filter at \d+ reaches to \d+, past \d+, where the data ends: repair it first"
+        r"column s: filter at \d+ extends to \d+, past \d+, where the data ends: repair it first"
     )
     for change in (
         lambda: pb.repair(path, in_place=True, layout="append", columns=["a"]),
