@@ -8,8 +8,8 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,9 @@ def pbloom(
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
+END = b"\x00end"
+
+
 def on_a_terminal(columns: int, *arguments: object) -> list[str]:
     """The lines that the command shows on a terminal of some width, without what moves the cursor
     or colours the text."""
@@ -106,14 +109,17 @@ def on_a_terminal(columns: int, *arguments: object) -> list[str]:
         stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL,
         env=environment | {"TERM": "xterm", "PYTHONUTF8": "1"},
     ) as process:  # fmt: skip
-        os.close(theirs)
+        # What is in a terminal may be lost if nobody else has it open: it ends when this has come through.
+        end = threading.Thread(target=lambda: (process.wait(), os.write(theirs, END)))
+        end.start()
         shown = b""
-        # So Linux says that nobody holds the other end any more.
-        with suppress(OSError):
-            while part := os.read(ours, 1 << 16):
-                shown += part
+        while not shown.endswith(END):
+            shown += os.read(ours, 1 << 16)
+        end.join()
+    os.close(theirs)
     os.close(ours)
     assert process.returncode == 0
+    shown = shown.removesuffix(END)
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode().replace("\r", ""))
     return [line.rstrip() for line in text.splitlines()]
 
