@@ -1,27 +1,111 @@
-"""Open a file of either format: the only place that chooses one.
+"""The formats, and how a file of either is opened: the only place that chooses one.
 
-`open` is for Python users, `open_file` for verbs, which work on the format's own file.
+`open` is for Python users, `open_file` for verbs, which work on the format's own file. What differs between
+formats beyond what a Container can do is in FORMATS.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 from parquet_bloom.errors import FormatError, NotSupportedFileError, RewriteError, UnsupportedError
 from parquet_bloom.parallel import set_aside
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.source import Cut
-from parquet_bloom.vocabulary import FORMAT_TITLES
+from parquet_bloom.vocabulary import FORMAT_TITLES, Format
 
 if TYPE_CHECKING:
+    from parquet_bloom.advice.survey import AnySurveyor
     from parquet_bloom.container.data_file import OrcFile, ParquetFile
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.options import AdviseOptions, RepairOptions, ValidateOptions
     from parquet_bloom.orc.file import OrcContainer
+    from parquet_bloom.parallel import Progress
     from parquet_bloom.parquet.file import ParquetContainer
+    from parquet_bloom.rules.repair_plan import Diagnosed
+    from parquet_bloom.rules.view import AnyExamination
     from parquet_bloom.storage.source import Source
+
+FileT_contra = TypeVar("FileT_contra", contravariant=True)
+
+
+class FileFormat(Protocol[FileT_contra]):
+    """What is done in a way of its own with files of one format. Methods import what they need, so that
+    nothing is loaded of a format that is not there."""
+
+    def public(self, file: FileT_contra) -> ParquetFile | OrcFile:
+        """What the file is to a Python user."""
+
+    def examination(self, file: FileT_contra, options: ValidateOptions) -> AnyExamination:
+        """How rules examine it."""
+
+    def diagnose(
+        self, file: FileT_contra, options: RepairOptions, progress: Progress | None
+    ) -> Diagnosed:
+        """What is wrong with its filters, as far as `repair` is concerned.
+
+        Raises ColumnError, FormatError for a footer that contradicts itself or is damaged,
+        EncryptionError, UnsupportedError for files that cannot get filters, OSError.
+        """
+
+    def surveyor(self, file: FileT_contra, options: AdviseOptions) -> AnySurveyor:
+        """What reads it for advice. Raises ColumnError, UnsupportedError for an option that the format
+        does not support, FooterError."""
+
+
+class _Parquet:
+    def public(self, file: ParquetContainer) -> ParquetFile:
+        from parquet_bloom.container.data_file import ParquetFile
+
+        return ParquetFile(cast("Container", file))
+
+    def examination(self, file: ParquetContainer, options: ValidateOptions) -> AnyExamination:
+        from parquet_bloom.rules.examine_parquet import ParquetExamination
+
+        return ParquetExamination(file, options)
+
+    def diagnose(
+        self, file: ParquetContainer, options: RepairOptions, progress: Progress | None
+    ) -> Diagnosed:
+        from parquet_bloom.rules.repair_parquet import diagnose
+
+        return diagnose(file, options, progress)
+
+    def surveyor(self, file: ParquetContainer, options: AdviseOptions) -> AnySurveyor:
+        from parquet_bloom.advice.parquet_survey import ParquetSurveyor
+
+        return cast("AnySurveyor", ParquetSurveyor(file, options))
+
+
+class _Orc:
+    def public(self, file: OrcContainer) -> OrcFile:
+        from parquet_bloom.container.data_file import OrcFile
+
+        return OrcFile(cast("Container", file))
+
+    def examination(self, file: OrcContainer, options: ValidateOptions) -> AnyExamination:
+        from parquet_bloom.rules.examine_orc import OrcExamination
+
+        return OrcExamination(file, options)
+
+    def diagnose(
+        self, file: OrcContainer, options: RepairOptions, progress: Progress | None
+    ) -> Diagnosed:
+        from parquet_bloom.rules.repair_orc import diagnose
+
+        return diagnose(file, options, progress)
+
+    def surveyor(self, file: OrcContainer, options: AdviseOptions) -> AnySurveyor:
+        from parquet_bloom.advice.orc_survey import OrcSurveyor
+
+        return cast("AnySurveyor", OrcSurveyor(file, options))
+
+
+# Each takes only files of its own.
+FORMATS: Final[Mapping[Format, FileFormat[Any]]] = {"parquet": _Parquet(), "orc": _Orc()}
 
 
 def open(
@@ -43,10 +127,8 @@ def open(
     Raises OSError, FormatError if this is neither a Parquet nor an ORC file, EncryptionError if it
     cannot be decrypted, UnsupportedError if what reads the object store is not installed.
     """
-    from parquet_bloom.container.data_file import OrcFile, ParquetFile
-
     file = open_file(path, keys, storage_options, size=size)
-    return OrcFile(file) if file.format == "orc" else ParquetFile(file)
+    return FORMATS[file.format].public(file)
 
 
 def open_file(

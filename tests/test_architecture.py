@@ -40,7 +40,8 @@ FLOORS = [
     {"container"},
     {"orc", "parquet"},
     {"advice", "diagnosis", "legacy"},
-    {"files", "rules"},
+    {"rules"},
+    {"files"},
     {"tables"},
     {"verbs"},
     {"spark"},
@@ -151,20 +152,51 @@ def test_imports_point_down(path):
 # One house for both formats
 
 FORMATS = {"orc", "parquet"}
-FORMAT_FREE = [
-    path for path in MODULES if room(name_of(path)) in {"commands", "render", "spark", "verbs"}
+CHOOSING_NONE = [
+    path
+    for path in MODULES
+    if room(name_of(path))
+    in {"advice", "commands", "diagnosis", "legacy", "render", "rules", "spark", "tables", "verbs"}
 ]
 
+# Modules and rooms that are about the files of one format.
+OF_ONE_FORMAT = {
+    "advice.orc_survey": "orc",
+    "advice.parquet_survey": "parquet",
+    "diagnosis.diagnose": "parquet",
+    "diagnosis.layouts": "parquet",
+    "diagnosis.orc_writers": "orc",
+    "diagnosis.samples": "parquet",
+    "legacy": "parquet",
+    "rules.examine_orc": "orc",
+    "rules.examine_parquet": "parquet",
+    "rules.legacy": "parquet",
+    "rules.portability": "parquet",
+    "rules.repair_orc": "orc",
+    "rules.repair_parquet": "parquet",
+    "rules.security": "parquet",
+    "rules.structure_parquet": "parquet",
+    "tables.ends": "parquet",
+}
 
-@pytest.mark.parametrize("path", FORMAT_FREE, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_what_a_user_meets_imports_no_format(path):
-    inside = {name.removeprefix("parquet_bloom.") for name in imports(path)}
-    assert not {name for name in inside if room(name) in FORMATS}
+# `rule` reads which formats a rule is about.
+COMPARING = {"rules.rule"}
 
 
-@pytest.mark.parametrize("path", FORMAT_FREE, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_what_a_user_meets_compares_no_format(path):
-    """Neither by `==`, `in` or `match`, nor by a table that has the formats for keys."""
+@pytest.mark.parametrize("path", CHOOSING_NONE, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_what_is_about_a_format_imports_it(path):
+    module = name_of(path)
+    own = OF_ONE_FORMAT.get(module) or OF_ONE_FORMAT.get(room(module))
+    inside = {room(name.removeprefix("parquet_bloom.")) for name in imports(path)}
+    assert inside & FORMATS <= {own}
+
+
+@pytest.mark.parametrize("path", CHOOSING_NONE, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_files_chooses_a_format(path):
+    """Neither by `==`, `in` or `match`, nor by a table that has the formats for keys, nor by the class of a
+    format's file."""
+    if name_of(path) in COMPARING:
+        return
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Compare | ast.match_case):
             words = {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
@@ -172,6 +204,9 @@ def test_what_a_user_meets_compares_no_format(path):
         if isinstance(node, ast.Dict) and node.keys:
             keys = {each.value if isinstance(each, ast.Constant) else each for each in node.keys}
             assert not keys <= FORMATS, node.lineno
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+            names = {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)}
+            assert not names & {"OrcContainer", "ParquetContainer"}, node.lineno
 
 
 # ------------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
 from parquet_bloom.advice import ndv
 from parquet_bloom.advice.lookups import ExpectedReads
@@ -25,7 +24,6 @@ from parquet_bloom.advice.survey import (
 from parquet_bloom.advice.verdict import Evidence, judge
 from parquet_bloom.container.protocols import Column, Container
 from parquet_bloom.errors import ColumnError, ValueTypeError
-from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict
@@ -38,18 +36,6 @@ LEAST_KEPT = 256
 def limit_for(limit: int, num_columns: int) -> int:
     """How much each of so many columns may keep; `limit` is for up to MANY_COLUMNS."""
     return max(LEAST_KEPT, limit * MANY_COLUMNS // max(MANY_COLUMNS, num_columns))
-
-
-def make_surveyor(file: Any, options: AdviseOptions) -> AnySurveyor:
-    """The reader for files of this format. Raises UnsupportedError for an option that the format
-    does not support, FooterError."""
-    if file.format == "orc":
-        from parquet_bloom.advice.orc_survey import OrcSurveyor
-
-        return cast("AnySurveyor", OrcSurveyor(file, options))
-    from parquet_bloom.advice.parquet_survey import ParquetSurveyor
-
-    return cast("AnySurveyor", ParquetSurveyor(file, options))
 
 
 @dataclass(frozen=True, slots=True)

@@ -306,11 +306,11 @@ class Examinable(WithFilters, Protocol):
 
 class Changeable(Examinable, Protocol):
     def build(self, options: BuildOptions, progress: Progress | None = None) -> BuildChange:
-        """Add filters of the format's own kind. `progress`: called with (Chunks done, Chunks in all).
-        Raises ColumnError, UnsupportedError, RewriteError, FormatError, EncryptionError."""
+        """Add filters of the dialect that `options` ask for. `progress`: called with (Chunks done, Chunks in
+        all). Raises TypeError if `dialect` is none, ColumnError, UnsupportedError, RewriteError, FormatError, EncryptionError."""
 
     def strip(self, selection: Selection) -> StripChange:
-        """Remove filters of the format's own kind from a Selection. Raises as `build`."""
+        """Remove filters of any dialect from a Selection. Raises as `build`."""
 
     def repair(
         self, repairs: Repairs, options: RepairOptions, progress: Progress | None = None

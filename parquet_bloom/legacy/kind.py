@@ -1,7 +1,7 @@
 """The kind of filter that `files.open` registers with every Parquet file: see parquet.legacy_kind.
 
-Reading legacy filters takes numpy, whose import takes longer than to probe most files, so it is put
-off until there may be one.
+Legacy filters take numpy, whose import takes longer than to probe most files, so it is put off until there
+may be one, or one is to be built.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 from parquet_bloom.legacy import presence
 
 if TYPE_CHECKING:
+    from parquet_bloom.container import BuildChange, StripChange
+    from parquet_bloom.options import BuildOptions, Selection
+    from parquet_bloom.parallel import Progress
     from parquet_bloom.parquet.file import ParquetContainer
     from parquet_bloom.parquet.filters.legacy_kind import LegacyFilter, UnusableLegacy
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -69,3 +72,38 @@ def num_private(file: ParquetContainer, leaves: Sequence[LeafColumn]) -> Mapping
         for chunk in presence.candidates(file.footer, leaves)
         for dialect in presence.private_dialects(file.footer, chunk)
     )
+
+
+def build(
+    file: ParquetContainer, options: BuildOptions, progress: Progress | None = None
+) -> BuildChange:
+    from parquet_bloom.legacy.murmur3.build import Murmur3Build
+    from parquet_bloom.legacy.murmur3.dialect import Murmur3
+    from parquet_bloom.legacy.statistics.build import StatisticsBuild
+    from parquet_bloom.legacy.statistics.dialect import StatisticsFilter
+
+    match options.dialect:
+        case "murmur3":
+            return Murmur3Build(file, Murmur3(), options, progress)
+        case Murmur3() as dialect:
+            return Murmur3Build(file, dialect, options, progress)
+        case "statistics":
+            return StatisticsBuild(file, StatisticsFilter(), options, progress)
+        case StatisticsFilter() as dialect:
+            return StatisticsBuild(file, dialect, options, progress)
+    raise TypeError(
+        f"dialect: {options.dialect!r}, expected a Murmur3, a StatisticsFilter or one of"
+        " xxhash, murmur3, statistics"
+    )
+
+
+def strip(file: ParquetContainer, selection: Selection) -> StripChange | None:
+    if not presence.any_private(file.footer):
+        return None
+    chunks = tuple(file.selected(selection))
+    if not presence.may_have_private(file.footer, chunks):
+        return None
+    from parquet_bloom.legacy.removal import removal_of
+    from parquet_bloom.parquet.edit.strip import ParquetStrip
+
+    return ParquetStrip(file, selection, removal_of(file, chunks))

@@ -20,14 +20,12 @@ from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.open_file import OpenFile
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import Repairs, descriptions
+    from parquet_bloom.container import BuildChange, Repairs, StripChange, descriptions
     from parquet_bloom.container.column_filter import ColumnFilter
     from parquet_bloom.container.footer_fields import FooterDescription
     from parquet_bloom.options import BuildOptions, RepairOptions, Selection
     from parquet_bloom.parallel import Progress
-    from parquet_bloom.parquet.edit.build import ParquetBuild
     from parquet_bloom.parquet.edit.repair import ParquetRepair
-    from parquet_bloom.parquet.edit.strip import ParquetStrip
     from parquet_bloom.parquet.filters.asked import Asked
     from parquet_bloom.parquet.filters.probe import ChunkProber
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -274,7 +272,9 @@ class ParquetContainer(OpenFile):
         """The number of private legacy filters, by dialect (see legacy_kind)."""
         return {} if self.legacy is None else self.legacy.num_private(self, columns)
 
-    def build(self, options: BuildOptions, progress: Progress | None = None) -> ParquetBuild:
+    def build(self, options: BuildOptions, progress: Progress | None = None) -> BuildChange:
+        if self.legacy and options.dialect not in (None, "xxhash"):
+            return self.legacy.build(self, options, progress)
         from parquet_bloom.parquet.edit.build import ParquetBuild
 
         return ParquetBuild(self, options, progress)
@@ -286,7 +286,9 @@ class ParquetContainer(OpenFile):
 
         return ParquetRepair(self, repairs, options, progress)
 
-    def strip(self, selection: Selection) -> ParquetStrip:
+    def strip(self, selection: Selection) -> StripChange:
+        if self.legacy and (change := self.legacy.strip(self, selection)) is not None:
+            return change
         from parquet_bloom.parquet.edit.strip import ParquetStrip
 
         return ParquetStrip(self, selection)

@@ -7,15 +7,11 @@ up; then whole columns, and the file.
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Any
 
-from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.room import TO_VALIDATE, check_room
-from parquet_bloom.options import ValidateOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.rules import filter_bits, portability
 from parquet_bloom.rules.finding import Finding
-from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.view import AnyExamination, Examined, FilterView, Twin
 from parquet_bloom.threads import threads_for_values, threads_to_read
 
@@ -23,16 +19,13 @@ from parquet_bloom.threads import threads_for_values, threads_to_read
 _Outcome = tuple[Examined, list[tuple[int, int]], list[Twin]]
 
 
-def examine(
-    file: Container, options: ValidateOptions, progress: Progress | None = None
-) -> Examined:
+def examine(examination: AnyExamination, progress: Progress | None = None) -> Examined:
     """Check the filters of a file. progress: called with (items done, items in all).
 
     Raises ColumnError, FormatError for a footer that cannot be read, EncryptionError for what does
     not open, UnsupportedError, OSError. Whatever is wrong with filters and pages is a finding.
     """
-    examination = _make_examination(file, options)
-    check_room(file, examination.columns, options.parts, TO_VALIDATE)
+    check_room(examination.file, examination.columns, examination.options.parts, TO_VALIDATE)
     examined = examination.opening()
     right = _examine_items(examination, examined, progress)
     examined.findings += examination.about_writer(right)
@@ -42,18 +35,6 @@ def examine(
     with_filters = (each for each in examination.columns if examination.has_filters(each))
     examined.columns = tuple(dict.fromkeys(each.name for each in with_filters))
     return examined
-
-
-def _make_examination(file: Any, options: ValidateOptions) -> AnyExamination:
-    policy = options.policy or Policy()
-    if file.format == "parquet":
-        from parquet_bloom.rules.examine_parquet import ParquetExamination
-
-        return ParquetExamination(file, options, policy)
-    # Only ORC needs protobuf and pyarrow imported.
-    from parquet_bloom.rules.examine_orc import OrcExamination
-
-    return OrcExamination(file, options, policy)
 
 
 def _examine_items(

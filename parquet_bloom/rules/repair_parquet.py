@@ -40,7 +40,6 @@ from parquet_bloom.rules import legacy, portability, security, structure_parquet
 from parquet_bloom.rules.examine import check_view
 from parquet_bloom.rules.examine_parquet import ChunkFilter, ParquetExamination
 from parquet_bloom.rules.finding import Finding, chunk_finding
-from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed
 from parquet_bloom.rules.view import ItemView
 from parquet_bloom.vocabulary import NO_KEY
@@ -59,10 +58,10 @@ class BrokenFilter(BrokenFilters):
     doubt: Finding | None = None
 
 
-def diagnosed(
+def diagnose(
     file: ParquetContainer, options: RepairOptions, progress: Progress | None
 ) -> Diagnosed:
-    """See repair_plan.diagnosed."""
+    """See files.FileFormat.diagnose."""
     check_rewritable(file)
     file.footer.check_row_counts()
     check_pages(file)
@@ -258,7 +257,7 @@ def _look_up(
     progress: Progress | None,
 ) -> None:
     """ItemView up the values of every filter that may be right. Two BOOLEANs say nothing."""
-    examination = ParquetExamination(file, ValidateOptions(), Policy())
+    examination = ParquetExamination(file, ValidateOptions())
     waiting = {
         each.chunk.key: each
         for each in filters

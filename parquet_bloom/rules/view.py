@@ -101,7 +101,10 @@ class Examination(ABC, Generic[ItemT, ColumnT]):
 
     file: Overview
     options: ValidateOptions
-    policy: Policy
+
+    @cached_property
+    def policy(self) -> Policy:
+        return self.options.policy or Policy()
 
     @cached_property
     def columns(self) -> tuple[ColumnT, ...]:

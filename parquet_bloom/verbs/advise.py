@@ -18,7 +18,6 @@ from parquet_bloom.advice.table import (
     SurveyedColumn,
     SurveyedFile,
     SurveyedTable,
-    make_surveyor,
 )
 from parquet_bloom.arguments import (
     PATH_OR_URL,
@@ -36,7 +35,7 @@ from parquet_bloom.container.room import (
 )
 from parquet_bloom.engines.reading import EngineUse
 from parquet_bloom.engines.settings import WriterSettings
-from parquet_bloom.files import open_file
+from parquet_bloom.files import FORMATS, open_file
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import with_options
@@ -174,7 +173,7 @@ class Advisor:
         options = self._options
         if options.ignore_checksums:
             file.ignore_checksums()
-        surveyor = make_surveyor(file, options)
+        surveyor = FORMATS[file.format].surveyor(file, options)
         columns = file.select(options.columns)
         check_columns_room(file, columns, OF_COLUMN)
         check_room(file, columns, options.parts, TO_ADVISE)

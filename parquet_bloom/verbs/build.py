@@ -15,7 +15,6 @@ from parquet_bloom.arguments import SomeNames, SomeNumbers, columns_needed
 from parquet_bloom.container import WHERE_KNOWN, BuiltFilters, LeftChunk
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.legacy.change import build_change
 from parquet_bloom.options import BuildOptions, Destination
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import with_options
@@ -174,7 +173,7 @@ def _build(
 ) -> BuildReport:
     if options.append_in_place:
         opened = replace(opened, target=replace(opened.target, is_appended=True))
-    change = build_change(opened.file, opened.ready(options), progress)
+    change = opened.file.build(opened.ready(options), progress)
     if filters is not None:
         change.take(filters(opened.file, change.planned))
     facts = opened.write(change)

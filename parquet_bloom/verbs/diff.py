@@ -26,7 +26,7 @@ from parquet_bloom.container import (
 )
 from parquet_bloom.container.room import TO_DIFF, check_room
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.files import open_file
+from parquet_bloom.files import FORMATS, open_file
 from parquet_bloom.filters.difference import difference
 from parquet_bloom.options import DiffOptions, ValidateOptions
 from parquet_bloom.parallel import work_in_order
@@ -220,7 +220,8 @@ def _diagnosed(
 
 def _wrong(file: Container, options: ValidateOptions) -> _Findings:
     found: defaultdict[tuple[Place | None, str | None], list[Finding]] = defaultdict(list)
-    for finding in examine(file, options).findings:
+    examination = FORMATS[file.format].examination(file, options)
+    for finding in examine(examination).findings:
         if finding.rule in SAID_BY_VALUES:
             found[finding.place, finding.column].append(finding)
     return found

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, ClassVar
 from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, Located, Place, RepairChange
 from parquet_bloom.container.protocols import Container
+from parquet_bloom.files import FORMATS
 from parquet_bloom.options import Destination, RepairOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.finding import Finding, chunk_finding
-from parquet_bloom.rules.repair import diagnosed
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
 from parquet_bloom.storage import with_options
 from parquet_bloom.verbs.documents import VerbReport
@@ -149,7 +149,7 @@ def _repair(
     opened: Changing, options: RepairOptions, progress: Progress | None = None
 ) -> RepairReport:
     file, options = opened.file, opened.ready(options)
-    found = diagnosed(file, options, progress)
+    found = FORMATS[file.format].diagnose(file, options, progress)
     change = file.repair(found.repairs(options), options, progress)
     facts = opened.write(change)
     outcomes = [

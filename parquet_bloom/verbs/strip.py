@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, LeftChunk, RemovedFilters
-from parquet_bloom.legacy.change import strip_change
 from parquet_bloom.options import Destination, Selection
 from parquet_bloom.storage import with_options
 from parquet_bloom.verbs.documents import VerbReport
@@ -88,7 +87,7 @@ def strip_file(
 ) -> StripReport:
     """As strip."""
     with changing(path, destination, keys) as opened:
-        change = strip_change(opened.file, selection)
+        change = opened.file.strip(selection)
         facts = opened.write(change)
         notes = opened.notes(change)
     return StripReport(

@@ -14,7 +14,7 @@ from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.errors import FormatError
-from parquet_bloom.files import open_file
+from parquet_bloom.files import FORMATS, open_file
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.examine import examine
@@ -111,7 +111,7 @@ def validate_file(
     policy: Policy = options.policy or Policy()
     if options.ignore_checksums:
         file.ignore_checksums()
-    examined = examine(file, options, progress)
+    examined = examine(FORMATS[file.format].examination(file, options), progress)
     _check_unchanged(file)
     kept = tuple(finding for finding in examined.findings if not policy.ignores(finding))
     commands = NextCommands(file, examined.columns)

@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from parquet_bloom.native.lazy import NDArray, np
 
 if TYPE_CHECKING:
+    from parquet_bloom.container import BuildChange, StripChange
     from parquet_bloom.filters.k_hash import KHashFilter
     from parquet_bloom.filters.look_up import LookUp
     from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+    from parquet_bloom.options import BuildOptions, Selection
+    from parquet_bloom.parallel import Progress
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.schema import LeafColumn
     from parquet_bloom.parquet.pages.runs import Run
@@ -76,7 +79,7 @@ class UnusableLegacy:
 
 
 class LegacyKind(Protocol):
-    """Finds the legacy filters of a file. A filter that may miss values raises FilterError; if the
+    """Finds, builds and removes the legacy filters of a file. A filter that may miss values raises FilterError; if the
     values that would tell cannot be read, PageError or UnsupportedError."""
 
     def is_published(self, file: Any, chunk: ColumnChunk) -> bool:
@@ -105,6 +108,12 @@ class LegacyKind(Protocol):
 
     def num_private(self, file: Any, leaves: Sequence[LeafColumn]) -> Mapping[str, int]:
         """How many private filters there seem to be, by dialect."""
+
+    def build(self, file: Any, options: BuildOptions, progress: Progress | None) -> BuildChange:
+        """Add filters of the legacy dialect that `options` ask for; see protocols.Changeable."""
+
+    def strip(self, file: Any, selection: Selection) -> StripChange | None:
+        """Remove all filters of a selection; None if none of them is private."""
 
 
 def private_or_reason(

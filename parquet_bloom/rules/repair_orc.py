@@ -1,41 +1,25 @@
-"""What `repair` finds in a file, whichever format it has."""
+"""What `repair` can do about the filters of an ORC file.
+
+Nothing in the file points to a filter, so a new footer alone repairs nothing. The filters of a column in a
+stripe are one stream, so they are kept or dropped together.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, cast
 
 from parquet_bloom.options import RepairOptions, ValidateOptions, refuse
+from parquet_bloom.orc.file import OrcContainer
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.examine import examine
+from parquet_bloom.rules.examine_orc import OrcExamination
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
 
-if TYPE_CHECKING:
-    from parquet_bloom.container.protocols import Container
-    from parquet_bloom.orc.file import OrcContainer
 
-
-def diagnosed(file: Any, options: RepairOptions, progress: Progress | None) -> Diagnosed:
-    """What is wrong with the filters of a file, as far as `repair` is concerned.
-
-    Raises ColumnError, FormatError for a footer that contradicts itself or is damaged,
-    EncryptionError, UnsupportedError for files that cannot get filters, OSError.
-    """
-    # Each format is loaded for its own files alone.
-    if file.format == "parquet":
-        from parquet_bloom.rules import repair_parquet
-
-        return repair_parquet.diagnosed(file, options, progress)
-    return _diagnosed_orc(file, options, progress)
-
-
-def _diagnosed_orc(
-    file: OrcContainer, options: RepairOptions, progress: Progress | None
-) -> Diagnosed:
-    """Nothing in an ORC file points to a filter, so a new footer alone repairs nothing. The filters of a
-    column in a stripe are one stream, so they are kept or dropped together."""
+def diagnose(file: OrcContainer, options: RepairOptions, progress: Progress | None) -> Diagnosed:
+    """See files.FileFormat.diagnose."""
     refuse(file.path, options, ["max_bytes"], "ORC files")
     file.tail.check_writable()
     file.tail.check_row_counts()
@@ -45,7 +29,7 @@ def _diagnosed_orc(
     )
     findings = [
         each
-        for each in examine(cast("Container", file), asked, progress).findings
+        for each in examine(OrcExamination(file, asked), progress).findings
         if each.place and each.place.part in stripes and each.definition.concerns_repair
     ]
     shared = _shared_names(file)
