@@ -63,6 +63,7 @@ class StripesChange(Change):
         self.file = file
         self._places: list[StripePlace] = []
         self._digests: list[Digests] = []
+        self._footer_digest = 0
 
     @abstractmethod
     def streams_of(self, stripe: int) -> Streams:
@@ -83,6 +84,7 @@ class StripesChange(Change):
             self._digests.append(_digests(streams))
         version.append_from(source, tail.statistics_start, tail.footer_start)
         start, edited = version.size, footer(tail, self._places)
+        self._footer_digest = xxh3_64_intdigest(edited)
         if edited == tail.footer_raw:
             # Another compressor's chunks would be of another size.
             version.append_from(source, tail.footer_start, tail.postscript_start)
@@ -127,6 +129,8 @@ class StripesChange(Change):
         new = OrcReader(written)
         self.file.source.will_read(self._compared())
         _verify_tail(self.file, new)
+        if xxh3_64_intdigest(new.tail.footer_raw) != self._footer_digest:
+            raise RewriteError("the footer differs from what was written")
         for index, expected in enumerate(self._digests):
             stripe = new.read_stripe(index)
             if expected:
@@ -220,7 +224,7 @@ def _verify_changed(old: OrcReader, new: OrcReader, stripe: Stripe, expected: Di
     """Footer, index and data of one stripe."""
     before = old.stripe(stripe.index)
     stripe.check_index()
-    found, kept = map(stripe_footer_without_filters, (stripe, before))
+    found, kept = (stripe_footer_without_filters(each, expected) for each in (stripe, before))
     if found != kept:
         raise RewriteError(f"{stripe.where}: the footer differs in more than the filters")
     was = [each for each in before.streams if _stays(each, expected)]
@@ -359,14 +363,14 @@ def postscript(tail: Tail, footer_length: int) -> bytes:
 # What no change may touch
 
 
-def stripe_footer_without_filters(stripe: Stripe) -> bytes:
-    """A stripe's footer without what it says about filters."""
+def stripe_footer_without_filters(stripe: Stripe, changed: Collection[int]) -> bytes:
+    """A stripe's footer without what it says about the filters of the columns with these ids."""
 
     def kept(index: int, payload: bytes) -> Iterable[bytes]:
-        return [] if stripe.streams[index].kind in FILTER_KINDS else [payload]
+        return [payload] if _stays(stripe.streams[index], changed) else []
 
     def plain(column: int, payload: bytes) -> Iterable[bytes]:
-        return [wire.replaced(payload, {_BLOOM_ENCODING: b""})]
+        return [wire.replaced(payload, {_BLOOM_ENCODING: b""}) if column in changed else payload]
 
     return _edited(_edited(stripe.footer_raw, _STREAMS, kept), _ENCODINGS, plain)
 

@@ -125,7 +125,7 @@ class Murmur3Build(ParquetChange, BuildChange):
         }
         self._edit = FooterEdit(self.file, self._dialect, added, replaced)
         footer = new_footer(self._edit, version.size)
-        version.append(footer.protection.tail(footer.raw))
+        self.append_tail(version, footer.protection.tail(footer.raw))
         self.filters = added.filters
         self.skipped += added.skipped
         self.notes = self._dialect.notes if added.filters else ()

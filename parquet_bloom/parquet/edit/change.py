@@ -147,6 +147,13 @@ class ParquetChange(Change):
 
     def __init__(self, file: OpenFile) -> None:
         self.file = file
+        # The length and the XXH3 of what was written as the end of the new version.
+        self._tail = 0, 0
+
+    def append_tail(self, version: Version, tail: bytes) -> None:
+        """Write the footer and what follows it."""
+        self._tail = len(tail), xxh3_64_intdigest(tail)
+        version.append(tail)
 
     def beside(self, output: str, overwrite: bool) -> AbstractContextManager[object]:
         """The key material of an encrypted file; one that is changed in place keeps its own."""
@@ -165,6 +172,9 @@ class ParquetChange(Change):
         if new.footer.protection.fixed != self.file.footer.protection.fixed:
             raise RewriteError("the footer is not encrypted as it was")
         self.check(new)
+        length, digest = self._tail
+        if length and range_digest(written, written.size - length, written.size) != digest:
+            raise RewriteError("the footer differs from what was written")
 
     @abstractmethod
     def check(self, new: OpenFile) -> None:
@@ -231,7 +241,7 @@ class FilterChange(ParquetChange):
         gone = {key: self.places[key] for key in self.places.keys() - self._kept.moved.keys()}
         self.leaks = leaks(self.file, gone)
         if self.places or version.size != self.file.source.size:
-            version.append(self.file.footer.tail(self.places))
+            self.append_tail(version, self.file.footer.tail(self.places))
 
     def _append_all(self, built: Iterable[Built], version: Version) -> None:
         progress = of_all(self._new.progress, self._new.chunks)
@@ -334,7 +344,7 @@ class FieldsChange(ParquetChange):
             version.append_from(self.file.source, start, end)
         raw = self.footer()
         with named(self.file.path):
-            version.append(self.file.footer.protection.tail(raw))
+            self.append_tail(version, self.file.footer.protection.tail(raw))
 
     def footer(self) -> bytes:
         """The new FileMetaData."""
