@@ -316,6 +316,22 @@ def test_what_the_store_says_of_the_new_version_is_compared(gcs, monkeypatch, fi
     assert gcs.objects.keys() == {NAME}
 
 
+@pytest.mark.parametrize("unconditional", [False, True])
+def test_the_end_is_put_after_the_version_that_was_read(gcs, monkeypatch, unconditional):
+    """By its generation, which says it once: a condition of the source would say the same."""
+    compose, first = gcs_client.GoogleClient.compose, []
+
+    def composed(client, name, request, *given):
+        first.append(request["sourceObjects"][0])
+        return compose(client, name, request, *given)
+
+    monkeypatch.setattr(gcs_client.GoogleClient, "compose", composed)
+    source = {"name": KEY, "generation": gcs.resources[NAME]["generation"]}
+    gcs.is_lax = unconditional
+    build(gcs, unconditional=unconditional)
+    assert first[0] == source
+
+
 def test_a_generation_that_is_gone(gcs):
     """Some stores say so before they look at conditions."""
     gcs.faults.append(

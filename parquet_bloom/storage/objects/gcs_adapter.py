@@ -211,12 +211,7 @@ class GoogleAdapter(Adapter):
         return made
 
     def _old_source(self) -> Resource:
-        condition = {"ifGenerationMatch": self.version}
-        return {
-            "name": self.address.key,
-            "generation": self.version,
-            "objectPreconditions": condition,
-        }
+        return {"name": self.address.key, "generation": self.version}
 
 
 def _kept(said: Mapping[str, Any]) -> Resource:
