@@ -4,17 +4,18 @@ import errno
 import os
 import shutil
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from conftest import FIXTURES, missing
 
 import parquet_bloom as pb
-from parquet_bloom.errors import RewriteError
-from parquet_bloom.storage import open_source
+from parquet_bloom.errors import FormatError, RewriteError
+from parquet_bloom.storage import local_output, open_source
 from parquet_bloom.storage.local_output import COPY_CHUNK, default_mode, output_to
 from parquet_bloom.storage.paths import expand, outputs_in
-from parquet_bloom.storage.source import is_url, local_path
+from parquet_bloom.storage.source import Cut, is_url, local_path
 from parquet_bloom.storage.temporary_files import hidden_name, leftovers_below
 
 
@@ -103,6 +104,42 @@ def test_without_links_another_file_is_not_replaced_either(tmp_path, monkeypatch
     written(tmp_path / "f")
     assert (tmp_path / "f").read_bytes() == b"new"
     assert os.listdir(tmp_path) == ["f"]
+
+
+def test_nor_where_a_name_can_only_be_reserved(tmp_path, monkeypatch):
+    def link(*_):
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", link)
+    monkeypatch.setattr(local_output, "rename_to_free", lambda *_: False)
+    with pytest.raises(RewriteError, match="was created in the meantime"):
+        _with_another_meanwhile(tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == b"another's"
+    (tmp_path / "f").unlink()
+    written(tmp_path / "f")
+    assert (tmp_path / "f").read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["f"]
+
+
+def test_a_file_that_ends_too_early_is_an_error(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(bytes(10))
+    with closing(open_source(path)) as source:
+        os.truncate(path, 7)
+        message = rf"^{path}: bytes 4 to 10: expected 6 bytes, found 3$"
+        for read in (source.read_at, source.window().read_at, Cut(source, 10).read_at):
+            with pytest.raises(FormatError, match=message):
+                read(4, 6)
+
+
+def test_nothing_is_read_past_a_cut(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(bytes(10))
+    with closing(open_source(path)) as source:
+        cut = Cut(source, 7)
+        assert cut.read_at(4, 3) == bytes(3)
+        with pytest.raises(FormatError, match=r"expected 6 bytes, found 3$"):
+            cut.read_at(4, 6)
 
 
 def _with_another_meanwhile(target):
