@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
@@ -25,6 +25,7 @@ from parquet_bloom.arguments import (
     row_groups_given,
     threads_given,
 )
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
 from parquet_bloom.vocabulary import (

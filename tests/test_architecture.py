@@ -28,6 +28,7 @@ PACKAGE = ROOT / "parquet_bloom"
 FLOORS = [
     {
         "arguments",
+        "dataclass",
         "errors",
         "interruptions",
         "native",

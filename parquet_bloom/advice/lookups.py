@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from parquet_bloom.dataclass import dataclass
 
 # A value's place in the column's order; all keys of a column are of the same kind.
 OrderKey = int | float | bytes | Decimal

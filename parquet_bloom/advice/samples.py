@@ -12,7 +12,6 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from parquet_bloom.advice import ndv
 from parquet_bloom.advice.lookups import LookUps, OrderKey
 from parquet_bloom.advice.ndv import ALL_HASHES
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, ValueTypeError
 
 # The default number of distinct stored values to draw from each column.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -17,6 +16,7 @@ from parquet_bloom.advice.lookups import Bounds, ExpectedReads, expected_reads
 from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.samples import GivenValue, Sample, SamplePart
 from parquet_bloom.container.protocols import Chunk, Column, Container
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse
 from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.errors import UnsupportedError

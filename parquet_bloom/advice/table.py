@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from parquet_bloom.advice import ndv
 from parquet_bloom.advice.lookups import ExpectedReads
@@ -23,6 +22,7 @@ from parquet_bloom.advice.survey import (
 )
 from parquet_bloom.advice.verdict import Evidence, judge
 from parquet_bloom.container.protocols import Column, Container
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, ValueTypeError
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all

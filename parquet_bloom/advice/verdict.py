@@ -21,11 +21,11 @@ S and F say enough, and these values are looked up.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.survey import ColumnCounts
 from parquet_bloom.container import number_of
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_note
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.values.types import LeafType

@@ -15,10 +15,11 @@ Verbs, renderers, commands and Spark know nothing else of a format.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, dataclass_transform
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage.change import Change
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ and the bytes of one filter.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isfinite
 from typing import Any
 
 from parquet_bloom.container import WHERE_KNOWN, Bits, FilterDescription, Located, Place, record
+from parquet_bloom.dataclass import dataclass
 
 # Called while the bits of a filter are in memory, with a function that returns them.
 GetBits = Callable[[], Bits]

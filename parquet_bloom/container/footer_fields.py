@@ -6,10 +6,10 @@ Fields are made when they are asked for: a footer may have millions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from parquet_bloom.container import slim_record
+from parquet_bloom.dataclass import dataclass
 
 # Who may read a footer, and whether anybody would notice that it was changed.
 FooterProtection = Literal["plain", "signed", "encrypted"]

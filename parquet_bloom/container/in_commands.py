@@ -8,8 +8,9 @@ pbloom build lake/events -c user_id --table delta    a file of a table
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final, TypeAlias
+
+from parquet_bloom.dataclass import dataclass
 
 # What single files take, and tables do not: these are changed by appending and one commit.
 _OF_FILES: Final = frozenset(("--in-place",))

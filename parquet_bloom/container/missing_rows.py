@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from parquet_bloom.container import WHERE_KNOWN
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native.lazy import NDArray, np
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice, product
 from math import comb, isnan, log
 
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.container import number_of
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Deviation, Diagnosis
 from parquet_bloom.diagnosis.evidence import (
     MAX_CHANCE,

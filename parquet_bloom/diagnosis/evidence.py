@@ -9,10 +9,10 @@ probabilities, the chance of at least `hits` of `tried` has a bound (Chernoff, H
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log, sqrt
 
 from parquet_bloom.container import number_of
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters.rates import percent
 
 # At most one wrong claim in 10^9 searches of 10^5 hypotheses each.

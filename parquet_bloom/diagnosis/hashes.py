@@ -7,11 +7,11 @@ FNV-1a (www.isthe.com/chongo/tech/comp/fnv), djb2 (www.cse.yorku.ca/~oz/hash.htm
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import reduce
 
 import xxhash
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Deviation
 from parquet_bloom.native import _kernel
 

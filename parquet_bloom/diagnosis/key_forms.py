@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from typing import Any, Literal
@@ -17,6 +16,7 @@ from uuid import UUID
 import numpy as np
 
 from parquet_bloom.container import number_of
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Deviation
 from parquet_bloom.diagnosis.samples import StoredValue
 from parquet_bloom.values.types import FLOAT_FORMAT, LeafType

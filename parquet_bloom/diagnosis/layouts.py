@@ -14,13 +14,13 @@ Spec: parquet-format, BloomFilter.md "Technical Approach".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.container import number_of
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Deviation
 from parquet_bloom.diagnosis.evidence import Trial
 from parquet_bloom.filters.hashers import Hashes

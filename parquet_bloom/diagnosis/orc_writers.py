@@ -19,7 +19,7 @@ Sources: ORC C++, ColumnWriter.cc; Arrow C++, adapters/orc/util.cc; orc-core, De
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Final
@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.container import number_of
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.diagnosis.evidence import Trial, too_few
 from parquet_bloom.errors import UnsupportedError

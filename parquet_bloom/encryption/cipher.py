@@ -17,13 +17,13 @@ Spec: parquet-format, Encryption.md sections 4 and 5.
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass
 from enum import Enum, IntEnum
 from itertools import count
 from os import urandom
 from struct import pack
 from typing import TYPE_CHECKING, NoReturn
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError, UnsupportedError
 
 if TYPE_CHECKING:

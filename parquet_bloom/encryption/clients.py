@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, TypeVar
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.encryption.cipher import Secretive
 from parquet_bloom.errors import EncryptionError, MissingKeyError
 

@@ -23,11 +23,11 @@ import binascii
 import json
 from collections.abc import Callable, Hashable
 from contextlib import closing
-from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
 from typing import TypeVar
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.encryption.cipher import Key
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError
 from parquet_bloom.storage import open_source

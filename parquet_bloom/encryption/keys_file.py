@@ -19,13 +19,14 @@ import os
 import stat
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
 
 from parquet_bloom.arguments import mapping_given, path_given
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.encryption.clients import KmsConnection, load_callable, load_kms
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.encryption.keyspec import listed_keys, master_keys, named_keys, read_token

@@ -51,9 +51,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.vocabulary import Format, check_word
 
 # What a file, a filter or a column can be that engines are known to stumble over, or to treat otherwise.

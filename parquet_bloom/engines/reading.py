@@ -9,9 +9,10 @@ no engine uses filters for the keys of maps.
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.catalogue import engines, engines_where
 from parquet_bloom.engines.writers import known_troubles
 from parquet_bloom.values.types import LeafType

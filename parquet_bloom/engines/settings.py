@@ -16,9 +16,9 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.catalogue import engines
 from parquet_bloom.engines.engine import NamesTaken, SettingsText
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES

@@ -6,8 +6,7 @@ of it. K-hash filters can be compared only if they have the same number of bits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters.sizing import WORDS_PER_BLOCK
 from parquet_bloom.filters.split_block import WORD_FORMAT, SplitBlockBloomFilter
 from parquet_bloom.native import _kernel

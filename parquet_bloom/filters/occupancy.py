@@ -12,13 +12,13 @@ halfway, produces another shape.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from math import ceil, exp, inf, isinf, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters.sizing import BLOCK_BITS, WORD_BITS, WORDS_PER_BLOCK, estimate_ndv
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel

@@ -13,11 +13,11 @@ Source: Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filter
 parquet-format issue 547.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, exp, inf, lgamma, log, log1p, sqrt
 from typing import Protocol
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters.rates import exact_percent, percent
 
 WORD_BITS = 32

@@ -8,11 +8,12 @@ tell, unless the filter is so full that everything is found in it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import log
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from parquet_bloom.container.missing_rows import MissingRows
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError
 from parquet_bloom.native.lazy import np
 from parquet_bloom.parquet.filters.legacy_kind import LegacyFilter

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Context, Decimal
 from itertools import pairwise
 from typing import Any, Self, TypeAlias
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import Array, NDArray, np
 

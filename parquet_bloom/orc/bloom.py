@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from struct import pack
 from typing import Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError, FormatError
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.orc import wire

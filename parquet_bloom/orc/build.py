@@ -12,12 +12,13 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from math import ceil
 from typing import Final
 
 from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk, RepairChange, Repairs
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import ColumnKind, lost_rows
 from parquet_bloom.errors import FormatError, RewriteError, UnsupportedError, without_place
 from parquet_bloom.filters.k_hash import KHashFilter, KHashFilters, hive_size

@@ -37,11 +37,11 @@ sun.util.calendar.ZoneInfo and ZoneInfoFile of OpenJDK; ORC C++, Timezone.cc; ti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import Array, NDArray, np

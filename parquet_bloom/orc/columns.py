@@ -17,9 +17,9 @@ Spec: apache/orc-format, specification/ORCv1.md "Type Information".
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FooterError
 from parquet_bloom.orc.wire import Message, decode_text
 from parquet_bloom.parallel import check_fits

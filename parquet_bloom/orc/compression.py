@@ -11,7 +11,6 @@ Spec: apache/orc-format, specification/ORCv1.md "Compression".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from typing import Any, Final
@@ -19,6 +18,7 @@ from typing import Any, Final
 import cramjam
 
 from parquet_bloom.codecs import lz4_into, zstd_into
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.parallel import check_fits
 

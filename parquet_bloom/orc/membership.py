@@ -8,12 +8,13 @@ have hashed them. Bits that only the stored filter has come from values that the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 import numpy as np
 
 from parquet_bloom.container.missing_rows import MissingRows, missing_rows
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.filters.look_up import Membership

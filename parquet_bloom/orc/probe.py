@@ -7,13 +7,14 @@ value, the answer is `unknown` instead of `absent`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import STRIPES, Answer, Explanation, GroupAnswers, Place
 from parquet_bloom.container.column_filter import ColumnFilter
 from parquet_bloom.container.doubts import Doubts
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.filters.look_up import LookUp, in_k_hash
 from parquet_bloom.native.lazy import NDArray, np

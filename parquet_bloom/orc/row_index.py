@@ -10,11 +10,11 @@ Spec: apache/orc-format, specification/ORCv1.md "Row Group Index".
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from math import isfinite
 from typing import Any, Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError
 from parquet_bloom.orc.columns import STATISTICS, OrcColumn
 from parquet_bloom.orc.proto import orc_pb2

@@ -10,10 +10,10 @@ Spec: apache/orc-format, specification/ORCv1.md "Run Length Encoding", "Column E
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, UnsupportedError, placing
 from parquet_bloom.native import _kernel
 from parquet_bloom.orc.arrays import MOST_BYTES

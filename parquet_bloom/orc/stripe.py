@@ -13,12 +13,13 @@ Spec: apache/orc-format, specification/ORCv1.md "Stripes"; orc-core, StripePlann
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import chain
 from typing import Final
 
 from parquet_bloom.container import STRIPES, Place
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError, UnsupportedError
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.tail import StripePlace

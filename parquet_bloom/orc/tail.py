@@ -11,7 +11,7 @@ Spec: apache/orc-format, specification/ORCv1.md "File Tail".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from google.protobuf.message import DecodeError
 
 from parquet_bloom.container import number_of
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FooterError, FormatError, NotSupportedFileError, UnsupportedError
 from parquet_bloom.orc.columns import OrcColumn, above, read_columns
 from parquet_bloom.orc.compression import DEFAULT_BLOCK_BYTES, MAX_BLOCK_BYTES, Compression

@@ -11,9 +11,9 @@ Spec: protobuf.dev, "Encoding".
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError
 
 # A decoded message: their classes are made at run time, so that no type checker knows their fields.

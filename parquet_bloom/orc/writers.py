@@ -21,9 +21,9 @@ sargs/PredicateLeaf.cc, Reader.cc.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8
 from parquet_bloom.orc.wire import decode_text
 

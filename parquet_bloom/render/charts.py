@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, groupby
 from math import ceil, log2, sqrt
+
+from parquet_bloom.dataclass import dataclass
 
 # Of a map: shades between empty and full.
 SHADES = 32

@@ -9,10 +9,10 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from parquet_bloom.container import number_of
 from parquet_bloom.container.missing_rows import MissingRows
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.render.hints import OF_FILES, NextLines
 from parquet_bloom.render.reports import FileSummary, Remark, ReportView

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from parquet_bloom.container.in_commands import AsFile, InCommands, command_for
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.vocabulary import HAS_ONE, NO_FILTER, NO_KEY, NO_MEMORY
 
 _HINTS: Final = {

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from typing import Any
@@ -18,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from parquet_bloom import __version__
 from parquet_bloom.container import number_of
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters.occupancy import FPP_PROBES
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render import charts

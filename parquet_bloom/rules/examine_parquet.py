@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from xxhash import xxh3_128_digest
 
 from parquet_bloom.container import Place, record
 from parquet_bloom.container.missing_rows import MissingRows
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.errors import (
     EncryptionError,

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Unpack
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_note
 from parquet_bloom.errors import FilterError, FormatError, UnsupportedError, without_place
 from parquet_bloom.legacy.chunk_filters import headers_at

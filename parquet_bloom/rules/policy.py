@@ -20,7 +20,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn, TypeVar
@@ -34,6 +34,7 @@ from parquet_bloom.arguments import (
     path_given,
     rate_given,
 )
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ConfigError
 from parquet_bloom.filters.sizing import parse_size
 from parquet_bloom.rules.finding import Finding

@@ -7,10 +7,11 @@ dropped: without it, readers lose time; with a wrong one, rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from parquet_bloom.container import Repairs
 from parquet_bloom.container.protocols import Chunk
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import RepairOptions
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.vocabulary import Remedy, RepairAction

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from pkgutil import get_data
@@ -35,6 +34,7 @@ from textwrap import fill
 from types import MappingProxyType
 from typing import Any, Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ConfigError, similar
 from parquet_bloom.vocabulary import Format, Remedy, check_word
 

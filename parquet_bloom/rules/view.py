@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, Unpack, cast
 
 from parquet_bloom.container import Bits, Place, record
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.container.protocols import Chunk, Column, Outline, Overview
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.options import ValidateOptions

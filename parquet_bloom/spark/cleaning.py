@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from glob import has_magic
@@ -16,6 +16,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from parquet_bloom.arguments import paths_given
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, complaint_about
 from parquet_bloom.spark.job import check_tasks, run_job
 from parquet_bloom.spark.listing import (

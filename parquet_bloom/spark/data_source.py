@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from itertools import chain, groupby, islice
@@ -23,6 +22,7 @@ from pyspark.sql.types import StructType
 
 from parquet_bloom.container import FilterDescription, Place
 from parquet_bloom.container.descriptions import ChunkDescription
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.errors import complaint, complaint_about
 from parquet_bloom.files import open_file

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import cache
@@ -16,6 +15,7 @@ from urllib.parse import quote, unquote
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import SparkError
 from parquet_bloom.spark.failures import failing
 from parquet_bloom.storage.source import SUFFIXES, is_url

@@ -6,7 +6,7 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple
 from datetime import UTC, datetime
 from typing import Literal, Self, get_args
 
@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.spark.failures import failing
 from parquet_bloom.spark.schemas import OUTCOME, RowFields
 from parquet_bloom.storage.paths import NO_FILES

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 from math import ceil
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.spark.listing import LakeFile
 
 # The cost of opening a file, in bytes that could be read meanwhile.

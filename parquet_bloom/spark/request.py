@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.options import Destination
 

@@ -14,10 +14,10 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import REPLACE, ParquetBloomError, RewriteError
 from parquet_bloom.interruptions import hold, starting_threads
 from parquet_bloom.storage.address import addressed

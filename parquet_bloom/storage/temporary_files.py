@@ -8,10 +8,10 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.vocabulary import LeftoverKind
 
 TEMPORARY_SUFFIX = ".pbloom-tmp"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from threading import Lock
+
+from parquet_bloom.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

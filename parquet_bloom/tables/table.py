@@ -13,12 +13,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self, cast
 
 from parquet_bloom.container.in_commands import AsTable
 from parquet_bloom.container.protocols import Container, Overview
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_notes
 from parquet_bloom.errors import ColumnError, UnsupportedError, no_column
 from parquet_bloom.files import open_parquet

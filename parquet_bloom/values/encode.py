@@ -20,13 +20,13 @@ from __future__ import annotations
 
 import struct
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import inf, isfinite, isnan
 from typing import Literal
 from uuid import UUID
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.values.given import plain_value
 from parquet_bloom.values.types import (
     FLOAT_FORMAT,

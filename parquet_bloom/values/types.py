@@ -12,8 +12,8 @@ Spec: parquet-format, Types in README.md, LogicalTypes.md.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.vocabulary import LiteralType, check_word
 

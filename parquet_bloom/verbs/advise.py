@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.advice.survey import Subject
@@ -33,6 +33,7 @@ from parquet_bloom.container.room import (
     check_groups_room,
     check_room,
 )
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse
 from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.files import FORMATS, open_file

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers, columns_needed
 from parquet_bloom.container import WHERE_KNOWN, BuiltFilters, LeftChunk
 from parquet_bloom.container.protocols import Container
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.options import BuildOptions, Destination
 from parquet_bloom.parallel import Progress

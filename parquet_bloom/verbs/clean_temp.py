@@ -6,13 +6,13 @@ import errno
 import math
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from numbers import Real
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import PATH_OR_URL, flag_given, path_given
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import complaint
 from parquet_bloom.storage import with_options
 from parquet_bloom.verbs.documents import VerbReport

@@ -11,7 +11,7 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,6 +25,7 @@ from parquet_bloom.container import (
     ReadFilter,
 )
 from parquet_bloom.container.room import TO_DIFF, check_room
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import FORMATS, open_file
 from parquet_bloom.filters.difference import difference

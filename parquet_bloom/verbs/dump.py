@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import flag_given, name_given, number_given, number_if_given
 from parquet_bloom.container import WHERE_KNOWN
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError
 from parquet_bloom.files import open_file
 from parquet_bloom.native.lazy import np

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -19,6 +19,7 @@ from parquet_bloom.arguments import SomeNames, SomeNumbers, columns_given, row_g
 from parquet_bloom.container import WHERE_KNOWN, slim_record
 from parquet_bloom.container.footer_fields import FooterDescription, FooterField, Several
 from parquet_bloom.container.room import OF_FIELD_BYTE
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open_file
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.verbs.documents import VerbReport, as_json, document_of

@@ -10,11 +10,12 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.room import TO_CHANGE, check_room
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open_file
 from parquet_bloom.options import BuildOptions, Destination, RepairOptions
 from parquet_bloom.storage.change import Change

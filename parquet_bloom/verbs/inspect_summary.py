@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers, paths_given, threads_given
 from parquet_bloom.container import UNITS, WHERE_KNOWN
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open_file
 from parquet_bloom.options import InspectOptions
 from parquet_bloom.parallel import work_in_order

@@ -4,11 +4,11 @@ with random values."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import Bits, Located, Place
 from parquet_bloom.container.protocols import Describable
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters import occupancy
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.options import InspectOptions

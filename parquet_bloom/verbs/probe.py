@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from copy import copy
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
@@ -30,6 +30,7 @@ from parquet_bloom.container.room import (
     check_groups_room,
     check_room,
 )
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open_file
 from parquet_bloom.filters.look_up import LookUp
 from parquet_bloom.native.lazy import NDArray, np

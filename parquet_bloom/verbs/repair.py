@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, Located, Place, RepairChange
 from parquet_bloom.container.protocols import Container
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import FORMATS
 from parquet_bloom.options import Destination, RepairOptions
 from parquet_bloom.parallel import Progress

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import SomeNames
 from parquet_bloom.container import WHERE_KNOWN
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open_file
 from parquet_bloom.options import Destination, RepairOptions, TableOptions
 from parquet_bloom.parallel import Progress

@@ -6,13 +6,14 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, FilterDescription, Place
 from parquet_bloom.container.descriptions import ChunkDescription, GetBits
 from parquet_bloom.container.room import TO_REPORT, check_room
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.files import open_file
 from parquet_bloom.filters.occupancy import measured_fpp

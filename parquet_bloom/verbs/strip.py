@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, LeftChunk, RemovedFilters
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import Destination, Selection
 from parquet_bloom.storage import with_options
 from parquet_bloom.verbs.documents import VerbReport

@@ -11,11 +11,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol, TypeAlias, TypedDict, TypeVar
 
 from parquet_bloom.arguments import number_if_given
 from parquet_bloom.container.protocols import Container
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_notes
 from parquet_bloom.errors import ParquetBloomError, RewriteError, complaint
 from parquet_bloom.files import open_file

@@ -6,9 +6,10 @@ the pages and the footer; always in a place of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError, FormatError, UnsupportedError
 from parquet_bloom.filters.look_up import LookUp, in_block
 from parquet_bloom.filters.sizing import BLOCK_BYTES

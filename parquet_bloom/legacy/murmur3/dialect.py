@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log
 from typing import Final
 
 from parquet_bloom.arguments import flag_given
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_note
 from parquet_bloom.legacy.murmur3.headers import MAX_BYTES, MIN_BYTES
 from parquet_bloom.legacy.murmur3.schemes import MAX_SEED, PARQUET_SEED, Scheme

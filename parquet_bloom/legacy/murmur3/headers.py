@@ -17,9 +17,9 @@ and parquet-cpp's BloomFilter, 2017 to 2020.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.legacy.murmur3.schemes import HIVE_SEED, PARQUET_SEED, Scheme
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact

@@ -10,10 +10,11 @@ and in our own notes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from parquet_bloom.container import BuiltFilters, LeftChunk
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FooterError, UnsupportedError
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.legacy.murmur3 import headers

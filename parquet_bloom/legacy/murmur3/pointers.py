@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import pairwise
 from typing import Any, Final, get_args
 from zlib import crc32
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError, FormatError
 from parquet_bloom.legacy.murmur3.headers import StoredLayout
 from parquet_bloom.legacy.murmur3.schemes import MAX_SEED, BlockSelection, HashName, Scheme

@@ -17,9 +17,9 @@ Source: the history of parquet-java's and parquet-cpp's BloomFilter; docs/dialec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters.hashers import HalfMurmur3, HiveBytes
 from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from parquet_bloom.arguments import mapping_given, number_if_given, rate_given
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_note
 from parquet_bloom.legacy.presence import FIELD_IDS, PRIVATE_FIELD
 from parquet_bloom.legacy.statistics.strategies import STRATEGIES

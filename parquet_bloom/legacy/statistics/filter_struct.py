@@ -27,9 +27,9 @@ Serialization Specification, "Object Serialization Stream Protocol".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError
 from parquet_bloom.filters.k_hash import MAX_BITS, MAX_HASHES
 from parquet_bloom.native import _kernel

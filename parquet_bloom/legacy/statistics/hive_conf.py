@@ -24,10 +24,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import nan
 from typing import Final, TypeVar
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ConfigError
 from parquet_bloom.legacy.statistics.dialect import DEFAULT_FPP, Expected, StatisticsFilter
 

@@ -9,9 +9,10 @@ Source: parquet-format pull request 28.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.filters.look_up import LookUp, in_k_hash

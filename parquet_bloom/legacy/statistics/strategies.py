@@ -16,9 +16,9 @@ org.apache.hive.common.util.BloomFilter.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters.hashers import (
     HalfMurmur3,
     Hasher,

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk, number_of
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_note, engine_notes, lost_rows
 from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.filters.sizing import (

@@ -17,13 +17,13 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 from xxhash import xxh3_64, xxh3_64_intdigest
 
 from parquet_bloom.container import BuiltFilters, LeftChunk
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
     REPLACE,
     RewriteError,

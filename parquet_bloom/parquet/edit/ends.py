@@ -13,9 +13,9 @@ follows: what another program put there would be lost.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.filters.chain import SEARCHED_BYTES, filters_up_to

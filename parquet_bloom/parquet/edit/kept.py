@@ -11,10 +11,11 @@ are missing, or it is uncertain where one of them is.
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import EncryptionError, FilterError, FooterError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.edit.ends import first_end, hides_filters

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from parquet_bloom.container import LeftChunk, RemovedFilters, StripChange, number_of
 from parquet_bloom.container.room import TO_CHANGE
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import EncryptionError, FilterError
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import Selection

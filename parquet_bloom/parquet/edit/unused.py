@@ -10,9 +10,9 @@ chain that leads to one of them. In front of that may be bytes of another progra
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.edit.ends import earlier_ends, hides_filters
 from parquet_bloom.parquet.filters.chain import filters_up_to

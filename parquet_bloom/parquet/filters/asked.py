@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from parquet_bloom.container.doubts import Doubts
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.pages.runs import FixedRun, Run, run_of

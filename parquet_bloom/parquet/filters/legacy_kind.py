@@ -10,9 +10,9 @@ the current format; it is private if only a note of ours or the chunk's Statisti
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native.lazy import NDArray, np
 
 if TYPE_CHECKING:

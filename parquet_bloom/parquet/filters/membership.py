@@ -8,10 +8,11 @@ the stored one has come from values that the chunk does not hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from parquet_bloom.container.missing_rows import MissingRows, missing_rows
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import EncryptionError, FormatError, UnsupportedError
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter

@@ -7,8 +7,8 @@ also assigns to something that stays: pages, page indexes, another filter.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import EncryptionError, FilterError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.filters import bloom

@@ -8,10 +8,10 @@ Spec: parquet-format, parquet.thrift.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes
 

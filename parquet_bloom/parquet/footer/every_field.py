@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final
@@ -29,6 +28,7 @@ from parquet_bloom.container.footer_fields import (
     Several,
     Stretch,
 )
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FooterError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits

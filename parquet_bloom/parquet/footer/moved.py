@@ -21,9 +21,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate, pairwise
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.layout import MAGIC_BYTES, Range, without

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeVar
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, FooterError, no_column
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.thrift import ttypes

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from itertools import compress
 from typing import TYPE_CHECKING
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import EncryptionError, FooterError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact

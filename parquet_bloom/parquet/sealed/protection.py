@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import EncryptionError
 from parquet_bloom.parquet.sealed.modules import LockedModules, Modules
 

@@ -22,7 +22,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from operator import attrgetter
@@ -30,6 +29,7 @@ from typing import Final
 from urllib.parse import urlencode
 from xml.sax.saxutils import escape
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address, Listed
 from parquet_bloom.storage.objects.adapter import (

@@ -9,9 +9,9 @@ ranges of a local file with what is new.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage.source import DelegatingSource, Source, Window, check_length
 
 

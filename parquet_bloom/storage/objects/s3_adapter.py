@@ -17,12 +17,12 @@ from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Final
 from urllib.parse import urlencode, urlsplit
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.adapter import (
     NO_ETAG,

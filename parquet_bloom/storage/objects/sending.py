@@ -7,9 +7,10 @@ import errno
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects import requests
 from parquet_bloom.storage.objects.logs import unlogged

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from parquet_bloom.container.protocols import Overview, SchemaLeaf
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.tables.delta.action import Action
 from parquet_bloom.tables.delta.log import Snapshot

@@ -14,9 +14,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, RewriteError
 from parquet_bloom.storage.folder import Entry, Folder
 from parquet_bloom.tables.delta.action import Action, FileKey, check, decoded, deletion_vector_id

@@ -7,10 +7,10 @@ Spec: Iceberg Table Spec, "Column Projection", "Name Mapping Serialization".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from parquet_bloom.container.protocols import Overview
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, UnsupportedError
 
 # The groups between a list or map and its values, which only files have.

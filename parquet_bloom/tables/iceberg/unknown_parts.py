@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from pyiceberg.avro.codecs import AVRO_CODEC_KEY
@@ -31,6 +30,8 @@ from pyiceberg.serializers import Compressor
 from pyiceberg.table import Table as Loaded
 from pyiceberg.typedef import Record
 from pyiceberg.types import IcebergType, ListType, StructType
+
+from parquet_bloom.dataclass import dataclass
 
 # Whatever version 1 has and version 2 has not is not to be written any more.
 _IN_MANIFESTS: Final = {
