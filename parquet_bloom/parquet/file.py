@@ -76,7 +76,7 @@ class ParquetContainer(OpenFile):
 
     @property
     def obstacles(self) -> tuple[str, ...]:
-        from parquet_bloom.parquet.edit.kept import obstacles
+        from parquet_bloom.parquet.edit.obstacles import obstacles
 
         return tuple(obstacles(self))
 

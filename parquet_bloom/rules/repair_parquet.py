@@ -30,7 +30,7 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.options import RepairOptions, ValidateOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.parquet.edit.change import check_rewritable
-from parquet_bloom.parquet.edit.kept import check_pages
+from parquet_bloom.parquet.edit.obstacles import check_pages
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey

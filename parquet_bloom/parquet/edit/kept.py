@@ -1,4 +1,4 @@
-"""How much of the old file a new version keeps, and what stands in its way, as far as the footer tells.
+"""How much of the old file a new version keeps.
 
     replace | pages, page indexes, bytes of others    |   filters that stay,  new filters, footer
     append  | the whole file, up to its first end     |   filters that stay,  new filters, footer
@@ -10,7 +10,7 @@ are missing, or it is uncertain where one of them is.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import field
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -19,11 +19,11 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import EncryptionError, FilterError, FooterError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.edit.ends import first_end, hides_filters
+from parquet_bloom.parquet.edit.obstacles import check_indexes, check_pages
 from parquet_bloom.parquet.edit.unused import known_behind_data
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.ahead import header_ranges
 from parquet_bloom.parquet.filters.plaintext import other_filters, readable_header
-from parquet_bloom.parquet.footer import foreign_fields
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.layout import Range
@@ -32,35 +32,6 @@ from parquet_bloom.parquet.open_file import OpenFile
 
 if TYPE_CHECKING:
     from parquet_bloom.vocabulary import FileLayout, KeptEnds
-
-
-def obstacles(file: OpenFile) -> Iterator[str]:
-    """What `build` refuses the file for, or some of its columns, whatever keys there are."""
-    yield from foreign_fields.obstacles(file.footer)
-    for check in (check_pages, check_indexes):
-        try:
-            check(file)
-        except FooterError as error:
-            yield str(error).removeprefix(f"{file.path}: ")
-
-
-def check_pages(file: OpenFile) -> None:
-    """Raise FooterError if the footer places pages behind the data: no place is certain then."""
-    if file.footer.layout.pages_reach_past_the_end:
-        raise FooterError(
-            f"{file.path}: footer: pages extend past {file.footer.start}, where the data ends"
-        )
-
-
-def check_indexes(file: OpenFile) -> None:
-    """Raise FooterError if the footer places a page index behind the data: what is written there would
-    be taken for it."""
-    for number, (start, end) in file.footer.layout.indexes_past_the_end.items():
-        chunk = file.chunk_at(divmod(number, len(file.footer.leaves)))
-        raise FooterError(
-            f"{file.path}: {chunk.where}: footer: bytes {start} to {end - 1} are a page index, expected"
-            f" to end by {file.footer.start}, where the data ends: rewrite the file"
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,39 @@
+"""What stands in the way of a new version of a file, as far as the footer tells: it assigns bytes behind the
+data to something, or has fields of another writer. `inspect` asks, too, and loads nothing that writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from parquet_bloom.errors import FooterError
+from parquet_bloom.parquet.footer import foreign_fields
+from parquet_bloom.parquet.open_file import OpenFile
+
+
+def obstacles(file: OpenFile) -> Iterator[str]:
+    """What `build` refuses the file for, or some of its columns, whatever keys there are."""
+    yield from foreign_fields.obstacles(file.footer)
+    for check in (check_pages, check_indexes):
+        try:
+            check(file)
+        except FooterError as error:
+            yield str(error).removeprefix(f"{file.path}: ")
+
+
+def check_pages(file: OpenFile) -> None:
+    """Raise FooterError if the footer places pages behind the data: no place is certain then."""
+    if file.footer.layout.pages_reach_past_the_end:
+        raise FooterError(
+            f"{file.path}: footer: pages extend past {file.footer.start}, where the data ends"
+        )
+
+
+def check_indexes(file: OpenFile) -> None:
+    """Raise FooterError if the footer places a page index behind the data: what is written there would
+    be taken for it."""
+    for number, (start, end) in file.footer.layout.indexes_past_the_end.items():
+        chunk = file.chunk_at(divmod(number, len(file.footer.leaves)))
+        raise FooterError(
+            f"{file.path}: {chunk.where}: footer: bytes {start} to {end - 1} are a page index, expected"
+            f" to end by {file.footer.start}, where the data ends: rewrite the file"
+        )
