@@ -294,7 +294,7 @@ class AzureSettings:
             service = "fabric.microsoft.com" if self.is_set("use_fabric_endpoint") else _PUBLIC
             own = f"https://{self.of('account_name')}.blob.{service}"
             self.endpoint = (self.of("endpoint") or own).rstrip("/")
-        # Emulators and gateways are found out by `conditions`.
+        # Emulators and gateways are found out by `check_conditions`.
         self.is_azure = (urlsplit(self.endpoint).hostname or "").endswith(_OWN)
         if self.of("encryption_key"):
             raise RewriteError(

@@ -5,7 +5,7 @@
     small    one PutObject
 
 Either with If-Match: the store answers 412 if the object is not the one that was read. Stores that do
-not know If-Match there are found out by `conditions`, unless they are Amazon's.
+not know If-Match there are found out by `check_conditions`, unless they are Amazon's.
 """
 
 from __future__ import annotations
