@@ -5,7 +5,7 @@
     small    one Put Blob
 
 Either with If-Match: the store answers 412 if the blob is not the one that was read. Stores that do not
-know If-Match there are found out by `conditions`, unless they are Azure's.
+know If-Match there are found out by `check_conditions`, unless they are Azure's.
 
 While blocks are there that are not committed, nobody can send others whose names have another length. They
 vanish when anybody replaces the blob, or after a week. So whoever fails puts the old blocks back, which
