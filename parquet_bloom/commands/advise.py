@@ -19,7 +19,7 @@ from parquet_bloom.engines.reading import EngineUse
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.render.hints import would_refuse
-from parquet_bloom.render.reports import FileSummary, ReportView, Summary
+from parquet_bloom.render.reports import FileSummary, SummarizedView, Summary
 from parquet_bloom.render.terminal import Cells, progress, write_line, write_table, write_text
 from parquet_bloom.render.wording import shortened, size, without_numbers
 from parquet_bloom.values.types import literal
@@ -98,7 +98,7 @@ NARROW = ("column", "type", "verdict", "NDV", "filters", "of file", "groups read
 _GIVES = ("type…", "of file", "filters", "column…", "NDV")
 
 
-class AdviceView(ReportView[AdviceReport]):
+class AdviceView(SummarizedView[AdviceReport]):
     """The advice on tables."""
 
     def summarize(self, report: AdviceReport) -> FileSummary:

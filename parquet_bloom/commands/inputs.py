@@ -15,7 +15,7 @@ from parquet_bloom.interruptions import counted, hold
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.program import FINE, TROUBLE, show_traceback
 from parquet_bloom.render.hints import NextLines
-from parquet_bloom.render.reports import Complaints, ReportView, Summary
+from parquet_bloom.render.reports import Complaints, ReportView, SummarizedView, Summary
 from parquet_bloom.render.terminal import (
     StandardOutputError,
     complain,
@@ -195,7 +195,7 @@ class Answers:
         load(self.as_json)
         is_short = len(self.inputs.files) > 1 and not self.at_once
         complaints = self.inputs.complaints(at_once=not is_short)
-        if not is_short or not view.sums_up:
+        if not is_short or not isinstance(view, SummarizedView):
 
             def write(path: str, report: Found) -> None:
                 complaints.add_if_unverified(path, report)

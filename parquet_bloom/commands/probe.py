@@ -16,7 +16,7 @@ from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.options import ProbeOptions, quoted_name
 from parquet_bloom.program import FINE, NO
 from parquet_bloom.render.hints import NextLines
-from parquet_bloom.render.reports import FileSummary, Remark, ReportView
+from parquet_bloom.render.reports import FileSummary, Remark, ReportView, SummarizedView
 from parquet_bloom.render.terminal import Cells, complain, write_line, write_table, write_text
 from parquet_bloom.render.wording import place_cells, place_heads, shortened, size, where
 from parquet_bloom.verbs.probe import ProbedValue, ProbeReport, probe_file
@@ -88,7 +88,7 @@ def probe(
     sys.exit(code or (NO if all(absent) else FINE))
 
 
-class ProbeView(ReportView[ProbeReport]):
+class ProbeView(SummarizedView[ProbeReport]):
     """Whether files have to be read, and where. `next_lines`: the commands that help next."""
 
     def __init__(self, next_lines: NextLines) -> None:
@@ -154,8 +154,6 @@ class ProbeView(ReportView[ProbeReport]):
 class GroupsView(ReportView[ProbeReport]):
     """Path, place, first row and number of rows of each group that may have any of the values."""
 
-    sums_up = False
-
     def write(self, report: ProbeReport, verbose: bool = False) -> None:
         if report.caveat:
             complain(f"{report.path}: note: {report.caveat}")
@@ -170,8 +168,6 @@ _EXPLANATION_GIVES = ("reason…", "stored bytes…", "value…", "stored bytes"
 
 class ExplanationView(ReportView[ProbeReport]):
     """One row per group and hash of a value."""
-
-    sums_up = False
 
     def write(self, report: ProbeReport, verbose: bool = False) -> None:
         write_line(report.path)

@@ -10,7 +10,7 @@ import click
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.sections import Command
-from parquet_bloom.render.reports import FileSummary, ReportView
+from parquet_bloom.render.reports import FileSummary, SummarizedView
 from parquet_bloom.render.terminal import write_text
 from parquet_bloom.render.wording import size
 from parquet_bloom.storage.paths import expand_left
@@ -42,7 +42,7 @@ def recover(files: tuple[str, ...], dry_run: bool, as_json: bool, verbose: bool)
     sys.exit(code)
 
 
-class RecoveryView(ReportView[RecoveryReport]):
+class RecoveryView(SummarizedView[RecoveryReport]):
     """What was done about files."""
 
     def summarize(self, report: RecoveryReport) -> FileSummary:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from parquet_bloom.container import BuiltFilters, LeftChunk, number_of
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.hints import command, with_hint
-from parquet_bloom.render.reports import FileSummary, Remark, ReportView
+from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import Cells, write_table, write_text
 from parquet_bloom.render.wording import columns_alike, files_of, size, where, without_numbers
 
@@ -36,7 +36,7 @@ _BUILT_GIVES = ("bits of each", "hashes", "largest", "column…")
 NOT_LOOKED_UP = "no stored value was looked up: --drop-bad and --rebuild do that"
 
 
-class BuildView(ReportView["BuildReport"]):
+class BuildView(SummarizedView["BuildReport"]):
     """What was added to files, by column; what was skipped, by reason."""
 
     def summarize(self, report: BuildReport) -> FileSummary:
@@ -59,7 +59,7 @@ class BuildView(ReportView["BuildReport"]):
             write_table(_BUILT, rows, _BUILT_GIVES, verbose)
 
 
-class StripView(ReportView["StripReport"]):
+class StripView(SummarizedView["StripReport"]):
     """What was removed from files; what was left, by reason."""
 
     def summarize(self, report: StripReport) -> FileSummary:
@@ -73,7 +73,7 @@ class StripView(ReportView["StripReport"]):
         return f"{filters} removed, {size(numbers['bytes'])} less"
 
 
-class RepairView(ReportView["RepairReport"]):
+class RepairView(SummarizedView["RepairReport"]):
     """What was repaired in files and what was left, alike filters in one line."""
 
     def summarize(self, report: RepairReport) -> FileSummary:
@@ -201,7 +201,7 @@ def _rule_remark(
 # Tables
 
 
-class _TableView(ReportView[SomeTableChange]):
+class _TableView(SummarizedView[SomeTableChange]):
     def write_details(self, report: SomeTableChange, verbose: bool) -> None:
         for file in report.files if verbose else ():
             reason = f": {file.reason}" if file.reason else ""

@@ -15,7 +15,7 @@ from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.render.hints import OF_FILES, NextLines
-from parquet_bloom.render.reports import FileSummary, Remark, ReportView
+from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import write_line, write_text
 from parquet_bloom.render.wording import where, without_numbers
 from parquet_bloom.rules.finding import Finding
@@ -149,7 +149,7 @@ def summary(report: ValidationReport) -> str:
     return f"{_total(numbers)}: {'ok' if report.ok else 'not ok'}"
 
 
-class ValidationView(ReportView[ValidationReport]):
+class ValidationView(SummarizedView[ValidationReport]):
     """What is wrong with files. `next_lines`: the commands that help next."""
 
     def __init__(self, next_lines: NextLines = OF_FILES) -> None:

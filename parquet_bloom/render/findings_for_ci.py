@@ -37,8 +37,6 @@ from parquet_bloom.vocabulary import FindingsFormat
 class NoView(ReportView[ValidationReport]):
     """Shows nothing about a file by itself: the document is about all."""
 
-    sums_up = False
-
     def write(self, report: ValidationReport, verbose: bool = False) -> None: ...
 
 
@@ -75,8 +73,6 @@ def github_annotations(report: ValidationReport) -> Iterator[str]:
 
 class GithubView(ReportView[ValidationReport]):
     """The commands, and a line about the file for those who read the log."""
-
-    sums_up = False
 
     def write(self, report: ValidationReport, verbose: bool = False) -> None:
         for line in github_annotations(report):

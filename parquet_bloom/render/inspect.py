@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.hints import OF_FILES, NextLines, would_refuse
-from parquet_bloom.render.reports import FileSummary, Remark, ReportView
+from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import write_line, write_table, write_text
 from parquet_bloom.render.wording import columns_alike, shortened, size, where
 from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER, NO_KEY
@@ -42,7 +42,7 @@ _GROUP_GIVES = ("positions…", "sum…", "fill", "values", "nulls", "min…", "
 _SUMMARY_GIVES = ("files", "filters", "of the files", "worst FPP", "column…")
 
 
-class InspectionView(ReportView["FileInspection"]):
+class InspectionView(SummarizedView["FileInspection"]):
     """Which filters files have. `next_lines`: the commands that help next."""
 
     def __init__(self, next_lines: NextLines = OF_FILES) -> None:

@@ -4,11 +4,12 @@ alike in many of them once, and a total. As JSON they are shown by verbs.documen
     12 of 300 files, such as a.parquet: skipped user_id: has a filter already
     300 files: 288 built, 12 unchanged; 1,196 filters, 12.3 MiB added
 
-A verb tells it in one place, its ReportView.
+A verb tells it in one place, its SummarizedView, or ReportView where every file is shown in full.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple, Self, TypeVar
@@ -48,22 +49,26 @@ class FileSummary(NamedTuple):
     heading: str = ""
 
 
-class ReportView(Generic[SomeReport]):
-    """How the reports of a verb are shown."""
+class ReportView(ABC, Generic[SomeReport]):
+    """How the reports of a verb are shown, each in full."""
 
-    # Whether of several files each has but a line, unless more is asked for.
-    sums_up = True
-
-    def summarize(self, report: SomeReport) -> FileSummary:
-        """What is said about one of many files."""
-        raise NotImplementedError
-
-    def total(self, numbers: Mapping[str, int]) -> str:
-        """What is said about the sum of their numbers, such as `12.3 MiB added`."""
-        raise NotImplementedError
-
+    @abstractmethod
     def write(self, report: SomeReport, verbose: bool = False) -> None:
         """Write the report on one file in full; with `verbose`, nothing in it is merged or cut."""
+
+
+class SummarizedView(ReportView[SomeReport]):
+    """The same; of several files each has but a line, unless more is asked for."""
+
+    @abstractmethod
+    def summarize(self, report: SomeReport) -> FileSummary:
+        """What is said about one of many files."""
+
+    @abstractmethod
+    def total(self, numbers: Mapping[str, int]) -> str:
+        """What is said about the sum of their numbers, such as `12.3 MiB added`."""
+
+    def write(self, report: SomeReport, verbose: bool = False) -> None:
         summary = self.summarize(report)
         write_text(summary.heading)
         self.write_details(report, verbose)
@@ -72,12 +77,15 @@ class ReportView(Generic[SomeReport]):
 
     def write_details(self, report: SomeReport, verbose: bool) -> None:
         """Write what stands between the heading and the remarks."""
+        return
 
 
 class Summary:
     """Takes the reports on many files one by one; `noun`: what they are about."""
 
-    def __init__(self, num_files: int, view: ReportView[SomeReport], noun: str = "file") -> None:
+    def __init__(
+        self, num_files: int, view: SummarizedView[SomeReport], noun: str = "file"
+    ) -> None:
         self._num_files = num_files
         self._noun = noun
         self._total = view.total
