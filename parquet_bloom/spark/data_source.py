@@ -16,7 +16,6 @@ from math import ceil
 from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter, In, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -30,13 +29,21 @@ from parquet_bloom.options import InspectOptions, names_in
 from parquet_bloom.spark.listing import LakeFile, opened_by_executors
 from parquet_bloom.spark.packing import FILE_COST, WAVES, pack
 from parquet_bloom.spark.schemas import FILTER, RowFields
+from parquet_bloom.spark.versions import check_pushdown, without_data_sources
 from parquet_bloom.spark.worker import FAILURES
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.source import is_url, local_path
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 from parquet_bloom.verbs.keys import place_fields
 
+try:
+    from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+except ModuleNotFoundError:
+    raise without_data_sources() from None
+
 if TYPE_CHECKING:
+    from pyspark.sql.datasource import Filter
+
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
 
@@ -121,7 +128,7 @@ class BloomReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Record batches of the schema. Raises the error of a file if mode is failfast, and that of
         the keys file in any mode."""
-        schema = to_arrow_schema(self._schema, timezone="UTC")
+        schema = to_arrow_schema(self._schema)
         # Where there are no files, Spark makes a partition of its own.
         rows = self._rows(*partition.value) if partition.value else iter(())
         while batch := list(islice(rows, BATCH_ROWS)):
@@ -174,6 +181,8 @@ class NarrowingReader(BloomReader):
 
     def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:
         """The filters that are left to Spark."""
+        from pyspark.sql.datasource import EqualTo, In
+
         for filter in filters:
             if isinstance(filter, EqualTo | In) and filter.attribute in _NARROWED_BY:
                 (name,) = filter.attribute
@@ -260,7 +269,8 @@ class SourceOptions:
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> Self:
         """Parse options, whose names may be in any case. Raises ValueError for invalid values and
-        misspelt names; other names pass, as catalogs add options of their own."""
+        misspelt names, and for pushdown where Spark has none; other names pass, as catalogs add
+        options of their own."""
         given = {name.lower(): value for name, value in options.items()}
         for name in given:
             if name not in _OPTIONS and (close := get_close_matches(name, _OPTIONS, 1, 0.75)):
@@ -269,7 +279,7 @@ class SourceOptions:
             names=_names(given),
             columns=_columns(given["columns"]) if "columns" in given else None,
             failfast=_choice(given, "mode", ("permissive", "failfast")) == "failfast",
-            pushdown=_choice(given, "pushdown", ("false", "true")) == "true",
+            pushdown=_pushdown(given),
             keysfile=given.get("keysfile"),
         )
 
@@ -280,6 +290,13 @@ def _choice(given: Mapping[str, str], name: str, choices: tuple[str, str]) -> st
     if value.lower() not in choices:
         raise ValueError(f"option {name}: expected {' or '.join(choices)}, found {value!r}")
     return value.lower()
+
+
+def _pushdown(given: Mapping[str, str]) -> bool:
+    is_wanted = _choice(given, "pushdown", ("false", "true")) == "true"
+    if is_wanted:
+        check_pushdown()
+    return is_wanted
 
 
 def _columns(text: str) -> tuple[str, ...]:

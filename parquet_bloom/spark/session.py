@@ -6,7 +6,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, cast
@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from parquet_bloom.errors import SparkError
 from parquet_bloom.parallel import Progress
 from parquet_bloom.spark.failures import failing
+from parquet_bloom.spark.versions import is_connect, reports_progress
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.shell.progress import ProgressHandler, StageInfo
@@ -104,13 +105,12 @@ def _check_reachable(remote: str) -> None:
 INTERVAL = 0.5
 
 
-@contextmanager
-def shown(spark: SparkSession, show: Progress) -> Iterator[None]:
+def shown(spark: SparkSession, show: Progress) -> AbstractContextManager[None]:
     """Call `show` with the number of tasks done, and of all, of whatever runs in the session
-    meanwhile."""
-    is_connect = type(spark).__module__.startswith("pyspark.sql.connect")
-    with _reported_by_connect(spark, show) if is_connect else _asked(spark, show):
-        yield
+    meanwhile; never if Spark does not tell."""
+    if not is_connect(spark):
+        return _asked(spark, show)
+    return _reported_by_connect(spark, show) if reports_progress(spark) else nullcontext()
 
 
 @contextmanager

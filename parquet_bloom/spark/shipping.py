@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from parquet_bloom.errors import SparkError
 from parquet_bloom.native import _kernel
+from parquet_bloom.spark.versions import add_archive
 
 # The setting that says what was shipped; `--conf` takes no name without the prefix.
 _SETTING = "spark.parquet_bloom.archive"
@@ -44,7 +45,7 @@ def ship(spark: SparkSession) -> str:
     """
     archive, folder = _archive(_installed())
     if shipped(spark) != folder:
-        spark.addArtifacts(f"{archive}#{folder}", archive=True)
+        add_archive(spark, f"{archive}#{folder}")
         spark.conf.set(_SETTING, folder)
     return folder
 

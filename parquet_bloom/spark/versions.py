@@ -1,0 +1,63 @@
+"""What differs between the versions of PySpark, from 3.5 on: no other module asks which one it is.
+
+3.5  no data sources in Python; archives are for the whole application; Connect reports no progress
+4.0  data sources in Python, to which Spark pushes no filters
+4.1  pushes filters
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from parquet_bloom.errors import SparkError
+
+if TYPE_CHECKING:
+    from pyspark.errors import PySparkException
+
+_IS_3 = pyspark.__version__.startswith("3.")
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Whether the session is one of Connect, in any version a class apart from the classic one."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def error_condition(error: PySparkException) -> str | None:
+    """What Spark calls the error, such as PATH_NOT_FOUND."""
+    if _IS_3:
+        return error.getErrorClass()
+    return error.getCondition()
+
+
+def add_archive(spark: SparkSession, archive: str) -> None:
+    """Have a local archive unpacked where executors run: `path#folder`."""
+    if _IS_3 and not is_connect(spark):
+        spark.sparkContext.addArchive(archive)
+    else:
+        spark.addArtifacts(archive, archive=True)
+
+
+def reports_progress(spark: SparkSession) -> bool:
+    """Whether a Connect session tells how far it is."""
+    return hasattr(spark, "registerProgressHandler")
+
+
+def without_data_sources() -> SparkError:
+    """The error for PySpark that has no data sources in Python."""
+    return SparkError(
+        'format("bloom"): expected PySpark 4.0 or later, which has data sources in Python, found'
+        f" {pyspark.__version__}: parquet_bloom.spark.inspect tells the same"
+    )
+
+
+def check_pushdown() -> None:
+    """Raise ValueError if Spark does not push filters to data sources in Python."""
+    from pyspark.sql.datasource import DataSourceReader
+
+    if not hasattr(DataSourceReader, "pushFilters"):
+        raise ValueError(
+            f"option pushdown: expected Spark 4.1 or later, found {pyspark.__version__}"
+        )
