@@ -18,7 +18,7 @@ from parquet_bloom.storage.source import (
 )
 
 if TYPE_CHECKING:
-    from parquet_bloom.storage.folder import Folder
+    from parquet_bloom.storage.folder import Folder, LocalFolder
     from parquet_bloom.storage.objects.folders import ObjectFolder
     from parquet_bloom.storage.remote import RemoteFolder
 
@@ -29,6 +29,7 @@ __all__ = [
     "open_source",
     "own_library",
     "with_options",
+    "writable_folder",
 ]
 
 # What is imported in functions here and elsewhere in `storage` is for URLs: `objects` imports obstore, and
@@ -71,6 +72,15 @@ def open_folder(path: str | os.PathLike[str]) -> Folder:
     from parquet_bloom.storage.folder import LocalFolder
 
     return LocalFolder(text)
+
+
+def writable_folder(path: str) -> LocalFolder | RemoteFolder | ObjectFolder:
+    """A folder, by path or URL, in which small files are made. Raises OSError, UnsupportedError."""
+    if is_url(path):
+        return folder_at(path)
+    from parquet_bloom.storage.folder import LocalFolder
+
+    return LocalFolder(path)
 
 
 def folder_at(url: str) -> RemoteFolder | ObjectFolder:

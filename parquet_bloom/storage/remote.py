@@ -16,14 +16,24 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Lock
 from typing import Any, Final
+from urllib.parse import quote
 
 import pyarrow as pa
 from pyarrow import fs
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.folder import Entry
+from parquet_bloom.storage.listing import Found
 from parquet_bloom.storage.local_output import COPY_CHUNK, Output
-from parquet_bloom.storage.source import Source, Window, changed, check_length
+from parquet_bloom.storage.source import (
+    Source,
+    Window,
+    changed,
+    check_length,
+    is_data_file,
+    is_hidden,
+)
 from parquet_bloom.storage.temporary_files import Leftover, hidden_name, is_left
 
 # Raised by pyarrow's file systems and by the Python ones that it wraps.
@@ -208,8 +218,15 @@ class RemoteReplacement(Output):
             ) from None
 
 
+def list_remote(url: str) -> tuple[list[Found], list[str]]:
+    """As list_folder, of a folder behind a URL that pyarrow supports."""
+    return RemoteFolder(url).listed()
+
+
 class RemoteFolder:
     """A folder behind a URL; on object stores, a prefix."""
+
+    requests: Final = None
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -241,6 +258,57 @@ class RemoteFolder:
                 return list(self._system.get_file_info(selector))
             except NotADirectoryError:
                 return []
+
+    def listed(self) -> tuple[list[Found], list[str]]:
+        """As list_folder."""
+        place = self._url.partition("?")[0].rstrip("/")
+        files, folders = [], []
+        for info in sorted(self._list(self._place), key=lambda info: info.base_name):
+            path = f"{place}/{quote(info.base_name)}"
+            if is_hidden(info.base_name):
+                continue
+            if info.type == fs.FileType.Directory:
+                folders.append(path)
+            elif is_data_file(info.base_name) and info.size:
+                version = f"{info.size}:{info.mtime_ns}"
+                files.append(Found(path, info.size, version, info.mtime_ns / 1e9))
+        return files, folders
+
+    @property
+    def path(self) -> str:
+        return self._url
+
+    def entries(self, name: str) -> list[Entry]:
+        """The files in its folder `name`, sorted by name. Raises OSError."""
+        found = [
+            Entry(info.base_name, info.size, info.mtime_ns // 1_000_000)
+            for info in self._list(self._path_of(name))
+            if info.is_file
+        ]
+        return sorted(found, key=lambda entry: entry.name)
+
+    def read(self, name: str) -> bytes:
+        """A whole file. Raises OSError, FileNotFoundError if there is none."""
+        if not self.has_file(name):
+            raise FileNotFoundError(errno.ENOENT, "no such file", f"{self._url}/{name}")
+        with failing(self._url, f"reading {name}"):
+            with self._system.open_input_file(self._path_of(name)) as file:
+                data: bytes = file.read()
+        return data
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        """Make a file, whole or not at all; False if there is one. Of two that are made at the same
+        time, on file systems whose renames overwrite, either may stay. Raises OSError."""
+        if self.has_file(name):
+            return False
+        folder, _, last = self._path_of(name).rpartition("/")
+        temporary = f"{folder}/{hidden_name(last)}"
+        with failing(self._url, f"writing {name}"):
+            self._system.create_dir(folder, recursive=True)
+            with self._system.open_output_stream(temporary) as stream:
+                stream.write(data)
+            self._system.move(temporary, self._path_of(name))
+        return True
 
     def leftovers(self, older_than: float, deep: bool = False) -> Iterator[Leftover]:
         """The leftovers in it of at least that many seconds; `deep`: below it, too. Raises OSError."""

@@ -258,7 +258,7 @@ class LocalSource:
 
     @property
     def version(self) -> str:
-        return f"{self.size}:{self.status.st_mtime_ns}"
+        return version_of(self.status)
 
     def check_unchanged(self) -> None:
         now = os.stat(self.file)
@@ -285,6 +285,11 @@ class LocalSource:
     def __del__(self) -> None:
         # As with Python's own files, `pb.open(path).columns` leaves none open.
         self.close()
+
+
+def version_of(status: os.stat_result) -> str:
+    """What changes with the content of a local file, as a listing tells it."""
+    return f"{status.st_size}:{status.st_mtime_ns}:{status.st_ino}"
 
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:

@@ -4,8 +4,9 @@ of each, so that to open one takes a single request."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from glob import escape, has_magic
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
@@ -13,6 +14,7 @@ from urllib.parse import unquote
 import obstore
 
 from parquet_bloom.storage.address import Address, Listed
+from parquet_bloom.storage.listing import Found
 from parquet_bloom.storage.objects.requests import ask, count, submit
 from parquet_bloom.storage.objects.stores import open_store
 from parquet_bloom.storage.source import is_data_file, is_hidden
@@ -96,6 +98,39 @@ def _listed(address: Address, prefix: str) -> Iterator[tuple[Address, str]]:
             yield address.found(meta["path"], Listed(meta["size"], meta["e_tag"])), meta["path"]
 
 
+def found_in(folder: Address) -> tuple[list[Found], list[str]]:
+    """The data files directly in a folder, and the folders in it, both sorted. Raises OSError."""
+    key = folder.key.strip("/")
+    prefix, store = f"{key}/" if key else "", open_store(folder)
+    listed = _listed_beside(folder, store, prefix or None, Traffic())
+    names = sorted(each.strip("/") for each in listed["common_prefixes"])
+    folders = [str(folder.found(name)) for name in names if not is_hidden(name.rpartition("/")[2])]
+    return _found(folder, prefix, listed["objects"]), folders
+
+
+def found_below(folder: Address) -> Iterator[Found]:
+    """The data files below a folder, page by page. Raises OSError."""
+    key = folder.key.strip("/")
+    prefix = f"{key}/" if key else ""
+    pages = obstore.list(open_store(folder), prefix or None, chunk_size=_PAGE)
+    while page := submit(partial(ask, folder, LIST, partial(next, pages, None), Traffic())).result():
+        yield from _found(folder, prefix, page)
+
+
+def _found(folder: Address, prefix: str, metas: Iterable[ObjectMeta]) -> list[Found]:
+    """Those of the objects that are data files, sorted."""
+    return [
+        Found(
+            str(folder.found(meta["path"])),
+            meta["size"],
+            f"{meta['size']}:{meta['e_tag'] or meta['last_modified']}",
+            meta["last_modified"].timestamp(),
+        )
+        for meta in sorted(metas, key=lambda meta: meta["path"])
+        if meta["size"] and _is_wanted(meta["path"].removeprefix(prefix).split("/"))
+    ]
+
+
 def list_below(
     address: Address, store: ObjectStore, prefix: str, traffic: Traffic
 ) -> Sequence[ObjectMeta]:
@@ -115,13 +150,18 @@ def list_beside(
     address: Address, store: ObjectStore, prefix: str, traffic: Traffic
 ) -> Sequence[ObjectMeta]:
     """The same, without those in folders there."""
+    return _listed_beside(address, store, prefix, traffic)["objects"]
 
+
+def _listed_beside(
+    address: Address, store: ObjectStore, prefix: str | None, traffic: Traffic
+) -> ListResult[Sequence[ObjectMeta]]:
     def all_pages() -> ListResult[Sequence[ObjectMeta]]:
         return obstore.list_with_delimiter(store, prefix)
 
     found = submit(lambda: ask(address, LIST, all_pages, traffic)).result()
     _count_pages(len(found["objects"]) + len(found["common_prefixes"]), traffic)
-    return found["objects"]
+    return found
 
 
 def _count_pages(num_found: int, traffic: Traffic) -> None:

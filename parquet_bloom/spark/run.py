@@ -1,0 +1,176 @@
+"""A run, and where its executors keep what they are about to do and what they did.
+
+    AUDIT/run_id=ID/task-000017.parquet     what became of the files of one task: rows of OUTCOME
+    AUDIT/_runs/ID/sheet-0-51-000017        the files of that task, as they were when they were listed
+    AUDIT/_runs/ID/began-000017-84          an attempt at the task, which may have died
+    AUDIT/_runs/ID/plan.json                how many sheets there are, once everything is listed
+    AUDIT/_runs/started.TIME.ASKED.ID       the runs by time and by what was asked for
+    AUDIT/_runs/finished.TIME.ASKED.ID
+
+A file appears whole or not at all, and the first one stays. So each task has one account, however often
+it is attempted, nothing that grows with the lake goes through the driver, and a run that died goes on
+under the same id. Readers of folders leave out `_runs`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from io import BytesIO
+from typing import Any, Final
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.storage import writable_folder
+from parquet_bloom.storage.source import is_url
+
+RowFields = dict[str, Any]
+
+# What a row group of an account may take before it is written, in bytes of text.
+_HELD: Final = 16 << 20
+
+_TIME = "%Y%m%dT%H%M%S.%fZ"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run. `audit`: a folder, as executors open it; `asked`: a digest of what was asked for, the
+    same for runs that leave files in the same state."""
+
+    audit: str
+    id: str
+    verb: str
+    asked: str
+    started_at: datetime
+
+    @property
+    def name(self) -> str:
+        """Of its files below the audit."""
+        return quote(self.id, safe="")
+
+    @property
+    def marker(self) -> str:
+        return f"{self.started_at.astimezone(UTC):{_TIME}}.{self.asked}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRun:
+    """A run as its marker tells."""
+
+    started_at: datetime
+    asked: str
+    name: str
+    is_finished: bool
+
+
+class Account:
+    """The files of a run below its audit, as executors read and write them. Methods raise OSError."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._folder = writable_folder(run.audit)
+        self._own = f"_runs/{run.name}"
+        self._outcomes = f"run_id={run.name}"
+
+    def put(self, name: str, data: bytes) -> bool:
+        """Keep what the run needs by itself; False if it has it already."""
+        return self._put(f"{self._own}/{name}", data)
+
+    def get(self, name: str) -> bytes | None:
+        try:
+            return self._folder.read(f"{self._own}/{name}")
+        except FileNotFoundError:
+            return None
+
+    def names(self) -> list[str]:
+        """Of what the run has put, sorted."""
+        return [entry.name for entry in self._folder.entries(self._own)]
+
+    def put_outcomes(self, name: str, rows: Iterable[RowFields], schema: pa.Schema) -> bool:
+        """Keep the account of a task; False if there is one."""
+        return self._put(self._file_of(name), packed(rows, schema))
+
+    def outcomes(self, name: str, columns: Sequence[str] | None = None) -> list[RowFields] | None:
+        """The account of a task; None if there is none yet."""
+        try:
+            data = self._folder.read(self._file_of(name))
+        except FileNotFoundError:
+            return None
+        return unpacked(data, columns)
+
+    def outcome_names(self, of: str | None = None) -> list[str]:
+        """Of the accounts of this run, or of the run of that name, sorted."""
+        entries = self._folder.entries(self._outcomes if of is None else f"run_id={of}")
+        return [entry.name.removesuffix(".parquet") for entry in entries]
+
+    def outcomes_of(self, run: str, name: str, columns: Sequence[str]) -> list[RowFields]:
+        """The account of a task of another run; nothing if somebody has removed it."""
+        try:
+            data = self._folder.read(f"run_id={run}/{name}.parquet")
+        except FileNotFoundError:
+            return []
+        return unpacked(data, columns)
+
+    def mark(self, what: str) -> None:
+        """Say that the run has `started` or `finished`."""
+        self._put(f"_runs/{what}.{self._run.marker}", b"")
+
+    def runs(self) -> list[EarlierRun]:
+        """The runs that this audit knows, the latest first."""
+        found: dict[str, EarlierRun] = {}
+        for entry in self._folder.entries("_runs"):
+            what, _, rest = entry.name.partition(".")
+            day, fraction, asked, name = (*rest.split(".", 3), "", "", "")[:4]
+            if what in ("started", "finished") and name:
+                began = datetime.strptime(f"{day}.{fraction}", _TIME).replace(tzinfo=UTC)
+                is_finished = what == "finished" or (
+                    rest in found and found[rest].is_finished
+                )
+                found[rest] = EarlierRun(began, asked, name, is_finished)
+        return sorted(found.values(), key=lambda run: run.started_at, reverse=True)
+
+    def _file_of(self, name: str) -> str:
+        return f"{self._outcomes}/{name}.parquet"
+
+    def _put(self, name: str, data: bytes) -> bool:
+        if not is_url(self._run.audit):
+            os.makedirs(os.path.dirname(os.path.join(self._run.audit, name)), exist_ok=True)
+        return self._folder.put_if_absent(name, data)
+
+
+def packed(rows: Iterable[RowFields], schema: pa.Schema) -> bytes:
+    """Rows as a Parquet file."""
+    sink = BytesIO()
+    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
+        for batch in _batches(rows):
+            writer.write_batch(pa.RecordBatch.from_pylist(batch, schema=schema))
+    return sink.getvalue()
+
+
+def _batches(rows: Iterable[RowFields]) -> Iterator[list[RowFields]]:
+    """Some at a time, so that long documents are not held all at once."""
+    batch: list[RowFields] = []
+    held = 0
+    for row in rows:
+        batch.append(row)
+        held += len(row.get("document") or "") + len(row.get("bits") or b"") + 200
+        if held >= _HELD:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch
+
+
+def unpacked(data: bytes, columns: Sequence[str] | None = None) -> list[RowFields]:
+    """The rows of a Parquet file."""
+    found: list[RowFields] = pq.read_table(pa.BufferReader(data), columns=columns).to_pylist()
+    return found
+
+
+def as_document(value: object) -> bytes:
+    return json.dumps(value, sort_keys=True).encode()

@@ -1,0 +1,77 @@
+"""The data files in a folder, local or behind a URL, with their sizes and versions: what is told by the
+listing itself, so that no file is opened.
+
+    local      folder by folder, in the order of names
+    objects    all keys below a prefix, in pages of 1,000, or those directly in it
+    others     folder by folder, as pyarrow lists them
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.source import is_data_file, is_hidden, is_object, is_url, version_of
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file that is not empty. `version`: as Source.version of the open file; None if a listing does
+    not tell; `modified`: in seconds since 1970."""
+
+    path: str
+    size: int
+    version: str | None
+    modified: float
+
+
+def list_folder(path: str, root: str | None = None) -> tuple[list[Found], list[str]]:
+    """The data files directly in a folder, and its folders, both sorted; hidden ones are left out.
+    Links are followed, except to what is found below the real path `root` without them. Raises
+    OSError."""
+    if is_object(path):
+        from parquet_bloom.storage.objects.listing import found_in
+
+        return found_in(Address.of(path))
+    if is_url(path):
+        from parquet_bloom.storage.remote import list_remote
+
+        return list_remote(path)
+    return _list_local(path, root)
+
+
+def list_objects(url: str) -> Iterator[Found]:
+    """The data files below a folder of an object store, page by page and sorted. Raises OSError."""
+    from parquet_bloom.storage.objects.listing import found_below
+
+    return found_below(Address.of(url))
+
+
+def _list_local(path: str, root: str | None) -> tuple[list[Found], list[str]]:
+    files, folders = [], []
+    with os.scandir(path) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        if is_hidden(entry.name) or (entry.is_symlink() and _is_below(entry.path, root)):
+            continue
+        # One may be removed meanwhile.
+        with suppress(FileNotFoundError):
+            if entry.is_dir():
+                folders.append(entry.path)
+            elif is_data_file(entry.name) and entry.is_file():
+                status = entry.stat()
+                if status.st_size:
+                    version = version_of(status)
+                    files.append(Found(entry.path, status.st_size, version, status.st_mtime))
+    return files, folders
+
+
+def _is_below(link: str, root: str | None) -> bool:
+    """Whether a link leads to what is found below `root` anyway, or nowhere."""
+    real = os.path.realpath(link)
+    if root is None or not real.startswith(os.path.join(root, "")):
+        return False
+    return not any(map(is_hidden, os.path.relpath(real, root).split(os.sep)))
