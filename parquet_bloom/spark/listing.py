@@ -1,24 +1,28 @@
-"""The Parquet and ORC files of a lake, found by Spark with whatever credentials it has."""
+"""The Parquet and ORC files of a lake, listed by its executors.
+
+    one task       looks at the names, and expands folders until there are enough of them
+    many tasks     list folders with all that is below, and hand back what is left of very many
+    ...            until nothing is handed back
+
+What is found goes into the sheets of the plan; the driver learns how much it was.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
-from fnmatch import fnmatchcase
-from functools import cache
-from glob import has_magic
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from glob import glob, has_magic
 from typing import Final
 from urllib.parse import quote, unquote
 
-from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
-
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import SparkError
-from parquet_bloom.spark.failures import failing
-from parquet_bloom.storage.source import SUFFIXES, is_url
+from parquet_bloom.spark.plan import LakeFile
+from parquet_bloom.storage import open_source
+from parquet_bloom.storage.listing import Found, list_folder, list_objects
+from parquet_bloom.storage.paths import expand
+from parquet_bloom.storage.source import is_data_file, is_hidden, is_object, is_url, version_of
 
 # Not escaped in a URL, besides letters, digits and `-._~`.
 _UNESCAPED = "/:@!$&'()*+,;="
@@ -29,177 +33,218 @@ _SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 # What is escaped in a URI; Spark, which gives URIs, does not take them.
 _ESCAPED = re.compile("(?:%[0-9A-Fa-f]{2})+")
 
-EPOCH: Final = datetime.fromtimestamp(0, UTC)
-
 # The start of a URI, up to its path.
 _SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*:/")
 
+# Alternatives in a glob, the innermost.
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
-@dataclass(frozen=True, slots=True)
-class LakeFile:
-    """One file; `path` as the executors open it, `size` in bytes; `modified`: 1970 if nobody asks."""
-
-    path: str
-    size: int
-    modified: datetime = EPOCH
-
+# So many folders are enough for the tasks of a listing.
+ENOUGH_FOLDERS: Final = 64
+# A task hands back the folders that it has not listed yet after so many files.
+MOST_FILES: Final = 500_000
 
 # One or more files, folders and globs.
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
-def list_files(spark: SparkSession, names: Sequence[str]) -> tuple[list[LakeFile], list[str]]:
-    """The Parquet and ORC files that names of files, folders and globs stand for, sorted and once
-    each; and the names that stand for none.
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that is to be listed, because of `name`. `root`: the real path below which links lead
+    nowhere new; None behind a URL."""
 
-    Spark lists them, except for hidden and empty ones, and reads none. In folders, and by a glob
-    that ends in `*`, files are told by their suffix. A name with a scheme is a URI, as `inputFiles()`
-    gives them. Raises SparkError if Spark cannot list the files, or the JVM cannot read the names of
-    local files.
-    """
-    with failing("the files are not listed"):
-        files, nothing = _search(spark, sorted(dict.fromkeys(names), key=_last_if_doubtful))
-        hidden = {name: file for name in nothing if (file := _hidden_file(name)) is not None}
-        files |= {file.path: file for file in hidden.values()}
-        if any(path.startswith("/") for path in [*files, *map(located, nothing)]):
-            _check_encoding(spark)
-    missing = set(nothing) - set(hidden)
-    return _once(files.values()), [name for name in dict.fromkeys(names) if name in missing]
+    path: str
+    name: str
+    root: str | None = None
 
 
-def _last_if_doubtful(name: str) -> tuple[bool, bool]:
-    """Sorts names that this process sees first, then globs, then others, which may be missing: so
-    fewer halves have to be tried."""
-    is_glob = has_magic(name)
-    return not is_glob and not os.path.lexists(located(name)), is_glob
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What names stand for: `files`, `folders`, and the names that stand for nothing."""
+
+    files: tuple[Found, ...]
+    folders: tuple[Folder, ...]
+    nothing: tuple[str, ...]
 
 
-def _search(spark: SparkSession, names: Sequence[str]) -> tuple[dict[str, LakeFile], list[str]]:
-    """The files that `names` stand for, and those of `names` that stand for none.
-
-    Spark lists all of several names or, if one is missing, none, and does not say which file belongs
-    to which name. So the names that the files found do not explain are tried again, by halves.
-    """
-    files = _listed(spark, names) if names else {}
-    if not files and (files is not None or len(names) == 1):
-        return {}, list(names)
-    if files is None:
-        return _search_halves(spark, names)
-    if len(names) == 1:
-        return files, []
-    doubtful = _unexplained(names, files)
-    search = _search if len(doubtful) < len(names) else _search_halves
-    more, nothing = search(spark, doubtful)
-    return files | more, nothing
-
-
-def _search_halves(
-    spark: SparkSession, names: Sequence[str]
-) -> tuple[dict[str, LakeFile], list[str]]:
-    middle = len(names) // 2
-    files, nothing = _search(spark, names[:middle])
-    more_files, more_nothing = _search(spark, names[middle:])
-    return files | more_files, nothing + more_nothing
-
-
-def _unexplained(names: Sequence[str], files: Iterable[str]) -> list[str]:
-    """The names that are not one of `files` or a folder above one, nor a glob for one of these."""
-    known = set(files).union(*(_parents(path) for path in files))
-    return [
-        name
-        for name in names
-        if located(name) not in known
-        and not (has_magic(name) and any(_matches(path, located(name)) for path in known))
-    ]
-
-
-def _parents(path: str) -> Iterator[str]:
-    """The folders above a file."""
-    end = path.rfind("/")
-    while end > 0:
-        yield path[:end]
-        end = path.rfind("/", 0, end)
-
-
-def _matches(path: str, glob: str) -> bool:
-    """Whether a glob, which has no braces and backslashes, is one for `path`."""
-    # With the same number of slashes, no wildcard can match one.
-    return path.count("/") == glob.count("/") and fnmatchcase(path, glob)
-
-
-def _hidden_file(name: str) -> LakeFile | None:
-    """The hidden file of that name: Spark leaves hidden files out even if they are named."""
-    path = located(name)
-    if not os.path.basename(path).startswith(("_", ".")) or not os.path.isfile(path):
-        return None
-    status = os.stat(path)
-    modified = datetime.fromtimestamp(status.st_mtime, UTC)
-    return LakeFile(path, status.st_size, modified) if status.st_size else None
-
-
-def _once(files: Iterable[LakeFile]) -> list[LakeFile]:
-    """The files sorted; of several names for one local file, as links give it, the first."""
-    folder_of = cache(os.path.realpath)
-    once: dict[str, LakeFile] = {}
-    for file in sorted(files, key=lambda file: file.path):
-        path = file.path
-        if path.startswith("/"):
-            folder, name = os.path.split(path)
-            path = os.path.join(folder_of(folder), name)
-            path = os.path.realpath(path) if os.path.islink(path) else path
-        once.setdefault(path, file)
-    return list(once.values())
-
-
-def _check_encoding(spark: SparkSession) -> None:
-    """Raise SparkError if the JVM would silently leave out files whose names it cannot read."""
-    query = "SELECT reflect('java.lang.System', 'getProperty', 'sun.jnu.encoding')"
-    encoding = spark.sql(query).collect()[0][0]
-    if encoding is not None and encoding.upper() not in ("UTF-8", "UTF8"):
-        raise SparkError(
-            f"local files: the JVM reads file names as {encoding}, expected UTF-8: "
-            "set LC_ALL=C.UTF-8 before Spark is started"
-        )
-
-
-def _listed(spark: SparkSession, names: Sequence[str]) -> dict[str, LakeFile] | None:
-    """The files that `names` stand for, by location; None if one of the names is missing."""
-    if not all(names):
-        return None
-    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
-    try:
-        frame = reader.load([_as_pattern(name) for name in names])
-        rows = frame.select("path", "length", "modificationTime").collect()
-    except AnalysisException as error:
-        if error.getCondition() == "PATH_NOT_FOUND":
-            return None
-        raise
-    named = {located(name) for name in names}
-    # A glob for files takes them whatever their suffix, unless it takes all that is in a folder.
-    globs = {
-        located(name)
-        for name in names
-        if has_magic(name) and name.rpartition("/")[2].strip("*") != ""
+def look_up(names: Sequence[tuple[str, str]]) -> Named:
+    """What names stand for, each given with what executors open for it; every file and folder once. A
+    file that is named, or that a glob for files matches, need not be called like one. Raises
+    OSError."""
+    files: dict[str, Found] = {}
+    folders: dict[str, Folder] = {}
+    nothing = []
+    for name, place in names:
+        found = list(_in_store(name, place) if is_url(place) else _local(name, place))
+        if not found:
+            nothing.append(name)
+        for each in found:
+            if isinstance(each, Folder):
+                folders.setdefault(_real(each.path), each)
+            else:
+                files.setdefault(_real(each.path), each)
+    folders = {
+        real: folder for real, folder in folders.items() if not _is_in(real, folders)
     }
-    files = {}
-    for path, size, modified in rows:
-        place = _as_local(path)
-        if (
-            place.endswith(SUFFIXES)
-            or place in named
-            or any(_matches(place, glob) for glob in globs)
-        ):
-            files[place] = LakeFile(_spelled_by_executors(path), size, modified.astimezone(UTC))
-    return files
+    alone = [file for real, file in files.items() if not _is_listed(real, folders)]
+    by_path = sorted(alone, key=lambda file: file.path)
+    of_folders = sorted(folders.values(), key=lambda folder: folder.path)
+    return Named(tuple(by_path), tuple(of_folders), tuple(nothing))
 
 
-def _as_pattern(name: str) -> str:
-    """A name as Spark takes it, in which no escape or current folder is taken for a wildcard."""
-    if "://" in name:
-        return _ESCAPED.sub(lambda escapes: _literal(_unescaped(escapes)), name)
-    if _SCHEME.match(name):
-        return name
-    return _collapsed(os.path.join(_literal(os.getcwd()), name))
+def _real(path: str) -> str:
+    return path.rstrip("/") if is_url(path) else os.path.realpath(path)
+
+
+def _is_in(real: str, folders: Iterable[str]) -> bool:
+    """Whether a folder is below another one that is listed."""
+    above = os.path.dirname(real)
+    while above != real:
+        if above in folders:
+            return not any(map(is_hidden, os.path.relpath(real, above).split("/")))
+        real, above = above, os.path.dirname(above)
+    return False
+
+
+def _is_listed(real: str, folders: Iterable[str]) -> bool:
+    """Whether a file is found by the listing of a folder."""
+    folder, name = os.path.split(real)
+    if not is_data_file(name) or is_hidden(name):
+        return False
+    return folder in folders or _is_in(folder, folders)
+
+
+def _local(given: str, path: str) -> Iterator[Found | Folder]:
+    if not has_magic(path) or os.path.lexists(path):
+        yield from _at(given, path)
+        return
+    for pattern in _alternatives(path):
+        by_suffix = not pattern.rpartition("/")[2].strip("*")
+        for match in sorted(glob(pattern, recursive=True)):
+            name = os.path.basename(match.rstrip("/"))
+            if is_hidden(name):
+                continue
+            for found in _at(given, match):
+                if isinstance(found, Folder) or not by_suffix or is_data_file(name):
+                    yield found
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """The globs for a glob with alternatives in braces, which Hadoop has and Python lacks."""
+    braces = _BRACES.search(pattern)
+    if braces is None:
+        return [pattern]
+    ends = pattern[: braces.start()], pattern[braces.end() :]
+    each = (each.join(ends) for each in braces[1].split(","))
+    return [alternative for one in each for alternative in _alternatives(one)]
+
+
+def _at(given: str, path: str) -> Iterator[Found | Folder]:
+    """The local file or folder at a path; nothing if there is none, or it is empty."""
+    try:
+        status = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if os.path.isdir(path):
+        yield Folder(path.rstrip("/") or "/", given, os.path.realpath(path))
+    elif status.st_size:
+        yield Found(path, status.st_size, version_of(status), status.st_mtime)
+
+
+def _in_store(given: str, url: str) -> Iterator[Found | Folder]:
+    """What is behind a URL. Whether a folder is there, only listing it tells."""
+    if has_magic(url):
+        inputs, errors = expand(_alternatives(url))
+        for error in errors:
+            if not isinstance(error, FileNotFoundError):
+                raise error
+        yield from (_opened(path) for path, _ in inputs)
+    elif is_data_file(url.rstrip("/").rpartition("/")[2]):
+        try:
+            yield _opened(url)
+        except FileNotFoundError:
+            return
+    else:
+        yield Folder(url.rstrip("/"), given)
+
+
+def _opened(url: str) -> Found:
+    source = open_source(url)
+    try:
+        return Found(url, source.size, source.version, 0.0)
+    finally:
+        source.close()
+
+
+def search(
+    folders: Sequence[Folder],
+    take: Callable[[Folder, Found], bool],
+    enough_folders: int | None = None,
+) -> list[Folder]:
+    """List folders with all that is below, those next to each other together, and give every file to
+    `take` until it returns False; returns the folders that are handed back: all that are known when there
+    are `enough_folders` of them, or what is left after MOST_FILES. Raises OSError."""
+    left = deque(folders)
+    known: set[str] = set()
+    num_files = 0
+    while left and num_files < MOST_FILES:
+        if enough_folders is not None and len(left) >= enough_folders:
+            break
+        folder = left.popleft()
+        found, below = _contents(folder, known, deep=enough_folders is None)
+        if enough_folders is None:
+            left.extendleft(reversed(below))
+        else:
+            left.extend(below)
+        for file in found:
+            num_files += 1
+            if not take(folder, file):
+                return []
+    return list(left)
+
+
+def _contents(
+    folder: Folder, known: set[str], *, deep: bool
+) -> tuple[Iterable[Found], list[Folder]]:
+    """The files in a folder that is not `known` yet, and the folders in it; `deep`: of an object store,
+    all files below it instead."""
+    if deep and is_object(folder.path):
+        return list_objects(folder.path), []
+    real = _real(folder.path)
+    if real in known:
+        return (), []
+    known.add(real)
+    try:
+        files, below = list_folder(folder.path, folder.root)
+    except FileNotFoundError:
+        # Others remove folders of theirs meanwhile.
+        return (), []
+    return files, [Folder(path, folder.name, folder.root) for path in below]
+
+
+def as_lake_file(found: Found) -> LakeFile:
+    return LakeFile(found.path, found.size, found.version)
+
+
+# ------------------------------------------------------------------------------------------------
+# How files are called
+
+
+def names_for_executors(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Each name once, with what executors open for it."""
+    return [(name, _opened_for(name)) for name in dict.fromkeys(names)]
+
+
+def _opened_for(name: str) -> str:
+    if not is_url(name):
+        return located(name)
+    scheme, _, rest = name.partition("://")
+    # Wildcards stay wildcards, unless they are escaped.
+    ends = _ESCAPED.split(rest)
+    escaped = [quote(_unescaped(each), safe="") for each in _ESCAPED.finditer(rest)]
+    plain = [quote(each, safe=f"{_UNESCAPED}[]{{}}") for each in ends]
+    spelled = "".join(a + b for a, b in zip(plain, [*escaped, ""], strict=True))
+    return f"{_SCHEMES.get(scheme, scheme)}://{spelled}"
 
 
 def located(name: str) -> str:
@@ -228,11 +273,6 @@ def _unescaped(escapes: re.Match[str]) -> str:
 def _collapsed(path: str) -> str:
     """An absolute path without `//`, `/./`, `/../` and a slash at the end, as Hadoop has it."""
     return "/" + os.path.normpath(path).lstrip("/")
-
-
-def _literal(name: str) -> str:
-    """A glob for that name alone."""
-    return re.sub(r"[][{}*?\\]", r"\\\g<0>", name)
 
 
 def _spelled_by_executors(path: str) -> str:

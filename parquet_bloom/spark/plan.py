@@ -7,7 +7,7 @@ thousand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from math import ceil
 from typing import Final
@@ -45,6 +45,9 @@ class Bounds:
 
 BOUNDS: Final = Bounds()
 
+# Files that are not opened, in one sheet.
+KNOWN_AT_ONCE: Final = 20_000
+
 SHEET: Final = pa.schema(
     [
         pa.field("path", pa.string(), nullable=False),
@@ -52,6 +55,8 @@ SHEET: Final = pa.schema(
         pa.field("version", pa.string()),
         pa.field("part", pa.int32()),
         pa.field("parts", pa.int32()),
+        pa.field("status", pa.string()),
+        pa.field("message", pa.string()),
     ]
 )
 
@@ -74,13 +79,10 @@ class Sheets:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All sheets of a run, and the names that stand for no file. `complete`: files that an earlier run
-    left as they are to be; `accounts`: of them."""
+    """All sheets of a run, and the names that stand for no file, each with what is wrong with it."""
 
     listings: tuple[Sheets, ...] = ()
-    missing: tuple[str, ...] = ()
-    complete: int = 0
-    accounts: tuple[str, ...] = ()
+    missing: tuple[tuple[str, str], ...] = ()
 
     @property
     def bytes_of_sheets(self) -> list[int]:
@@ -96,7 +98,7 @@ class Plan:
 
     @property
     def num_files(self) -> int:
-        return self.complete + sum(listing.files for listing in self.listings)
+        return sum(listing.files for listing in self.listings)
 
     def sheet(self, number: int) -> str:
         """The name of a sheet, of all of them."""
@@ -122,9 +124,10 @@ class Plan:
             Sheets(each["name"], tuple(each["bytes"]), each["files"], each["parts"])
             for each in fields["listings"]
         )
-        return cls(
-            listings, tuple(fields["missing"]), fields["complete"], tuple(fields["accounts"])
-        )
+        return cls(listings, tuple((name, said) for name, said in fields["missing"]))
+
+    def __add__(self, other: Plan) -> Plan:
+        return Plan((*self.listings, *other.listings), (*self.missing, *other.missing))
 
 
 class SheetWriter:
@@ -134,8 +137,8 @@ class SheetWriter:
         self._account = account
         self._name = Sheets(name)
         self._bounds = bounds
-        self._files: list[LakeFile] = []
-        self._held = 0
+        self._rows: list[RowFields] = []
+        self._num_opened = self._num_bytes = 0
         self._sizes: list[int] = []
         self._num_files = self._num_parts = 0
 
@@ -146,14 +149,19 @@ class SheetWriter:
             self._put_huge(file, ceil(size / bounds.part))
             return
         doubled = 1 << min(len(self._sizes) // bounds.before_double, 40)
-        most_files = min(bounds.files, bounds.first_files * doubled)
+        is_full = self._num_opened >= min(bounds.files, bounds.first_files * doubled)
         most_bytes = min(bounds.bytes, bounds.first_bytes * doubled)
-        if self._files and (
-            len(self._files) >= most_files or self._held + size > most_bytes
-        ):
+        if is_full or (self._rows and self._num_bytes + size > most_bytes):
             self._cut()
-        self._files.append(file)
-        self._held += size
+        self._rows.append(_row(file))
+        self._num_opened += 1
+        self._num_bytes += size
+
+    def add_known(self, file: LakeFile, status: str, message: str) -> None:
+        """A file that is not opened, as its outcome is known."""
+        if len(self._rows) >= KNOWN_AT_ONCE:
+            self._cut()
+        self._rows.append(_row(file) | {"status": status, "message": message})
 
     def close(self) -> Sheets:
         self._cut()
@@ -161,9 +169,9 @@ class SheetWriter:
         return Sheets(name, tuple(self._sizes), self._num_files, self._num_parts)
 
     def _cut(self) -> None:
-        if self._files:
-            self._put([_row(file) for file in self._files], self._held)
-            self._files, self._held = [], 0
+        if self._rows:
+            self._put(self._rows, self._num_bytes)
+            self._rows, self._num_opened, self._num_bytes = [], 0, 0
 
     def _put_huge(self, file: LakeFile, parts: int) -> None:
         self._put([_row(file, parts=parts)], file.size or 0)
@@ -184,11 +192,14 @@ def _row(file: LakeFile, part: int = 0, parts: int = 1) -> RowFields:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A file, or a part of one, in a sheet."""
+    """A file, or a part of one, in a sheet. `status` and `message`: of an outcome that is known, as the
+    file is as an earlier run left it."""
 
     file: LakeFile
     part: int = 0
     parts: int = 1
+    status: str | None = None
+    message: str | None = None
 
 
 def planned(account: Account, name: str) -> Iterator[Planned]:
@@ -198,12 +209,4 @@ def planned(account: Account, name: str) -> Iterator[Planned]:
         raise FileNotFoundError(f"{name}: the plan of the run is gone")
     for row in unpacked(data):
         file = LakeFile(row["path"], row["size"], row["version"])
-        yield Planned(file, row["part"], row["parts"])
-
-
-def written(account: Account, name: str, files: Iterable[LakeFile], bounds: Bounds) -> Sheets:
-    """The sheets of these files."""
-    writer = SheetWriter(account, name, bounds)
-    for file in files:
-        writer.add(file)
-    return writer.close()
+        yield Planned(file, row["part"], row["parts"], row["status"], row["message"])

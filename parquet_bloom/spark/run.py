@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from io import BytesIO
 from typing import Any, Final
@@ -53,6 +54,10 @@ class Run:
         """Of its files below the audit."""
         return quote(self.id, safe="")
 
+    def since(self, started_at: str) -> Run:
+        """The same, which somebody started at that time."""
+        return replace(self, started_at=datetime.fromisoformat(started_at))
+
     @property
     def marker(self) -> str:
         return f"{self.started_at.astimezone(UTC):{_TIME}}.{self.asked}.{self.name}"
@@ -72,7 +77,7 @@ class Account:
     """The files of a run below its audit, as executors read and write them. Methods raise OSError."""
 
     def __init__(self, run: Run) -> None:
-        self._run = run
+        self.run = run
         self._folder = writable_folder(run.audit)
         self._own = f"_runs/{run.name}"
         self._outcomes = f"run_id={run.name}"
@@ -118,7 +123,7 @@ class Account:
 
     def mark(self, what: str) -> None:
         """Say that the run has `started` or `finished`."""
-        self._put(f"_runs/{what}.{self._run.marker}", b"")
+        self._put(f"_runs/{what}.{self.run.marker}", b"")
 
     def runs(self) -> list[EarlierRun]:
         """The runs that this audit knows, the latest first."""
@@ -138,8 +143,8 @@ class Account:
         return f"{self._outcomes}/{name}.parquet"
 
     def _put(self, name: str, data: bytes) -> bool:
-        if not is_url(self._run.audit):
-            os.makedirs(os.path.dirname(os.path.join(self._run.audit, name)), exist_ok=True)
+        if not is_url(self.run.audit):
+            os.makedirs(os.path.dirname(os.path.join(self.run.audit, name)), exist_ok=True)
         return self._folder.put_if_absent(name, data)
 
 

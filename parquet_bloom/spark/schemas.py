@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
+from itertools import islice
 from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from parquet_bloom.spark.request import Request
-
 RowFields = dict[str, Any]
 Batches = Iterable[pa.RecordBatch]
 
+# Rows of one record batch.
+BATCH_ROWS = 4096
+
 Sent = TypeVar("Sent")
-_Work = Callable[[Request, Batches], Iterator[Sent]]
+_Work = Callable[[Any, Batches], Iterator[Sent]]
 
 
 def _schema(columns: str) -> StructType:
@@ -30,25 +32,31 @@ def _schema(columns: str) -> StructType:
 
 OUTCOME = _schema(
     "path string!, status string!, filters integer!, bytes long!, seconds double!,"
-    " attempt integer!, message string, document string"
+    " attempt integer!, message string, document string, size_before long, size long,"
+    " version_before string, version string, task_attempt long, requests long"
 )
 """What became of one file, one row each; see Outcome."""
 
-WORK = _schema(
-    "path string!, size long!, part integer!, parts integer!, file integer!, task integer!"
-)
-"""What to do: part `part` of `parts` of a file, in task `task`. `size`: as whoever listed it knows it,
-in bytes; `file`: the number of the file."""
+ACCOUNT = StructType([*_schema("verb string!, started_at timestamp!"), *OUTCOME])
+"""The same with the verb and the start of the run: a row of the audit."""
 
-SHARE = _schema("path string!, share double!")
-"""How much of a file's bytes must be read for its filters, 0 to 1; 0 if it is not to be built in
-parts."""
-
-BUILT = _schema(
-    "file integer!, path string!, row_group integer!, column integer!, bits binary, message string"
+TOTAL = _schema(
+    "status string!, reason string!, files long!, filters long!, bytes long!, seconds double!,"
+    " requests long!, attempt integer!"
 )
-"""The filter of one column chunk of a file in parts, or the `message` why it gets none. RowFields group -1:
-the fingerprint of the file that the part has seen as `message`, None if it could not be opened."""
+"""What became of the files of one task with the same outcome; see Total."""
+
+CONTROL = _schema("document string!")
+"""What a task tells the driver, as JSON."""
+
+SEEN = _schema(
+    "folder string!, path string!, is_earlier integer!, size long, version string, status string,"
+    " message string"
+)
+"""A file that was listed, or that an earlier run has left so: `is_earlier` is 1."""
+
+BUILT = _schema("row_group integer!, column integer!, bits binary, message string")
+"""The filter of one column chunk of a file in parts, or the `message` why it gets none."""
 
 FILTER = _schema(
     "path string!, row_group integer, num_rows long, column string, physical_type string,"
@@ -64,23 +72,28 @@ a stripe and its filters; or the `error` why a file cannot be read, with nothing
 See ChunkDescription and FilterDescription."""
 
 
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """The same for record batches and files."""
+    return to_arrow_schema(schema, timezone="UTC")
+
+
 def giving(schema: StructType) -> Callable[[_Work[RowFields]], _Work[pa.RecordBatch]]:
-    """Makes a function for mapInArrow of one that gives rows of `schema`. Each is a batch of its own,
-    so that it leaves as soon as it is done."""
-    arrow_schema = to_arrow_schema(schema)
+    """Makes a function for mapInArrow of one that gives rows of `schema`."""
+    of_batches = arrow_schema(schema)
 
     def in_batches(work: _Work[RowFields]) -> _Work[pa.RecordBatch]:
         @wraps(work)
-        def mapped(request: Request, batches: Batches) -> Iterator[pa.RecordBatch]:
-            for row in work(request, batches):
-                yield pa.RecordBatch.from_pylist([row], schema=arrow_schema)
+        def mapped(request: Any, batches: Batches) -> Iterator[pa.RecordBatch]:
+            rows = work(request, batches)
+            while batch := list(islice(rows, BATCH_ROWS)):
+                yield pa.RecordBatch.from_pylist(batch, schema=of_batches)
 
         return mapped
 
     return in_batches
 
 
-def paths_in(batches: Batches) -> Iterator[str]:
-    """The paths in rows of WORK."""
+def numbers_in(batches: Batches) -> Iterator[int]:
+    """The numbers of tasks, as DataFrame `range` gives them."""
     for batch in batches:
-        yield from batch.column("path").to_pylist()
+        yield from batch.column(0).to_pylist()

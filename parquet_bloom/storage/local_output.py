@@ -36,7 +36,14 @@ from parquet_bloom.storage.journal import (
 )
 from parquet_bloom.storage.local_copy import clone, copy_range, reserve, write_at
 from parquet_bloom.storage.rename import exchange, rename_to_free
-from parquet_bloom.storage.source import LocalSource, Source, changed, naming, tolerating
+from parquet_bloom.storage.source import (
+    LocalSource,
+    Source,
+    changed,
+    naming,
+    tolerating,
+    version_of,
+)
 from parquet_bloom.storage.temporary_files import TEMPORARY_SUFFIX, hidden_name
 
 COPY_CHUNK = 16 << 20
@@ -217,10 +224,14 @@ class LocalOutput(Output):
             os.fchmod(self._descriptor, self._mode)
 
     def commit(self, replaced: Source | None = None) -> None:
+        with naming(self._target):
+            version = version_of(os.fstat(self._descriptor))
         self._close()
         with self._checksum_aside(), naming(self._target):
             self._take_name(replaced)
             self._is_committed = True
+        if replaced is not None:
+            replaced.successor = version
 
     @abstractmethod
     def _take_name(self, replaced: Source | None) -> None: ...

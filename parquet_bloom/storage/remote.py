@@ -124,6 +124,7 @@ class RemoteSource:
     def __init__(self, url: str) -> None:
         self.path = url
         self.bytes_read = 0
+        self.successor: str | None = None
         self._counting = Lock()
         self._system, self._place = located(url)
         self._file = self._opened()

@@ -30,11 +30,13 @@ WINDOW_BYTES = 32 << 10
 
 
 class Source(Protocol):
-    """A file that is read in ranges. `bytes_read` counts the bytes that `read_at` returned."""
+    """A file that is read in ranges. `bytes_read` counts the bytes that `read_at` returned; `successor`:
+    the version that was put in its place from here, None if there is none or nobody tells."""
 
     path: str
     size: int
     bytes_read: int
+    successor: str | None
 
     @property
     def is_remote(self) -> bool:
@@ -214,6 +216,7 @@ class LocalSource:
         self.path = path or str(file)
         self.file = file
         self.bytes_read = 0
+        self.successor: str | None = None
         self._counting = Lock()
         # Without O_NONBLOCK, opening a named pipe waits for a writer.
         self.descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -305,6 +308,7 @@ class DelegatingSource:
         self.path = source.path
         self.size = size
         self.bytes_read = 0
+        self.successor: str | None = None
         self._source = source
 
     def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:

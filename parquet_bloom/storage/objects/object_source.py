@@ -47,6 +47,7 @@ class ObjectSource:
         self.path: str = address
         self.address = address
         self.bytes_read = 0
+        self.successor: str | None = None
         self.traffic = Traffic()
         self._counting = Lock()
         self._store = open_store(address)

@@ -1,0 +1,328 @@
+"""What a run does to plan its tasks, on the executors: rows with one document each come back.
+
+    begin            take up a run under its id, or start it: look the names up, and list
+    list_folders     list what was handed back
+    listed_files     the files of the plan, and those that earlier runs left as they are to be
+    leave_complete   cut the plan anew, with what is known of these
+    settle           the plan is whole: keep it
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import SparkError
+from parquet_bloom.spark.listing import (
+    ENOUGH_FOLDERS,
+    Folder,
+    Named,
+    as_lake_file,
+    look_up,
+    search,
+)
+from parquet_bloom.spark.outcome import Outcome, rows_of
+from parquet_bloom.spark.plan import BOUNDS, Bounds, LakeFile, Plan, SheetWriter, planned
+from parquet_bloom.spark.run import Account, RowFields, Run, as_document, packed, unpacked
+from parquet_bloom.spark.schemas import ACCOUNT, CONTROL, SEEN, Batches, arrow_schema, giving, numbers_in
+from parquet_bloom.storage.listing import Found
+from parquet_bloom.storage.paths import NO_FILES
+
+# Folders that are still to be listed, in one file of the run.
+_UNIT = pa.schema([("path", pa.string()), ("name", pa.string()), ("root", pa.string())])
+
+# Accounts of earlier runs that one task reads.
+ACCOUNTS_AT_ONCE = 16
+
+# Of a file that is not opened.
+LEFT_SO = "as an earlier run left it"
+
+# What an earlier run may have left as this one is to leave it.
+_DONE = {"added", "removed", "unchanged", "skipped"}
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a run is about: `names`, each with what executors open for it, or `files`. since: only
+    files changed since then, in seconds since 1970. most_files, most_bytes: only the first ones, for a trial.
+    as_folders: not the files, but the folders that names stand for or have files in. skips_complete:
+    whether a file that an earlier run has left so is not opened again."""
+
+    names: tuple[tuple[str, str], ...] = ()
+    files: tuple[LakeFile, ...] | None = None
+    since: float | None = None
+    most_files: int | None = None
+    most_bytes: int | None = None
+    as_folders: bool = False
+    skips_complete: bool = False
+    bounds: Bounds = BOUNDS
+
+    @property
+    def is_limited(self) -> bool:
+        return (self.since, self.most_files, self.most_bytes) != (None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """What the functions here are sent: the run, what it is about and, once it is listed, its plan."""
+
+    run: Run
+    search: Search
+    plan: Plan = Plan()
+    round: int = 0
+    units: tuple[str, ...] = ()
+    earlier: tuple[tuple[str, str], ...] = ()
+
+
+# ------------------------------------------------------------------------------------------------
+# Listing
+
+
+@giving(CONTROL)
+def begin(request: Planning, batches: Batches) -> Iterator[RowFields]:
+    """One document: the plan, if it is whole already, or what was listed; and the accounts of earlier
+    runs that may say what is complete."""
+    list(batches)
+    account = Account(request.run)
+    run = _taken_up(account, request.run)
+    known = account.get("plan.json")
+    if known is not None:
+        yield _document({"run": _marks(run), "plan": json.loads(known), "left": [], "earlier": []})
+        return
+    listed = _begun(account, request.search)
+    earlier = list(_earlier(account, request)) if request.search.skips_complete else []
+    if not listed["left"] and not earlier:
+        _settle(account, Plan.of(listed["plan"]))
+    yield _document({"run": _marks(run), **listed, "earlier": earlier})
+
+
+def _taken_up(account: Account, run: Run) -> Run:
+    """The run as it was started, perhaps by somebody who died. Raises SparkError if it was another."""
+    began = account.get("started.json")
+    if began is None:
+        account.put("started.json", as_document(_marks(run)))
+        account.mark("started")
+        began = account.get("started.json") or b"{}"
+    first = json.loads(began)
+    if (first["verb"], first["asked"]) != (run.verb, run.asked):
+        raise SparkError(
+            f"{run.audit}: run {run.id} was asked for something else, a {first['verb']} that began at"
+            f" {first['started_at']}: expected the same verb, options and names, or another run id"
+        )
+    return run.since(first["started_at"])
+
+
+def _marks(run: Run) -> RowFields:
+    return {"verb": run.verb, "asked": run.asked, "started_at": run.started_at.isoformat()}
+
+
+def _begun(account: Account, search: Search) -> RowFields:
+    """Look the names up, and list as much as one task should."""
+    lister = _Lister(account, search, "0-0")
+    if search.files is not None:
+        for file in search.files:
+            lister.sheets.add(file)
+        return lister.listed([], ())
+    named = look_up(search.names)
+    if search.as_folders:
+        named = _folders_alone(named)
+    for file in named.files:
+        if not lister.take_named(file):
+            break
+    if search.as_folders:
+        for folder in named.folders:
+            lister.sheets.add(LakeFile(folder.path))
+        return lister.listed([], named.nothing)
+    # The first ones of all are found in one place only.
+    enough = None if search.is_limited and search.since is None else ENOUGH_FOLDERS
+    left = search_all(named.folders, lister, enough)
+    return lister.listed(left, named.nothing)
+
+
+def search_all(
+    folders: Sequence[Folder], lister: _Lister, enough: int | None
+) -> list[Folder]:
+    if lister.is_full:
+        return []
+    if enough is not None:
+        return search(folders, lister.take, enough)
+    left = list(folders)
+    while left and not lister.is_full:
+        left = search(left, lister.take)
+    return []
+
+
+def _folders_alone(named: Named) -> Named:
+    """Those that were named, and those in which files were."""
+    of_files = {os.path.dirname(file.path): "" for file in named.files}
+    folders = {folder.path: folder for folder in named.folders}
+    more = [Folder(path, "") for path in of_files if path not in folders]
+    return Named((), tuple(sorted([*named.folders, *more], key=lambda each: each.path)), named.nothing)
+
+
+class _Lister:
+    """Puts the files of one listing into its sheets."""
+
+    def __init__(self, account: Account, search: Search, name: str) -> None:
+        self._account = account
+        self._search = search
+        # Of another attempt at the same, others may be known by now.
+        self._name = f"{name}-{os.urandom(4).hex()}"
+        self.sheets = SheetWriter(account, self._name, search.bounds)
+        self.is_full = False
+        self._num_files = self._num_bytes = 0
+        self._found: set[str] = set()
+        self._unnamed: list[tuple[str, str]] = []
+
+    def take_named(self, file: Found) -> bool:
+        return self._take(file)
+
+    def take(self, folder: Folder, file: Found) -> bool:
+        self._found.add(folder.name)
+        return self._take(file)
+
+    def _take(self, file: Found) -> bool:
+        """Whether more files are wanted."""
+        search = self._search
+        if search.since is not None and file.modified and file.modified < search.since:
+            return True
+        if not _is_text(file.path):
+            shown = os.fsencode(file.path).decode(errors="backslashreplace")
+            self._unnamed.append((shown, "its name is not UTF-8, so that Spark cannot pass it on"))
+            return True
+        most_files, most_bytes = search.most_files, search.most_bytes
+        if most_bytes is not None and self._num_bytes + file.size > most_bytes:
+            self.is_full = True
+            return False
+        self.sheets.add(as_lake_file(file))
+        self._num_files += 1
+        self._num_bytes += file.size
+        self.is_full = self._num_files == most_files
+        return not self.is_full
+
+    def listed(self, left: Sequence[Folder], nothing: Iterable[str]) -> RowFields:
+        """What the driver learns."""
+        sheets = self.sheets.close()
+        missing = [*self._unnamed, *((name, NO_FILES) for name in nothing)]
+        plan = Plan(() if not sheets.files else (sheets,), tuple(missing))
+        return {
+            "plan": plan.as_fields(),
+            "left": list(self._handed_back(left)),
+            "found": sorted(self._found),
+        }
+
+    def _handed_back(self, left: Sequence[Folder]) -> Iterator[str]:
+        """The names of the files that say which folders are left."""
+        share = -(-len(left) // ENOUGH_FOLDERS)
+        for start in range(0, len(left), share or 1):
+            name = f"folders-{self._name}-{start:06}"
+            rows = [asdict(folder) for folder in left[start : start + share]]
+            self._account.put(name, packed(rows, _UNIT))
+            yield name
+
+
+def _is_text(path: str) -> bool:
+    return path.isascii() or path.encode(errors="ignore").decode() == path
+
+
+@giving(CONTROL)
+def list_folders(request: Planning, batches: Batches) -> Iterator[RowFields]:
+    """A document for each task: what was listed."""
+    account = Account(request.run)
+    for number in numbers_in(batches):
+        data = account.get(request.units[number])
+        if data is None:
+            raise FileNotFoundError(f"{request.units[number]}: the plan of the run is gone")
+        folders = [Folder(**row) for row in unpacked(data)]
+        lister = _Lister(account, request.search, f"{request.round}-{number}")
+        yield _document(lister.listed(search(folders, lister.take), ()))
+
+
+# ------------------------------------------------------------------------------------------------
+# What earlier runs have done
+
+
+def _earlier(account: Account, request: Planning) -> Iterator[tuple[str, str]]:
+    """The accounts of earlier runs that were asked for the same, back to one that has all files."""
+    for run in account.runs():
+        if run.asked != request.run.asked or run.name == request.run.name:
+            continue
+        yield from ((run.name, name) for name in account.outcome_names(run.name))
+        if run.is_finished:
+            return
+
+
+@giving(SEEN)
+def listed_files(request: Planning, batches: Batches) -> Iterator[RowFields]:
+    """Rows of SEEN: the files of each sheet, and those of earlier accounts."""
+    account, num_sheets = Account(request.run), request.plan.num_sheets
+    for number in numbers_in(batches):
+        if number < num_sheets:
+            for each in planned(account, request.plan.sheet(number)):
+                yield {"folder": os.path.dirname(each.file.path), "is_earlier": 0, **asdict(each.file)}
+            continue
+        start = (number - num_sheets) * ACCOUNTS_AT_ONCE
+        for run, name in request.earlier[start : start + ACCOUNTS_AT_ONCE]:
+            yield from _earlier_files(account, run, name)
+
+
+def _earlier_files(account: Account, run: str, name: str) -> Iterator[RowFields]:
+    columns = ["path", "size", "version", "status", "message"]
+    for row in account.outcomes_of(run, name, columns):
+        if row["version"] is not None and row["status"] in _DONE:
+            yield {"folder": os.path.dirname(row["path"]), "is_earlier": 1, **row}
+
+
+@giving(CONTROL)
+def leave_complete(request: Planning, batches: Batches) -> Iterator[RowFields]:
+    """A document for each task, which has rows of SEEN by path: its sheets, in which files that an
+    earlier run left as they are to be are known already."""
+    rows = (row for batch in batches for row in batch.to_pylist())
+    sheets = SheetWriter(
+        Account(request.run), f"new-{os.urandom(4).hex()}", request.search.bounds
+    )
+    for _, of_path in groupby(rows, lambda row: row["path"]):
+        *earlier, last = of_path
+        if last["is_earlier"]:
+            continue
+        file = LakeFile(last["path"], last["size"], last["version"])
+        same = [row for row in earlier if (row["size"], row["version"]) == (file.size, file.version)]
+        if same:
+            sheets.add_known(file, *_still(same[0]))
+        else:
+            sheets.add(file)
+    found = sheets.close()
+    yield _document({"plan": Plan((found,) if found.files else ()).as_fields()})
+
+
+def _still(row: RowFields) -> tuple[str, str]:
+    """The status and the message of a file that is as an earlier run left it."""
+    if row["status"] in ("skipped", "unchanged"):
+        return row["status"], row["message"] or LEFT_SO
+    return "unchanged", LEFT_SO
+
+
+@giving(CONTROL)
+def settle(request: Planning, batches: Batches) -> Iterator[RowFields]:
+    """No document: the plan is kept."""
+    list(batches)
+    _settle(Account(request.run), request.plan)
+    return iter(())
+
+
+def _settle(account: Account, plan: Plan) -> None:
+    if plan.missing:
+        missing = [Outcome(name, "error", message=f"{name}: {said}") for name, said in plan.missing]
+        account.put_outcomes("missing", rows_of(account.run, missing), arrow_schema(ACCOUNT))
+    account.put("plan.json", as_document(plan.as_fields()))
+
+
+def _document(fields: Any) -> RowFields:
+    return {"document": json.dumps(fields)}
