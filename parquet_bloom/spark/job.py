@@ -1,122 +1,229 @@
-"""One job over many files: packed on the driver, done on the executors, one outcome for each file.
+"""One run over a lake: planned and done by the executors, whose own account of it is what is reported.
 
-The result is collected before anything is returned: a DataFrame that changes files would change them
-again each time it is looked at.
+    begin, list      the plan: sheets of files, see planning
+    build parts      of huge files, see parts
+    work             the sheets, one to a task, see worker
+    finish           what attempts have left that died
+
+The driver holds numbers, whatever the size of the lake. Each action is run once: a DataFrame that
+changes files would change them again each time it is looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import uuid
+import weakref
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.spark.failures import failing
-from parquet_bloom.spark.listing import LakeFile
-from parquet_bloom.spark.outcome import Outcome
-from parquet_bloom.spark.packing import LEAST_HUGE, FilePart, huge_files, is_worth_parts, pack
+from parquet_bloom.spark.outcome import Outcome, Report, Status, Total
+from parquet_bloom.spark.plan import Plan
+from parquet_bloom.spark.planning import ACCOUNTS_AT_ONCE, Planning, Search, without_files
 from parquet_bloom.spark.request import Request, on_executor
-from parquet_bloom.spark.schemas import BUILT, OUTCOME, SHARE, WORK
+from parquet_bloom.spark.run import Run
+from parquet_bloom.spark.schemas import CONTROL, OUTCOME, SEEN, TOTAL
 from parquet_bloom.spark.shipping import shipped
+from parquet_bloom.spark.worker import Tasks
 
-# The functions of verbs that do not take files one by one.
-OWN_FUNCTIONS = {
-    "advise": ("parquet_bloom.spark.worker", "advise"),
-    "change_in_table": ("parquet_bloom.spark.tables", "change_in_table"),
-    "clean_temp": ("parquet_bloom.spark.cleaning", "sweep"),
-}
-FILE_BY_FILE = ("parquet_bloom.spark.worker", "work")
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+PLANNING = "parquet_bloom.spark.planning"
+WORKER = "parquet_bloom.spark.worker"
 PARTS = "parquet_bloom.spark.parts"
+ENDING = "parquet_bloom.spark.ending"
 
-# The rows of a tiny job, enough for each slot to get some.
-MANY_NUMBERS = 1 << 20
+# Where a run keeps its account in a lake that other machines work on, if it is told no place.
+TEMPORARY: Final = ".pbloom-run-"
+
+# Files whose earlier outcomes one task compares.
+COMPARED_AT_ONCE: Final = 100_000
 
 
-def check_tasks(tasks: int | None) -> None:
-    """Raise TypeError or ValueError for a number of tasks that cannot be."""
-    if not isinstance(tasks, int | None):
-        raise TypeError(f"tasks: {tasks!r}, expected a whole number")
-    if tasks is not None and tasks < 1:
-        raise ValueError(f"tasks: {tasks}, expected 1 or more")
+@dataclass(frozen=True, slots=True)
+class Executors:
+    """Runs functions of this package on the executors of a session."""
+
+    spark: SparkSession
+
+    def frame(
+        self, module: str, function: str, sent: object, schema: StructType, num_tasks: int
+    ) -> DataFrame:
+        """What a function gives for the numbers from 0 on, one to a task. Nothing has been done yet."""
+        work = on_executor(module, function, sent, shipped(self.spark))
+        return self.spark.range(0, num_tasks, 1, num_tasks).mapInArrow(work, schema)
+
+    def documents(self, module: str, function: str, sent: object, num_tasks: int = 1) -> list[Any]:
+        """The documents that it gives."""
+        rows = self.frame(module, function, sent, CONTROL, num_tasks).collect()
+        return [json.loads(row.document) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """The account of a run, read by the executors. `per_task`: how many sheets one task reads."""
+
+    executors: Executors
+    tasks: Tasks
+
+    @property
+    def _per_task(self) -> int:
+        """So many that a task has some thousand files."""
+        plan = self.tasks.plan
+        return max(1, 4000 * plan.num_sheets // max(1, plan.num_files))
+
+    def frame(self, statuses: frozenset[Status] | None = None) -> DataFrame:
+        """Rows of OUTCOME."""
+        sent = self.tasks, self._per_task, statuses
+        num_tasks = -(-self.tasks.plan.num_sheets // self._per_task) + 1
+        return self.executors.frame(ENDING, "read_outcomes", sent, OUTCOME, num_tasks)
+
+    def each(self, statuses: frozenset[Status] | None) -> Iterator[Outcome]:
+        with failing("the account of the run is not read"):
+            for row in self.frame(statuses).toLocalIterator():
+                yield Outcome(**row.asDict())
 
 
 def run_job(
-    spark: SparkSession, files: Sequence[LakeFile], request: Request, tasks: int | None
-) -> list[Outcome]:
-    """Do what is requested with every file; the outcomes are sorted by path.
-
-    `tasks`: how many can run at the same time; None: Spark is asked. Raises SparkError if the job
-    fails as a whole.
-    """
-    if not files:
-        return []
+    spark: SparkSession,
+    request: Request,
+    search: Search,
+    *,
+    audit: str | None = None,
+    run_id: str | None = None,
+) -> Report:
+    """Do what is requested with every file; see the verbs for `audit` and `run_id`. Raises SparkError if
+    the job fails as a whole."""
+    started_at = datetime.now(UTC)
+    executors = Executors(spark)
+    place, is_kept = _account_place(spark, search, audit)
+    run = Run(place, run_id or uuid.uuid4().hex, request.verb, _digest(request, search), started_at)
+    if not search.names and not search.files:
+        return Report(request.verb, run.id, started_at, (), 0.0, audit)
     with failing("the Spark job failed"):
-        slots = tasks or parallelism(spark)
-        in_parts = _better_in_parts(spark, huge_files(files, slots, LEAST_HUGE), slots, request)
-        pieces, num_tasks = pack(files, slots, in_parts)
-        rows = _outcomes(spark, pieces, num_tasks, request).toArrow().to_pylist()
-    return sorted((Outcome(**row) for row in rows), key=lambda outcome: outcome.path)
-
-
-def _better_in_parts(
-    spark: SparkSession, files: Sequence[LakeFile], slots: int, request: Request
-) -> set[str]:
-    """The paths of those huge files that are done sooner in parts; this reads their footers."""
-    if not files or request.verb != "build" or request.destination.dry_run:
-        return set()
-    shares = on_executor(PARTS, "column_shares", request, shipped(spark))
-    pieces = [FilePart(file, 0, 1, task) for task, file in enumerate(files)]
-    rows = _work(spark, pieces, len(pieces)).mapInArrow(shares, SHARE).toArrow().to_pylist()
-    return {row["path"] for row in rows if is_worth_parts(row["share"], slots)}
-
-
-def parallelism(spark: SparkSession) -> int:
-    """How many tasks run at the same time: the partitions that Spark gives a range by itself."""
-    numbers = spark.range(MANY_NUMBERS).select(f.spark_partition_id().alias("partition"))
-    return max(1, numbers.distinct().count())
-
-
-def _outcomes(
-    spark: SparkSession, pieces: Sequence[FilePart], num_tasks: int, request: Request
-) -> DataFrame:
-    """Rows of OUTCOME; nothing has been done yet."""
-    whole = [piece for piece in pieces if piece.parts == 1]
-    parts = [piece for piece in pieces if piece.parts > 1]
-    frames = []
-    if whole:
-        module, function = OWN_FUNCTIONS.get(request.verb, FILE_BY_FILE)
-        work = on_executor(module, function, request, shipped(spark))
-        frames.append(_work(spark, whole, num_tasks).mapInArrow(work, OUTCOME))
-    if parts:
-        frames.append(_in_parts(spark, parts, num_tasks, request))
-    return frames[0] if len(frames) == 1 else frames[0].unionAll(frames[1])
-
-
-def _in_parts(
-    spark: SparkSession, pieces: Sequence[FilePart], num_tasks: int, request: Request
-) -> DataFrame:
-    """Huge files: filters are built in many tasks, and each file is written by one."""
-    build_part, write_parts = (
-        on_executor(PARTS, function, request, shipped(spark))
-        for function in ("build_part", "write_parts")
+        run, plan = _planned(executors, run, search)
+        tasks = Tasks(run, plan, request)
+        if plan.num_parts and request.verb == "build":
+            executors.documents(PARTS, "build_parts", tasks, plan.num_parts)
+        totals = [*_missing(plan), *_worked(executors, tasks)]
+        executors.documents(ENDING, "finish", (tasks, is_kept and not search.is_limited))
+    seconds = (datetime.now(UTC) - started_at).total_seconds()
+    accounts = Outcomes(executors, tasks)
+    report = Report(
+        request.verb, run.id, run.started_at, tuple(totals), seconds, audit and place, accounts
     )
-    num_files = len({piece.file.path for piece in pieces})
-    return (
-        _work(spark, pieces, num_tasks)
-        .mapInArrow(build_part, BUILT)
-        .repartitionById(num_files, f.col("file"))
-        .sortWithinPartitions("file", "row_group", "column")
-        .mapInArrow(write_parts, OUTCOME)
+    if not is_kept:
+        weakref.finalize(report, _discard, executors, tasks)
+    return report
+
+
+def _digest(request: Request, search: Search) -> str:
+    """The same for runs that leave files in the same state."""
+    asked = repr((request.verb, request.options, request.destination, request.only_missing))
+    names = repr([place for _, place in search.names])
+    return hashlib.sha256(f"{asked}\0{request.keys!r}\0{names}".encode()).hexdigest()[:16]
+
+
+def _account_place(spark: SparkSession, search: Search, audit: str | None) -> tuple[str, bool]:
+    """The folder for the account of a run, and whether it is kept."""
+    if audit is not None:
+        return audit, True
+    if spark.conf.get("spark.master", "").startswith("local"):
+        return tempfile.mkdtemp(prefix="pbloom-run-"), False
+    first = search.names[0][1] if search.names else (search.files or ())[0].path
+    fixed = first.partition("*")[0].partition("{")[0].rstrip("/")
+    folder = fixed if fixed == first.rstrip("/") else os.path.dirname(fixed)
+    if folder.endswith((".parquet", ".parq", ".pq", ".orc")):
+        folder = os.path.dirname(folder)
+    return f"{folder}/{TEMPORARY}{uuid.uuid4().hex[:16]}", False
+
+
+def _discard(executors: Executors, tasks: Tasks) -> None:
+    """Remove the account of a run that nobody can ask for any more."""
+    place = tasks.run.audit
+    if os.path.basename(place).startswith(TEMPORARY):
+        executors.documents(ENDING, "discard", tasks)
+    else:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+# ------------------------------------------------------------------------------------------------
+# The plan
+
+
+def _planned(executors: Executors, run: Run, search: Search) -> tuple[Run, Plan]:
+    """The run as it was started, and its plan."""
+    (begun,) = executors.documents(PLANNING, "begin", Planning(run, search))
+    run = run.since(begun["run"]["started_at"])
+    plan = Plan.of(begun["plan"])
+    if begun["is_settled"]:
+        return run, plan
+    plan = _listed(executors, Planning(run, search), plan, begun)
+    if begun["earlier"]:
+        earlier = tuple((name, account) for name, account in begun["earlier"])
+        plan = _compared(executors, Planning(run, search, plan, earlier=earlier))
+    executors.documents(PLANNING, "settle", Planning(run, search, plan))
+    return run, plan
+
+
+def _listed(executors: Executors, planning: Planning, plan: Plan, begun: dict[str, Any]) -> Plan:
+    """The plan with what is in the folders that were handed back."""
+    left, found = begun["left"], set(begun["found"])
+    while left:
+        planning = replace(planning, round=planning.round + 1, units=tuple(left))
+        left = []
+        for listed in executors.documents(PLANNING, "list_folders", planning, len(planning.units)):
+            plan += Plan.of(listed["plan"])
+            left += listed["left"]
+            found |= set(listed["found"])
+    return plan + Plan(missing=without_files(begun["folders"], found))
+
+
+def _compared(executors: Executors, planning: Planning) -> Plan:
+    """The plan with what is known from earlier runs: files and earlier outcomes meet by folder."""
+    plan = planning.plan
+    num_tasks = plan.num_sheets - -len(planning.earlier) // -ACCOUNTS_AT_ONCE
+    num_compared = 1 + plan.num_files // COMPARED_AT_ONCE
+    work = on_executor(PLANNING, "leave_complete", planning, shipped(executors.spark))
+    rows = (
+        executors.frame(PLANNING, "listed_files", planning, SEEN, num_tasks)
+        .repartition(num_compared, "folder")
+        .sortWithinPartitions("folder", "path", f.desc("is_earlier"))
+        .mapInArrow(work, CONTROL)
+        .collect()
     )
+    compared = Plan(missing=plan.missing)
+    for row in rows:
+        compared += Plan.of(json.loads(row.document)["plan"])
+    return compared
 
 
-def _work(spark: SparkSession, pieces: Sequence[FilePart], num_tasks: int) -> DataFrame:
-    """Rows of WORK, each in the partition of its task."""
-    paths = dict.fromkeys(piece.file.path for piece in pieces)
-    numbers = {path: number for number, path in enumerate(paths)}
-    rows = [
-        (file.path, file.size, piece.part, piece.parts, numbers[file.path], piece.task)
-        for piece in pieces
-        for file in [piece.file]
-    ]
-    return spark.createDataFrame(rows, WORK).repartitionById(num_tasks, f.col("task"))
+# ------------------------------------------------------------------------------------------------
+# The work
+
+
+def _worked(executors: Executors, tasks: Tasks) -> list[Total]:
+    if not tasks.plan.num_sheets:
+        return []
+    frame = executors.frame(WORKER, "work", tasks, TOTAL, tasks.plan.num_sheets)
+    sums = [f.sum(name).alias(name) for name in ("files", "filters", "bytes", "seconds", "requests")]
+    rows = frame.groupBy("status", "reason").agg(*sums, f.max("attempt").alias("attempt")).collect()
+    totals = (Total(**row.asDict()) for row in rows)
+    return sorted(totals, key=lambda total: (total.status, total.reason))
+
+
+def _missing(plan: Plan) -> list[Total]:
+    """Names are in the account like files."""
+    return [Total("error", "", len(plan.missing))] if plan.missing else []

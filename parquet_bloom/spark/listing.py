@@ -176,7 +176,7 @@ def _opened(url: str) -> Found:
         source.close()
 
 
-def search(
+def listed_below(
     folders: Sequence[Folder],
     take: Callable[[Folder, Found], bool],
     enough_folders: int | None = None,

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import json
-import uuid
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, astuple
-from datetime import UTC, datetime
-from typing import Literal, Self, get_args
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, field
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, get_args
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.spark.failures import failing
-from parquet_bloom.spark.schemas import OUTCOME, RowFields
-from parquet_bloom.storage.paths import NO_FILES
+from parquet_bloom.spark.schemas import OUTCOME, RowFields, arrow_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from parquet_bloom.spark.job import Outcomes
+    from parquet_bloom.spark.run import Run
 
 Status = Literal["added", "removed", "read", "unchanged", "skipped", "refused", "error"]
 
 # What was asked for was not done.
 TROUBLE: frozenset[Status] = frozenset({"refused", "error"})
+
+# How the message of an outcome begins if nothing was written.
+DRY_RUN = "dry run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +37,12 @@ class Outcome:
     allowed); the file was `read` by a verb that writes nothing; it is `unchanged`, as there was
     nothing to do; it was `skipped`, as nothing in it can have a filter, or `refused`, as it should
     not be changed; or there was an `error`. `message` says why. `filters`: how many were added,
-    removed or found, in ORC files those of all index groups; `bytes`: how much the file grew.
-    `seconds` on the executor, in task attempt `attempt` (from 0). `document`: what the same verb on
-    one file prints with `--json`, a line for each column of a probe; None for an error.
+    removed or found, in ORC files those of all index groups; `bytes`: how much the file has grown since
+    the run listed it. `seconds` on the executor, in attempt `attempt` (from 0) at the task, which Spark
+    calls `task_attempt`. `document`: what the same verb on one file prints with `--json`, a line for
+    each column of a probe; None for an error, and for a file that was not opened. `size_before`, `size`
+    and `version_before`, `version` (the ETag, or else the time of the last change): when it was listed,
+    and afterwards; None where nobody tells. `requests`: sent to the object store that has it.
     """
 
     path: str
@@ -47,47 +53,131 @@ class Outcome:
     attempt: int = 0
     message: str | None = None
     document: str | None = None
+    size_before: int | None = None
+    size: int | None = None
+    version_before: str | None = None
+    version: str | None = None
+    task_attempt: int | None = None
+    requests: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
+class Total:
+    """Files with the same status and, where nothing was done, the same reason; `seconds` of all
+    executors, `attempt`: the highest."""
+
+    status: Status
+    reason: str
+    files: int = 0
+    filters: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    requests: int = 0
+    attempt: int = 0
+
+
+# Reasons that are told apart in the totals of a task.
+MOST_REASONS = 100
+
+
+class Totals:
+    """Adds outcomes up."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[Status, str], list[Outcome]] = {}
+        self._sums: dict[tuple[Status, str], Total] = {}
+
+    def add(self, outcome: Outcome) -> None:
+        key = outcome.status, _reason(outcome)
+        if key not in self._sums and len(self._sums) >= MOST_REASONS:
+            key = outcome.status, "other reasons"
+        so_far = self._sums.get(key) or Total(*key)
+        self._sums[key] = Total(
+            *key,
+            files=so_far.files + 1,
+            filters=so_far.filters + outcome.filters,
+            bytes=so_far.bytes + outcome.bytes,
+            seconds=so_far.seconds + outcome.seconds,
+            requests=so_far.requests + (outcome.requests or 0),
+            attempt=max(so_far.attempt, outcome.attempt),
+        )
+
+    def all(self) -> list[Total]:
+        return [self._sums[key] for key in sorted(self._sums)]
+
+
+def _reason(outcome: Outcome) -> str:
+    message = outcome.message or ""
+    if outcome.status in ("unchanged", "skipped"):
+        return message
+    return DRY_RUN if message.startswith(DRY_RUN) else ""
+
+
+def rows_of(run: Run, outcomes: Iterable[Outcome]) -> Iterator[RowFields]:
+    """Rows of ACCOUNT."""
+    about = {"verb": run.verb, "started_at": run.started_at}
+    return (about | asdict(outcome) for outcome in outcomes)
+
+
+@dataclass(frozen=True)
 class Report:
-    """What became of all files, sorted by path; the run `run_id` began at `started_at` and took
-    `seconds`."""
+    """What became of all files; the run `run_id` began at `started_at` and took `seconds`. `totals` is
+    small whatever the lake; whoever asks for single files reads the run's own account of them, which is
+    in the folder `audit`: kept if the run was given one, else as long as this report."""
 
     verb: str
     run_id: str
     started_at: datetime
-    outcomes: tuple[Outcome, ...]
+    totals: tuple[Total, ...]
     seconds: float
-
-    @classmethod
-    def of(
-        cls, verb: str, outcomes: Iterable[Outcome], nothing: Iterable[str], started_at: datetime
-    ) -> Self:
-        """The report of a run that ends now; `nothing`: names without files."""
-        missing = [Outcome(name, "error", message=f"{name}: {NO_FILES}") for name in nothing]
-        everything = sorted([*missing, *outcomes], key=lambda outcome: outcome.path)
-        seconds = (datetime.now(UTC) - started_at).total_seconds()
-        return cls(verb, uuid.uuid4().hex, started_at, tuple(everything), seconds)
+    audit: str | None = None
+    accounts: Outcomes | None = field(default=None, repr=False, compare=False)
 
     @property
     def counts(self) -> dict[Status, int]:
         """How many files have each status, if any has."""
-        counted = Counter(outcome.status for outcome in self.outcomes)
-        return {status: counted[status] for status in get_args(Status) if counted[status]}
+        counted = dict.fromkeys(get_args(Status), 0)
+        for total in self.totals:
+            counted[total.status] += total.files
+        return {status: count for status, count in counted.items() if count}
 
     @property
-    def troubles(self) -> tuple[Outcome, ...]:
-        """The files that were refused or failed."""
-        return tuple(outcome for outcome in self.outcomes if outcome.status in TROUBLE)
+    def files(self) -> int:
+        return sum(total.files for total in self.totals)
 
     @property
     def filters(self) -> int:
-        return sum(outcome.filters for outcome in self.outcomes)
+        return sum(total.filters for total in self.totals)
 
     @property
     def bytes(self) -> int:
-        return sum(outcome.bytes for outcome in self.outcomes)
+        return sum(total.bytes for total in self.totals)
+
+    @property
+    def requests(self) -> int:
+        return sum(total.requests for total in self.totals)
+
+    @property
+    def core_hours(self) -> float:
+        """Of executors, at work on files."""
+        return sum(total.seconds for total in self.totals) / 3600
+
+    def each(self, statuses: Iterable[Status] | None = None) -> Iterator[Outcome]:
+        """The outcomes one by one, those of neighbours together; of some statuses, or of all. Raises
+        SparkError."""
+        wanted = None if statuses is None else frozenset(statuses)
+        if self.accounts is not None and (wanted is None or wanted & self.counts.keys()):
+            yield from self.accounts.each(wanted)
+
+    @cached_property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """All of them, sorted by path: for a lake whose outcomes fit into memory."""
+        return tuple(sorted(self.each(), key=lambda outcome: outcome.path))
+
+    @cached_property
+    def troubles(self) -> tuple[Outcome, ...]:
+        """The files that were refused or failed, sorted by path."""
+        return tuple(sorted(self.each(TROUBLE), key=lambda outcome: outcome.path))
 
     def documents(self) -> Iterator[RowFields]:
         """What the same verb on one file prints with `--json`, for each file that has it."""
@@ -95,7 +185,7 @@ class Report:
 
     def lines(self) -> Iterator[str]:
         """The same as text; of a probe, one for each file and column."""
-        for outcome in self.outcomes:
+        for outcome in self.each():
             if outcome.document is not None:
                 yield from outcome.document.split("\n")
 
@@ -103,28 +193,34 @@ class Report:
         """One line."""
         counts = ", ".join(f"{count:,} {status}" for status, count in self.counts.items())
         return (
-            f"{self.verb}: {len(self.outcomes):,} files in {self.seconds:.1f} s: {counts or 'none'};"
+            f"{self.verb}: {self.files:,} files in {self.seconds:.1f} s: {counts or 'none'};"
             f" {self.filters:,} filters, {self.bytes:,} bytes"
         )
 
+    def to_dict(self) -> dict[str, object]:
+        """What the command prints with --summary."""
+        return {
+            "verb": self.verb,
+            "run_id": self.run_id,
+            "started_at": self.started_at.isoformat(),
+            "seconds": self.seconds,
+            "files": self.files,
+            "counts": self.counts,
+            "filters": self.filters,
+            "bytes": self.bytes,
+            "requests": self.requests,
+            "core_hours": self.core_hours,
+            "audit": self.audit,
+        }
+
     def to_arrow(self) -> pa.Table:
-        """One row for each file, as parquet_bloom.spark.OUTCOME has it."""
+        """One row for each file, as parquet_bloom.spark.OUTCOME has it, sorted by path."""
         rows = [asdict(outcome) for outcome in self.outcomes]
-        return pa.Table.from_pylist(rows, schema=to_arrow_schema(OUTCOME))
+        return pa.Table.from_pylist(rows, schema=arrow_schema(OUTCOME))
 
     def to_df(self, spark: SparkSession) -> DataFrame:
-        """The same as a DataFrame. It is data: using it does not repeat the job."""
-        return spark.createDataFrame([astuple(outcome) for outcome in self.outcomes], OUTCOME)
-
-
-def append_report(spark: SparkSession, report: Report, folder: str) -> None:
-    """Add the rows of `report`, after the columns run_id, verb and started_at, to the Parquet files
-    in `folder`: a history for dashboards. Raises SparkError."""
-    with failing(f"{folder}: the report is not written"):
-        rows = report.to_df(spark).select(
-            f.lit(report.run_id).alias("run_id"),
-            f.lit(report.verb).alias("verb"),
-            f.lit(report.started_at).alias("started_at"),
-            "*",
-        )
-        rows.coalesce(1).write.mode("append").parquet(folder)
+        """The same as a DataFrame, not sorted. It reads the account: using it does not repeat the
+        job."""
+        if self.accounts is None:
+            return spark.createDataFrame([], OUTCOME)
+        return self.accounts.frame()

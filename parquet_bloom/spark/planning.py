@@ -25,8 +25,8 @@ from parquet_bloom.spark.listing import (
     Folder,
     Named,
     as_lake_file,
+    listed_below,
     look_up,
-    search,
 )
 from parquet_bloom.spark.outcome import Outcome, rows_of
 from parquet_bloom.spark.plan import BOUNDS, Bounds, LakeFile, Plan, SheetWriter, planned
@@ -87,20 +87,30 @@ class Planning:
 
 @giving(CONTROL)
 def begin(request: Planning, batches: Batches) -> Iterator[RowFields]:
-    """One document: the plan, if it is whole already, or what was listed; and the accounts of earlier
-    runs that may say what is complete."""
+    """One document: the plan, and whether it is whole; if not, the folders that were handed back, and the
+    accounts of earlier runs that say what may be complete."""
     list(batches)
     account = Account(request.run)
-    run = _taken_up(account, request.run)
+    run = _marks(_taken_up(account, request.run))
     known = account.get("plan.json")
     if known is not None:
-        yield _document({"run": _marks(run), "plan": json.loads(known), "left": [], "earlier": []})
+        yield _document({"run": run, "plan": json.loads(known), "is_settled": True})
         return
     listed = _begun(account, request.search)
-    earlier = list(_earlier(account, request)) if request.search.skips_complete else []
-    if not listed["left"] and not earlier:
-        _settle(account, Plan.of(listed["plan"]))
-    yield _document({"run": _marks(run), **listed, "earlier": earlier})
+    plan = Plan.of(listed["plan"])
+    if not listed["left"]:
+        plan += Plan(missing=without_files(listed["folders"], listed["found"]))
+        listed |= {"plan": plan.as_fields(), "folders": []}
+    listed["earlier"] = list(_earlier(account, request)) if request.search.skips_complete else []
+    is_settled = not listed["left"] and not listed["earlier"]
+    if is_settled:
+        _settle(account, plan)
+    yield _document({"run": run, "is_settled": is_settled, **listed})
+
+
+def without_files(names: Iterable[str], found: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """The names of folders in which no file was found, and what to say of them."""
+    return tuple((name, NO_FILES) for name in sorted({*names} - {*found}))
 
 
 def _taken_up(account: Account, run: Run) -> Run:
@@ -129,42 +139,34 @@ def _begun(account: Account, search: Search) -> RowFields:
     if search.files is not None:
         for file in search.files:
             lister.sheets.add(file)
-        return lister.listed([], ())
+        return lister.listed([])
     named = look_up(search.names)
     if search.as_folders:
-        named = _folders_alone(named)
+        for path in _folders_of(named):
+            lister.sheets.add(LakeFile(path))
+        return lister.listed([], named.nothing)
     for file in named.files:
         if not lister.take_named(file):
             break
-    if search.as_folders:
-        for folder in named.folders:
-            lister.sheets.add(LakeFile(folder.path))
-        return lister.listed([], named.nothing)
-    # The first ones of all are found in one place only.
-    enough = None if search.is_limited and search.since is None else ENOUGH_FOLDERS
-    left = search_all(named.folders, lister, enough)
-    return lister.listed(left, named.nothing)
+    left = [] if lister.is_full else _listed_at_once(named.folders, lister, search)
+    return lister.listed(left, named.nothing, [folder.name for folder in named.folders])
 
 
-def search_all(
-    folders: Sequence[Folder], lister: _Lister, enough: int | None
-) -> list[Folder]:
-    if lister.is_full:
-        return []
-    if enough is not None:
-        return search(folders, lister.take, enough)
-    left = list(folders)
-    while left and not lister.is_full:
-        left = search(left, lister.take)
+def _listed_at_once(
+    folders: Sequence[Folder], lister: _Lister, search: Search
+) -> Sequence[Folder]:
+    if search.most_files is None and search.most_bytes is None:
+        return listed_below(folders, lister.take, ENOUGH_FOLDERS)
+    # Only one task knows when there are enough.
+    while folders and not lister.is_full:
+        folders = listed_below(folders, lister.take)
     return []
 
 
-def _folders_alone(named: Named) -> Named:
+def _folders_of(named: Named) -> list[str]:
     """Those that were named, and those in which files were."""
-    of_files = {os.path.dirname(file.path): "" for file in named.files}
-    folders = {folder.path: folder for folder in named.folders}
-    more = [Folder(path, "") for path in of_files if path not in folders]
-    return Named((), tuple(sorted([*named.folders, *more], key=lambda each: each.path)), named.nothing)
+    folders = {folder.path for folder in named.folders}
+    return sorted(folders | {os.path.dirname(file.path) for file in named.files})
 
 
 class _Lister:
@@ -207,8 +209,10 @@ class _Lister:
         self.is_full = self._num_files == most_files
         return not self.is_full
 
-    def listed(self, left: Sequence[Folder], nothing: Iterable[str]) -> RowFields:
-        """What the driver learns."""
+    def listed(
+        self, left: Sequence[Folder], nothing: Iterable[str] = (), folders: Iterable[str] = ()
+    ) -> RowFields:
+        """What the driver learns; `folders`: the names that stand for folders."""
         sheets = self.sheets.close()
         missing = [*self._unnamed, *((name, NO_FILES) for name in nothing)]
         plan = Plan(() if not sheets.files else (sheets,), tuple(missing))
@@ -216,6 +220,7 @@ class _Lister:
             "plan": plan.as_fields(),
             "left": list(self._handed_back(left)),
             "found": sorted(self._found),
+            "folders": list(folders),
         }
 
     def _handed_back(self, left: Sequence[Folder]) -> Iterator[str]:
@@ -242,7 +247,7 @@ def list_folders(request: Planning, batches: Batches) -> Iterator[RowFields]:
             raise FileNotFoundError(f"{request.units[number]}: the plan of the run is gone")
         folders = [Folder(**row) for row in unpacked(data)]
         lister = _Lister(account, request.search, f"{request.round}-{number}")
-        yield _document(lister.listed(search(folders, lister.take), ()))
+        yield _document(lister.listed(listed_below(folders, lister.take)))
 
 
 # ------------------------------------------------------------------------------------------------

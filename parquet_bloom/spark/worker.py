@@ -6,14 +6,17 @@ is, the same input gives the same bytes, and a new version appears whole or not 
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark import TaskContext
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
     ColumnError,
     ParquetBloomError,
@@ -23,15 +26,27 @@ from parquet_bloom.errors import (
     complaint_about,
 )
 from parquet_bloom.files import open_file
-from parquet_bloom.spark.outcome import Outcome, Status
+from parquet_bloom.spark.outcome import DRY_RUN, Outcome, Status, Totals, rows_of
+from parquet_bloom.spark.plan import LakeFile, Plan, planned
 from parquet_bloom.spark.request import Request
-from parquet_bloom.spark.schemas import OUTCOME, Batches, RowFields, giving, paths_in
+from parquet_bloom.spark.run import Account, Run, as_document
+from parquet_bloom.spark.schemas import (
+    ACCOUNT,
+    OUTCOME,
+    TOTAL,
+    Batches,
+    RowFields,
+    arrow_schema,
+    giving,
+    numbers_in,
+)
 from parquet_bloom.verbs.documents import as_json
 from parquet_bloom.vocabulary import HAS_ONE
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
-    from parquet_bloom.verbs.build import BuildReport
+    from parquet_bloom.storage.source import Source
+    from parquet_bloom.verbs.build import BuildReport, TakeFilters
 
 Done = TypeVar("Done")
 
@@ -42,17 +57,76 @@ REFUSALS = (ColumnError, RewriteError, UnsupportedError, ValueTypeError)
 FAILURES = (ParquetBloomError, OSError, ValueError, MemoryError)
 
 
-@giving(OUTCOME)
-def work(request: Request, batches: Batches) -> Iterator[RowFields]:
-    """Rows of WORK, each a whole file, to rows of OUTCOME."""
-    for path in paths_in(batches):
-        yield asdict(work_on_file(request, path))
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """What executors are sent: the run and its plan, and what is to be done to each file."""
+
+    run: Run
+    plan: Plan
+    request: Request
 
 
-def work_on_file(request: Request, path: str) -> Outcome:
+@giving(TOTAL)
+def work(tasks: Tasks, batches: Batches) -> Iterator[RowFields]:
+    """Numbers of sheets to rows of TOTAL. What an earlier attempt has done is taken from its account."""
+    account = Account(tasks.run)
+    for number in numbers_in(batches):
+        totals = Totals()
+        name = f"task-{number:06}"
+        known = account.outcomes(name, OUTCOME.names)
+        if known is None:
+            began = {"task": number, "attempt": attempt_number(), "task_attempt": task_attempt()}
+            account.put(f"began-{number:06}-{task_attempt()}", as_document(began))
+            done = rows_of(tasks.run, _added_up(_outcomes(account, tasks, number), totals))
+            if not account.put_outcomes(name, done, arrow_schema(ACCOUNT)):
+                # Another attempt was sooner.
+                known, totals = account.outcomes(name, OUTCOME.names), Totals()
+        for row in known or ():
+            totals.add(Outcome(**row))
+        yield from map(asdict, totals.all())
+
+
+def _added_up(outcomes: Iterable[Outcome], totals: Totals) -> Iterator[Outcome]:
+    for outcome in outcomes:
+        totals.add(outcome)
+        yield outcome
+
+
+def _outcomes(account: Account, tasks: Tasks, number: int) -> Iterator[Outcome]:
+    """Those of all files of a sheet."""
+    request, sheet = tasks.request, tasks.plan.sheet(number)
+    together = TOGETHER.get(request.verb)
+    if together is not None:
+        module, name = together
+        files = [each.file for each in planned(account, sheet)]
+        yield from getattr(import_module(module), name)(request, files)
+        return
+    for each in planned(account, sheet):
+        if each.status is not None:
+            yield _as_listed(each.file, Outcome(each.file.path, each.status, message=each.message))
+        elif each.parts > 1:
+            from parquet_bloom.spark.parts import written_in_parts
+
+            yield attempt(each.file, partial(written_in_parts, account, each, request))
+        else:
+            yield work_on_file(request, each.file)
+
+
+def _as_listed(file: LakeFile, outcome: Outcome) -> Outcome:
+    return replace(
+        outcome,
+        size_before=file.size,
+        size=file.size,
+        version_before=file.version,
+        version=file.version,
+        task_attempt=task_attempt(),
+    )
+
+
+def work_on_file(request: Request, file: LakeFile) -> Outcome:
     """Do the verb on one file."""
-    done = partial(_VERBS[request.verb], path, request)
-    return attempt(path, partial(once_more, done))
+    done = partial(_VERBS[request.verb], file.path, request)
+    return attempt(file, partial(once_more, done))
 
 
 def once_more(done: Callable[[], Done]) -> Done:
@@ -64,20 +138,33 @@ def once_more(done: Callable[[], Done]) -> Done:
         return done()
 
 
-def attempt(path: str, done: Callable[[], Outcome]) -> Outcome:
+def attempt(file: LakeFile, done: Callable[[], Outcome]) -> Outcome:
     """The outcome that `done` gives for a file, or what went wrong; with the time it took."""
     started = time.perf_counter()
     try:
         outcome = done()
     except FAILURES as error:
         status: Status = "refused" if isinstance(error, REFUSALS) else "error"
-        outcome = Outcome(path, status, message=complaint_about(path, error))
-    context = TaskContext.get()
+        outcome = Outcome(file.path, status, message=complaint_about(file.path, error))
     return replace(
         outcome,
         seconds=time.perf_counter() - started,
-        attempt=0 if context is None else context.attemptNumber(),
+        attempt=attempt_number(),
+        task_attempt=task_attempt(),
+        size_before=file.size,
+        version_before=file.version,
     )
+
+
+def attempt_number() -> int:
+    context = TaskContext.get()
+    return 0 if context is None else context.attemptNumber()
+
+
+def task_attempt() -> int:
+    """What Spark calls this attempt at this task, unlike any other of the application."""
+    context = TaskContext.get()
+    return 0 if context is None else context.taskAttemptId()
 
 
 def text_of(report: object) -> str:
@@ -88,17 +175,24 @@ def text_of(report: object) -> str:
 # ------------------------------------------------------------------------------------------------
 # The verbs
 
+# Of a file that has changed since the run listed it, and in which there is nothing left to do.
+BY_ANOTHER = "by an attempt of this run that left no account"
 
-def build_outcome(path: str, request: Request) -> Outcome:
-    """Add filters to one file, in place."""
-    from parquet_bloom.verbs.build import build_file
 
-    keys = request.keys.read()
-    if request.only_missing:
-        with open_file(path, keys) as file:
-            if has_been_built(file, request.options.columns):
-                return Outcome(path, "unchanged", message="each column has filters")
-    return outcome_of_build(build_file(path, request.options, request.destination, keys=keys))
+def build_outcome(
+    planned: LakeFile, request: Request, filters: TakeFilters | None = None
+) -> Outcome:
+    """Add filters to one file, in place. `filters`: as for build_file."""
+    from parquet_bloom.verbs.build import build_opened
+
+    with open_file(planned.path, request.keys.read()) as file:
+        source = file.source
+        if request.only_missing and has_been_built(file, request.options.columns):
+            outcome = Outcome(planned.path, "unchanged", message="each column has filters")
+        else:
+            report = build_opened(file, request.options, request.destination, filters)
+            outcome = outcome_of_build(report)
+        return _of_run(planned, source, outcome, request)
 
 
 def outcome_of_build(report: BuildReport) -> Outcome:
@@ -117,9 +211,31 @@ def outcome_of_build(report: BuildReport) -> Outcome:
         status=status,
         filters=report.num_filters,
         bytes=report.bytes_added,
-        message="; ".join(reasons if report.output else ["dry run", *reasons]) or None,
+        message="; ".join(reasons if report.output else [DRY_RUN, *reasons]) or None,
         document=text_of(report),
     )
+
+
+def _of_run(planned: LakeFile, source: Source, outcome: Outcome, request: Request) -> Outcome:
+    """An outcome as part of the run: what an attempt has changed that died, the run has changed."""
+    if request.destination.dry_run:
+        return outcome
+    is_changed = outcome.bytes != 0 or outcome.status in ("added", "removed")
+    outcome = replace(
+        outcome,
+        size=source.size + outcome.bytes,
+        version=source.successor if is_changed else source.version,
+        requests=source.requests and source.requests.num_requests,
+    )
+    if planned.size is None or planned.version in (None, source.version):
+        return outcome
+    grown = source.size + outcome.bytes - planned.size
+    if outcome.status == "unchanged" and grown:
+        done: Status = "added" if request.verb == "build" else "removed"
+        found = [skip for skip in json.loads(outcome.document or "{}").get("skipped", ())]
+        had = sum(skip["reason"] == HAS_ONE for skip in found)
+        outcome = replace(outcome, status=done, filters=had, message=f"{done} {BY_ANOTHER}")
+    return replace(outcome, bytes=grown)
 
 
 def has_been_built(file: Container, columns: Sequence[str]) -> bool:
@@ -131,53 +247,68 @@ def has_been_built(file: Container, columns: Sequence[str]) -> bool:
     )
 
 
-def _strip(path: str, request: Request) -> Outcome:
-    from parquet_bloom.verbs.strip import strip_file
+def _strip(planned: LakeFile, request: Request) -> Outcome:
+    from parquet_bloom.verbs.strip import strip_opened
 
-    keys = request.keys.read()
-    report = strip_file(path, request.options, request.destination, keys=keys)
+    with open_file(planned.path, request.keys.read()) as file:
+        report = strip_opened(file, request.options, request.destination)
+        outcome = Outcome(
+            path=planned.path,
+            status="removed" if report.removed else "unchanged",
+            filters=report.num_filters,
+            bytes=report.size_after - report.size_before,
+            message=None if report.output else DRY_RUN,
+            document=text_of(report),
+        )
+        return _of_run(planned, file.source, outcome, request)
+
+
+def _read(file: Container, **given: Any) -> Outcome:
+    """The outcome of a verb that only reads an open file."""
+    requests = file.source.requests
     return Outcome(
-        path=path,
-        status="removed" if report.removed else "unchanged",
-        filters=report.num_filters,
-        bytes=report.size_after - report.size_before,
-        message=None if report.output else "dry run",
-        document=text_of(report),
+        file.path,
+        "read",
+        size=file.source.size,
+        version=file.source.version,
+        requests=requests and requests.num_requests,
+        **given,
     )
 
 
-def _inspect(path: str, request: Request) -> Outcome:
+def _inspect(planned: LakeFile, request: Request) -> Outcome:
     from parquet_bloom.verbs.inspect import inspect_file
 
-    with open_file(path, request.keys.read()) as file:
+    with open_file(planned.path, request.keys.read()) as file:
         report = inspect_file(file, request.options)
-    return Outcome(path, "read", filters=report.num_filters, document=text_of(report))
+        return _read(file, filters=report.num_filters, document=text_of(report))
 
 
-def _validate(path: str, request: Request) -> Outcome:
+def _validate(planned: LakeFile, request: Request) -> Outcome:
     from parquet_bloom.verbs.validate import validate_file
 
-    with open_file(path, request.keys.read()) as file:
+    with open_file(planned.path, request.keys.read()) as file:
         report = validate_file(file, request.options)
-    message = "; ".join(dict.fromkeys(finding.message for finding in report.findings)) or None
-    filters = report.checked.filters
-    return Outcome(path, "read", filters=filters, message=message, document=text_of(report))
+        message = "; ".join(dict.fromkeys(finding.message for finding in report.findings)) or None
+        filters = report.checked.filters
+        return _read(file, filters=filters, message=message, document=text_of(report))
 
 
-def _probe(path: str, request: Request) -> Outcome:
+def _probe(planned: LakeFile, request: Request) -> Outcome:
     from parquet_bloom.verbs.probe import probe_file
 
     keys, reports = request.keys.read(), []
     for options in request.options:
         # Opened again, so that each says what it reads by itself.
-        with open_file(path, keys) as file:
+        with open_file(planned.path, keys) as file:
             reports.append(probe_file(file, options))
+            last = _read(file)
     verdicts = [each for report in reports for result in report.results for each in result.verdicts]
     filters = sum(verdict != "unknown" for verdict in verdicts)
-    return Outcome(path, "read", filters=filters, document="\n".join(map(text_of, reports)))
+    return replace(last, filters=filters, document="\n".join(map(text_of, reports)))
 
 
-_VERBS: dict[str, Callable[[str, Request], Outcome]] = {
+_VERBS: dict[str, Callable[[LakeFile, Request], Outcome]] = {
     "build": build_outcome,
     "inspect": _inspect,
     "probe": _probe,
@@ -186,9 +317,8 @@ _VERBS: dict[str, Callable[[str, Request], Outcome]] = {
 }
 
 
-@giving(OUTCOME)
-def advise(request: Request, batches: Batches) -> Iterator[RowFields]:
-    """Like `work`, for advise, which judges the files of a task together."""
+def advise(request: Request, files: Sequence[LakeFile]) -> Iterator[Outcome]:
+    """The outcomes for advise, which judges the files of a task together."""
     from parquet_bloom.verbs.advise import Advisor
 
     advisor = Advisor(request.options, request.keys.read())
@@ -198,15 +328,24 @@ def advise(request: Request, batches: Batches) -> Iterator[RowFields]:
         return Outcome(path, "read")
 
     read: list[Outcome] = []
-    for path in paths_in(batches):
-        outcome = attempt(path, partial(surveyed, path))
+    for file in files:
+        outcome = attempt(file, partial(surveyed, file.path))
         if outcome.status == "read":
             read.append(outcome)
         else:
-            yield asdict(outcome)
+            yield outcome
     for outcome, report in zip(read, advisor.reports(), strict=True):
-        yield asdict(outcome) | {
-            "filters": sum(column.already for column in report.columns),
-            "message": ", ".join(report.recommended) or None,
-            "document": text_of(report),
-        }
+        yield replace(
+            outcome,
+            filters=sum(column.already for column in report.columns),
+            message=", ".join(report.recommended) or None,
+            document=text_of(report),
+        )
+
+
+# The functions of verbs that do not take files one by one.
+TOGETHER = {
+    "advise": ("parquet_bloom.spark.worker", "advise"),
+    "change_in_table": ("parquet_bloom.spark.tables", "change_in_table"),
+    "clean_temp": ("parquet_bloom.spark.cleaning", "sweep"),
+}

@@ -152,18 +152,23 @@ def build_file(
     *,
     keys: Keys | None = None,
     progress: Progress | None = None,
-    filters: TakeFilters | None = None,
 ) -> BuildReport:
-    """As build. `filters`: yields the filters of all chunks that can be built elsewhere."""
+    """As build."""
     if options.append_in_place:
         check_appendable(path)
     with changing(path, destination, keys) as file:
-        return _build(file, options, progress, filters)
+        return _build(file, options, progress)
 
 
-def build_opened(file: Container, options: BuildOptions, destination: Destination) -> BuildReport:
-    """As build, of a file that is open."""
-    return _build(changing_opened(file, destination), options)
+def build_opened(
+    file: Container,
+    options: BuildOptions,
+    destination: Destination,
+    filters: TakeFilters | None = None,
+) -> BuildReport:
+    """As build, of a file that is open. `filters`: yields the filters of all chunks that can be built
+    elsewhere."""
+    return _build(changing_opened(file, destination), options, filters=filters)
 
 
 def _build(

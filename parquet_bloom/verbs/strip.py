@@ -13,10 +13,11 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import Destination, Selection
 from parquet_bloom.storage import with_options
 from parquet_bloom.verbs.documents import VerbReport
-from parquet_bloom.verbs.file_runner import changing
+from parquet_bloom.verbs.file_runner import Changing, changing, changing_opened
 from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
+    from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.storage.traffic import Requests
 
@@ -88,9 +89,18 @@ def strip_file(
 ) -> StripReport:
     """As strip."""
     with changing(path, destination, keys) as opened:
-        change = opened.file.strip(selection)
-        facts = opened.write(change)
-        notes = opened.notes(change)
+        return _strip(opened, selection)
+
+
+def strip_opened(file: Container, selection: Selection, destination: Destination) -> StripReport:
+    """As strip, of a file that is open."""
+    return _strip(changing_opened(file, destination), selection)
+
+
+def _strip(opened: Changing, selection: Selection) -> StripReport:
+    change = opened.file.strip(selection)
+    facts = opened.write(change)
+    notes = opened.notes(change)
     return StripReport(
         **facts,
         removed=tuple(change.removed),
