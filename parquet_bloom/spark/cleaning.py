@@ -5,113 +5,78 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict
-from datetime import UTC, datetime
 from functools import partial
 from glob import has_magic
 from pathlib import Path
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from parquet_bloom.arguments import paths_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, complaint_about
-from parquet_bloom.spark.job import check_tasks, run_job
-from parquet_bloom.spark.listing import (
-    LakeFile,
-    Paths,
-    list_files,
-    located,
-    opened_by_executors,
-)
+from parquet_bloom.spark.job import audit_given, run_job
+from parquet_bloom.spark.listing import Paths, names_for_executors
 from parquet_bloom.spark.outcome import Outcome, Report
+from parquet_bloom.spark.plan import LakeFile
+from parquet_bloom.spark.planning import Search
 from parquet_bloom.spark.request import Request
-from parquet_bloom.spark.schemas import OUTCOME, Batches, RowFields, giving, paths_in
 from parquet_bloom.spark.worker import attempt
 from parquet_bloom.storage import folder_at, journal
 from parquet_bloom.storage.source import is_url
 from parquet_bloom.storage.temporary_files import Leftover, folders_in, leftovers
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 
 @dataclass(frozen=True, slots=True)
 class CleanOptions:
-    """How old leftovers must be, in seconds, and the folders that are swept with all those below."""
+    """How old leftovers must be, in seconds."""
 
     older_than: float
-    deep: frozenset[str]
 
 
 def clean_temp(
-    spark: SparkSession, paths: Paths, *, older_than: float = 3600.0, tasks: int | None = None
+    spark: SparkSession, paths: Paths, *, older_than: float = 3600.0, audit: str | None = None
 ) -> Report:
     """Remove what killed attempts left beside the files of `paths`, and in those of `paths` that are
     folders: temporary files not written to for `older_than` seconds. Local folders are swept with
     all folders below them, hidden ones too; links are not followed. The journals of local builds that
-    were killed are only named, as refused: `pbloom recover` is for them.
+    were killed are only named, as refused: `pbloom recover` is for them. audit: as for build.
 
     Raises TypeError or ValueError for an age that cannot be, SparkError as build does.
     """
-    check_tasks(tasks)
     if isinstance(older_than, bool) or not isinstance(older_than, int | float):
         raise TypeError(f"older_than: {older_than!r}, expected a number of seconds")
     if not 0 <= older_than < math.inf:
         raise ValueError(f"older_than: {older_than}, expected 0 or more seconds")
-    started_at = datetime.now(UTC)
-    names = paths_given("paths", paths)
-    files, nothing = list_files(spark, names)
-    globs = [name for name in nothing if not name or has_magic(name)]
-    listed = {file.path for file in files}
-    named = {_real(_folder(name)) for name in names if not has_magic(name) and name} - listed
-    deep = {path for path in named if path.startswith("/")}
-    folders = named | {_real(os.path.dirname(path)) for path in listed}
-    work = [
-        LakeFile(folder, 0, started_at)
-        for folder in sorted(folders)
-        if deep.isdisjoint(map(str, Path(folder).parents))
-    ]
-    request = Request("clean_temp", CleanOptions(older_than, frozenset(deep)))
-    outcomes = run_job(spark, work, request, tasks)
-    return Report.of("clean-temp", outcomes, globs, started_at)
-
-
-def _folder(name: str) -> str:
-    """The folder that executors sweep for a name."""
-    place = located(name)
-    return place if place.startswith("/") else opened_by_executors(name).rstrip("/")
-
-
-def _real(path: str) -> str:
-    """A local path without links, so that each folder is swept once."""
-    return os.path.realpath(path) if path.startswith("/") else path
+    names = names_for_executors(paths_given("paths", paths))
+    request = Request("clean_temp", CleanOptions(older_than))
+    search = Search(tuple(names), as_folders=True)
+    return run_job(spark, request, search, audit=audit_given(audit))
 
 
 # ------------------------------------------------------------------------------------------------
 # On the executors
 
 
-@giving(OUTCOME)
-def sweep(request: Request, batches: Batches) -> Iterator[RowFields]:
-    """Rows of WORK, each a folder, to rows of OUTCOME, each a temporary file that was removed."""
-    for folder in paths_in(batches):
-        is_deep = folder in request.options.deep and not is_url(folder)
-        for place in folders_in(folder) if is_deep else [folder]:
-            yield from map(asdict, _cleaned(place, request.options.older_than))
-        if is_deep and not os.path.lexists(folder):
-            missing = Outcome(folder, "error", message=f"{folder}: no such file or folder")
-            yield asdict(missing)
+def sweep(request: Request, folders: Sequence[LakeFile]) -> Iterator[Outcome]:
+    """The outcomes for folders: one for each temporary file that was removed."""
+    for folder in folders:
+        for place in [folder.path] if is_url(folder.path) else folders_in(folder.path):
+            yield from _cleaned(place, request.options.older_than)
 
 
 def _cleaned(folder: str, older_than: float) -> Iterator[Outcome]:
     try:
-        found = list(_leftovers(folder, older_than))
+        found = list(leftovers_in(folder, older_than))
         journals = list(_journals(folder, older_than))
     except (OSError, ParquetBloomError) as error:
         yield Outcome(folder, "error", message=complaint_about(folder, error))
         return
     for left in found:
-        outcome = attempt(left.path, partial(_removed, left))
+        outcome = attempt(LakeFile(left.path), partial(_removed, left))
         if outcome.status != "unchanged":
             yield outcome
     yield from journals
@@ -130,8 +95,8 @@ def _journals(folder: str, older_than: float) -> Iterator[Outcome]:
                 yield Outcome(place, "refused", message=f"{place}: {what}")
 
 
-def _leftovers(folder: str, older_than: float) -> Iterator[Leftover]:
-    """What is left in a folder; nothing if it is not one."""
+def leftovers_in(folder: str, older_than: float) -> Iterator[Leftover]:
+    """What is left in a folder, local or behind a URL; nothing if it is not one."""
     # For a glob, the folders of its matches are swept instead.
     if is_url(folder):
         if has_magic(folder.partition("?")[0]):

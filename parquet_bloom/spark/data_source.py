@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from difflib import get_close_matches
-from itertools import chain, groupby, islice
+from itertools import chain, islice
 from math import ceil
 from typing import TYPE_CHECKING, Self
 
@@ -26,8 +25,8 @@ from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.errors import complaint, complaint_about
 from parquet_bloom.files import open_file
 from parquet_bloom.options import InspectOptions, names_in
-from parquet_bloom.spark.listing import LakeFile, opened_by_executors
-from parquet_bloom.spark.packing import FILE_COST, WAVES, pack
+from parquet_bloom.spark.listing import opened_by_executors
+from parquet_bloom.spark.packing import FILE_COST, pack
 from parquet_bloom.spark.schemas import FILTER, RowFields
 from parquet_bloom.spark.versions import check_pushdown, without_data_sources
 from parquet_bloom.spark.worker import FAILURES
@@ -115,12 +114,11 @@ class BloomReader(DataSourceReader):
         paths = dict.fromkeys(
             path if is_url(path) else os.path.abspath(local_path(path)) for path, _ in inputs
         )
-        files = [_lake_file(path) for path in paths if self._wants("path", as_text(path))]
-        pieces, _ = pack(files, ceil(_num_tasks(files) / WAVES))
-        pieces.sort(key=lambda piece: (piece.task, piece.file.path))
+        wanted = sorted(path for path in paths if self._wants("path", as_text(path)))
+        sizes = [_bytes_read(path) for path in wanted]
         tasks: list[InputPartition] = [
-            Files([piece.file.path for piece in of_task])
-            for _, of_task in groupby(pieces, lambda piece: piece.task)
+            Files([wanted[place] for place in places])
+            for places in pack(sizes, ceil(_num_tasks(sizes)))
         ]
         missing = [(str(error.filename or ""), complaint(error)) for error in errors]
         return [*tasks, Files((), missing)] if missing else tasks
@@ -233,20 +231,19 @@ def _check_schema(schema: StructType) -> None:
             raise ValueError(f"schema: {name} {found}: expected {name} {types[name]}")
 
 
-def _num_tasks(files: Sequence[LakeFile]) -> float:
+def _num_tasks(sizes: Sequence[int]) -> float:
     """A guess: where Spark plans, nothing tells how many can run at the same time."""
-    cost = sum(file.size + FILE_COST for file in files)
+    cost = sum(size + FILE_COST for size in sizes)
     return max(1, min(cost / TASK_COST, MANY_TASKS), cost / MOST_COST)
 
 
-def _lake_file(path: str) -> LakeFile:
-    """A file with the bytes that are likely read; one without access fails when it is opened."""
+def _bytes_read(path: str) -> int:
+    """How much of a file is likely read; one without access fails when it is opened."""
     try:
         size = 0 if is_url(path) else os.stat(path).st_size
     except OSError:
         size = 0
-    # When it was changed does not matter.
-    return LakeFile(path, size // PART_READ, datetime.fromtimestamp(0, UTC))
+    return size // PART_READ
 
 
 # ------------------------------------------------------------------------------------------------

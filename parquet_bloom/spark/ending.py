@@ -8,18 +8,18 @@
 from __future__ import annotations
 
 import os
-import time
 from collections import Counter
 from collections.abc import Iterator, Set
 from contextlib import suppress
 
 from parquet_bloom.errors import ParquetBloomError
+from parquet_bloom.spark.cleaning import leftovers_in
 from parquet_bloom.spark.plan import planned
 from parquet_bloom.spark.run import Account, RowFields
 from parquet_bloom.spark.schemas import CONTROL, OUTCOME, Batches, giving, numbers_in
 from parquet_bloom.spark.worker import Tasks
 from parquet_bloom.storage import discard_folder
-from parquet_bloom.storage.temporary_files import is_temporary, left_in
+from parquet_bloom.storage.temporary_files import is_temporary
 
 
 @giving(CONTROL)
@@ -49,9 +49,9 @@ def _remove_leftovers(account: Account, tasks: Tasks, number: int) -> None:
     for folder, names in files.items():
         # Somebody may have removed the folder, or not allow that it is listed: nothing depends on it.
         with suppress(OSError, ParquetBloomError):
-            for left in left_in(folder, time.time() - began + 1):
-                name = os.path.basename(left.path)
-                if any(is_temporary(name, of) for of in names):
+            for left in leftovers_in(folder, 0):
+                name = left.path.rpartition("/")[2]
+                if left.since >= began and any(is_temporary(name, of) for of in names):
                     left.remove()
 
 

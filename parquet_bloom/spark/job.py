@@ -25,8 +25,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as f
 
+from parquet_bloom.arguments import PATH_OR_URL, path_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.spark.failures import failing
+from parquet_bloom.spark.listing import names_for_executors
 from parquet_bloom.spark.outcome import Outcome, Report, Status, Total
 from parquet_bloom.spark.plan import Plan
 from parquet_bloom.spark.planning import ACCOUNTS_AT_ONCE, Planning, Search, without_files
@@ -94,6 +96,14 @@ class Outcomes:
         with failing("the account of the run is not read"):
             for row in self.frame(statuses).toLocalIterator():
                 yield Outcome(**row.asDict())
+
+
+def audit_given(audit: object) -> str | None:
+    """The folder of an audit, as executors open it. Raises TypeError."""
+    if audit is None:
+        return None
+    ((_, place),) = names_for_executors([path_given("audit", audit, PATH_OR_URL)])
+    return place
 
 
 def run_job(

@@ -30,6 +30,13 @@ class Request:
     destination: Destination = field(default_factory=partial(Destination, in_place=True))
     only_missing: bool = False
 
+    @property
+    def leaves_alone_what_is_done(self) -> bool:
+        """Whether a file that this was done to is left as it is when it is done again."""
+        if self.destination.dry_run:
+            return False
+        return self.verb == "strip" or (self.verb == "build" and self.options.existing == "keep")
+
 
 def on_executor(
     module: str, function: str, request: object, archive: str | None

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from functools import partial
 
 from pyspark.sql import SparkSession
@@ -21,10 +20,11 @@ from pyspark.sql import SparkSession
 from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.spark.job import run_job
-from parquet_bloom.spark.listing import LakeFile, opened_by_executors
+from parquet_bloom.spark.listing import opened_by_executors
 from parquet_bloom.spark.outcome import Outcome
+from parquet_bloom.spark.plan import LakeFile
+from parquet_bloom.spark.planning import Search
 from parquet_bloom.spark.request import Request
-from parquet_bloom.spark.schemas import OUTCOME, Batches, RowFields, giving
 from parquet_bloom.spark.worker import attempt, once_more, text_of
 from parquet_bloom.storage.source import is_url
 from parquet_bloom.storage.traffic import Requests
@@ -49,7 +49,6 @@ def build_on_spark(
     of_table: TableOptions,
     *,
     keys: KeyReferences,
-    tasks: int | None,
 ) -> TableBuildReport:
     """As verbs.build_table. `place`: of the table."""
     if of_table.catalog is None:
@@ -57,9 +56,9 @@ def build_on_spark(
     table = open_table(place, of_table.kind, catalog=of_table.catalog)
 
     def change(files: Sequence[TableFile], step: TableStep) -> list[FileResult]:
-        work = [LakeFile(str(file.path), file.size) for file in files]
-        outcomes = run_job(spark, work, Request("change_in_table", step, keys), tasks)
-        by_path = {outcome.path: outcome for outcome in outcomes}
+        search = Search(files=tuple(LakeFile(str(file.path), file.size) for file in files))
+        report = run_job(spark, Request("change_in_table", step, keys), search)
+        by_path = {outcome.path: outcome for outcome in report.each()}
         return [_result(file, by_path[file.path]) for file in files]
 
     return build_in_table(table, options, of_table, elsewhere=change)
@@ -90,14 +89,12 @@ def _result(file: TableFile, outcome: Outcome) -> FileResult:
 # On the executors
 
 
-@giving(OUTCOME)
-def change_in_table(request: Request, batches: Batches) -> Iterator[RowFields]:
-    """Rows of WORK, each a file of a table, to rows of OUTCOME, whose document is a FileResult."""
-    for batch in batches:
-        for row in batch.to_pylist():
-            # As the table records it.
-            file = TableFile(row["path"], row["path"], row["size"])
-            yield asdict(attempt(file.path, partial(_changed, file, request)))
+def change_in_table(request: Request, files: Sequence[LakeFile]) -> Iterator[Outcome]:
+    """The outcomes for files of a table, whose document is a FileResult."""
+    for each in files:
+        # As the table records it.
+        file = TableFile(each.path, each.path, each.size or 0)
+        yield attempt(each, partial(_changed, file, request))
 
 
 def _changed(file: TableFile, request: Request) -> Outcome:

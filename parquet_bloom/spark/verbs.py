@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -14,6 +14,7 @@ from parquet_bloom.arguments import (
     SomeNames,
     columns_needed,
     flag_given,
+    number_if_given,
     path_given,
     paths_given,
 )
@@ -30,9 +31,10 @@ from parquet_bloom.options import (
     values_given,
 )
 from parquet_bloom.rules.policy import Policy, policy_given
-from parquet_bloom.spark.job import check_tasks, run_job
-from parquet_bloom.spark.listing import Paths, list_files
+from parquet_bloom.spark.job import audit_given, run_job
+from parquet_bloom.spark.listing import Paths, names_for_executors
 from parquet_bloom.spark.outcome import Report
+from parquet_bloom.spark.planning import Search
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.tables import build_on_spark
 from parquet_bloom.tables.table import MIN_FILE_SIZE
@@ -63,15 +65,25 @@ def build(
     since: datetime | None = None,
     keys_file: str | None = None,
     keys: Mapping[str, object] | None = None,
-    tasks: int | None = None,
+    max_files: int | None = None,
+    max_input: int | None = None,
+    audit: str | None = None,
+    run_id: str | None = None,
 ) -> Report:
     """Add filters for `columns` to every file, in place.
 
     paths: files, folders and globs, also a DataFrame's `inputFiles()`. only_missing: leave files
     alone in which each column has a filter in some row group or stripe. since: only files changed
-    since then. tasks: how many can run at the same time. keys_file: for encrypted files, a JSON
-    file of keys that the executors can read. The others as for parquet_bloom.build; with max_bytes
-    or exact_blocks, which are not supported for ORC files, these are refused.
+    since then. max_files, max_input: only the first so many files, or as many as have so many bytes,
+    for a trial. keys_file: for encrypted files, a JSON file of keys that the executors can read. The
+    others as for parquet_bloom.build; with max_bytes or exact_blocks, which are not supported for ORC
+    files, these are refused.
+
+    audit: a folder, local or behind a URL, in which executors keep their account of the run, also if
+    the driver dies; a Parquet file for each task, to which later runs add theirs. With it, files that an
+    earlier run with the same arguments left as they are to be are not opened again. run_id: of this run,
+    such as that of a scheduler; one that died is continued under its id. Without `audit`, the account
+    is in a temporary folder, on a cluster in the folder of the first of `paths`.
 
     Raises TypeError and ValueError for arguments that cannot be, ConfigError and EncryptionError for
     `keys` that cannot be, or that are secrets, SparkError if the job fails as a whole. What happens to
@@ -107,24 +119,22 @@ def build_table(
     ignore_checksums: bool = False,
     keys_file: str | None = None,
     keys: Mapping[str, object] | None = None,
-    tasks: int | None = None,
 ) -> TableBuildReport:
     """Add filters for `columns` to the live files of a table, in place, and record their new sizes in
     one commit: what parquet_bloom.build_table does, with its report. The table is read and committed
     to here, with the credentials of this process; executors append to its files with theirs. `table`:
-    its folder, or a URL as Spark has it; in a catalog, its identifier. `tasks`, `keys_file` and `keys`
-    as for build.
+    its folder, or a URL as Spark has it; in a catalog, its identifier. `keys_file` and `keys` as for
+    build.
 
     Raises what parquet_bloom.build_table raises, and SparkError if the job fails as a whole; then
     nothing is committed.
     """
     given = locals()
-    check_tasks(tasks)
     options = BuildOptions.of(given, threads=1)
     of_table = TableOptions.of(given, min_file_size=least_size_given(min_file_size))
     references = KeyReferences.of(keys, keys_file)
     place = path_given("table", table, PATH_OR_URL) if catalog is None else os.fspath(table)
-    return build_on_spark(spark, place, options, of_table, keys=references, tasks=tasks)
+    return build_on_spark(spark, place, options, of_table, keys=references)
 
 
 def strip(
@@ -138,7 +148,10 @@ def strip(
     since: datetime | None = None,
     keys_file: str | None = None,
     keys: Mapping[str, object] | None = None,
-    tasks: int | None = None,
+    max_files: int | None = None,
+    max_input: int | None = None,
+    audit: str | None = None,
+    run_id: str | None = None,
 ) -> Report:
     """Remove the filters of `columns` (default: all) from every file, in place. See build."""
     given = locals()
@@ -153,7 +166,10 @@ def inspect(
     since: datetime | None = None,
     keys_file: str | None = None,
     keys: Mapping[str, object] | None = None,
-    tasks: int | None = None,
+    max_files: int | None = None,
+    max_input: int | None = None,
+    audit: str | None = None,
+    run_id: str | None = None,
 ) -> Report:
     """Describe the filters of every file. See build, and spark.read.format("bloom") for more."""
     given = locals()
@@ -172,7 +188,10 @@ def validate(
     since: datetime | None = None,
     keys_file: str | None = None,
     keys: Mapping[str, object] | None = None,
-    tasks: int | None = None,
+    max_files: int | None = None,
+    max_input: int | None = None,
+    audit: str | None = None,
+    run_id: str | None = None,
 ) -> Report:
     """Check the filters of every file. See build, and parquet_bloom.validate."""
     given = locals()
@@ -191,7 +210,10 @@ def probe(
     since: datetime | None = None,
     keys_file: str | None = None,
     keys: Mapping[str, object] | None = None,
-    tasks: int | None = None,
+    max_files: int | None = None,
+    max_input: int | None = None,
+    audit: str | None = None,
+    run_id: str | None = None,
 ) -> Report:
     """Ask the filters of each of `columns` in every file about the same values, given as for
     parquet_bloom.probe. An outcome's `document` has a line for each column. See build."""
@@ -217,7 +239,10 @@ def advise(
     since: datetime | None = None,
     keys_file: str | None = None,
     keys: Mapping[str, object] | None = None,
-    tasks: int | None = None,
+    max_files: int | None = None,
+    max_input: int | None = None,
+    audit: str | None = None,
+    run_id: str | None = None,
 ) -> Report:
     """Say which columns deserve filters; the files of one task are judged together. See build."""
     given = locals()
@@ -233,15 +258,26 @@ def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:
         Destination.of(given, in_place=True),
         given.get("only_missing", False),
     )
-    spark, since, tasks = given["spark"], given["since"], given["tasks"]
-    check_tasks(tasks)
+    since, audit, run_id = given["since"], audit_given(given["audit"]), given["run_id"]
     if since is not None and not isinstance(since, datetime):
         raise TypeError(f"since: {since!r}, expected a datetime")
-    started_at = datetime.now(UTC)
-    files, nothing = list_files(spark, paths_given("paths", given["paths"]))
-    if since is not None:
+    if run_id is not None and not (isinstance(run_id, str) and run_id):
+        raise TypeError(f"run_id: {run_id!r}, expected a name")
+    if run_id is not None and audit is None:
+        raise ValueError("run_id: expected an audit, in which a run with this id can be found again")
+    search = Search(
+        names=tuple(names_for_executors(paths_given("paths", given["paths"]))),
         # A time without a zone is local.
-        start = since.astimezone(UTC)
-        files = [file for file in files if file.modified >= start]
-    outcomes = run_job(spark, files, request, tasks)
-    return Report.of(verb, outcomes, nothing, started_at)
+        since=None if since is None else since.timestamp(),
+        most_files=_positive("max_files", given["max_files"]),
+        most_bytes=_positive("max_input", given["max_input"]),
+        skips_complete=audit is not None and request.leaves_alone_what_is_done,
+    )
+    return run_job(given["spark"], request, search, audit=audit, run_id=run_id)
+
+
+def _positive(argument: str, number: int | None) -> int | None:
+    """Raises TypeError, ValueError for anything but a positive number or None."""
+    if (number := number_if_given(argument, number)) is not None and number < 1:
+        raise ValueError(f"{argument}: {number}, expected 1 or more")
+    return number

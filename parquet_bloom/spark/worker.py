@@ -125,7 +125,7 @@ def _as_listed(file: LakeFile, outcome: Outcome) -> Outcome:
 
 def work_on_file(request: Request, file: LakeFile) -> Outcome:
     """Do the verb on one file."""
-    done = partial(_VERBS[request.verb], file.path, request)
+    done = partial(_VERBS[request.verb], file, request)
     return attempt(file, partial(once_more, done))
 
 

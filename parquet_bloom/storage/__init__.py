@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from parquet_bloom.storage.remote import RemoteFolder
 
 __all__ = [
+    "discard_folder",
     "folder_at",
     "not_installed",
     "open_folder",
@@ -81,6 +82,16 @@ def writable_folder(path: str) -> LocalFolder | RemoteFolder | ObjectFolder:
     from parquet_bloom.storage.folder import LocalFolder
 
     return LocalFolder(path)
+
+
+def discard_folder(path: str) -> None:
+    """Remove a folder, by path or URL, with all that is in it. Raises OSError, UnsupportedError."""
+    if is_url(path):
+        folder_at(path).discard()
+    else:
+        from shutil import rmtree
+
+        rmtree(path)
 
 
 def folder_at(url: str) -> RemoteFolder | ObjectFolder:

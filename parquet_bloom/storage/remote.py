@@ -324,6 +324,11 @@ class RemoteFolder:
                 name = f"{place}{info.path.removeprefix(start)}"
                 yield Leftover(name, info.size, since, remove)
 
+    def discard(self) -> None:
+        """Remove the folder with all that is in it. Raises OSError."""
+        with failing(self._url, "removing it"):
+            self._system.delete_dir(self._place)
+
     def _delete(self, path: str) -> None:
         with failing(self._url, f"removing {path}"):
             self._system.delete_file(path)

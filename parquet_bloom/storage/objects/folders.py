@@ -66,6 +66,11 @@ class ObjectFolder:
                 place = self._address.found(key, Listed(size, meta["e_tag"]))
                 yield Leftover(place, size, since, partial(self._remove, place))
 
+    def discard(self) -> None:
+        """Remove all that is in it. Raises OSError."""
+        for meta in list_below(self._address, self._store, self._prefix, self._traffic):
+            self._remove(self._address.found(meta["path"]))
+
     def _remove(self, place: Address) -> None:
         """Raises OSError."""
 
