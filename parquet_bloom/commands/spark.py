@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import wraps
 from importlib.util import find_spec
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -47,8 +46,16 @@ from parquet_bloom.render.wording import size
 from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
 
 if TYPE_CHECKING:
-    from parquet_bloom.spark.outcome import Outcome, Report
+    from parquet_bloom.spark.outcome import Report
     from parquet_bloom.verbs.build_table import TableBuildReport
+
+audit = output_option(
+    "--audit",
+    "--report",
+    "audit",
+    metavar="DIR",
+    help="Keep the account of the run here, as Parquet; later runs add theirs.",
+)
 
 # Which files, and the keys to them.
 _inputs = together(
@@ -57,6 +64,21 @@ _inputs = together(
         callback=since,
         metavar="TIME|AGE",
         help="Only files changed since then: 2026-11-20, 2026-11-20T06:00Z, 2d, 12h.",
+    ),
+    files_option(
+        "--max-files", type=click.IntRange(1), metavar="N", help="Only the first N files: a trial."
+    ),
+    files_option(
+        "--max-input",
+        callback=byte_size,
+        metavar="SIZE",
+        help="Only the first files, up to so many bytes.",
+    ),
+    audit,
+    output_option(
+        "--run-id",
+        metavar="ID",
+        help="Of this run in the audit; one that died goes on under its id.",
     ),
     executor_key_options,
 )
@@ -72,14 +94,8 @@ _job = together(
         metavar="NAME=VALUE",
         help="Spark configuration; repeatable.",
     ),
-    spark_option(
-        "--tasks",
-        type=click.IntRange(1),
-        metavar="N",
-        help="How many tasks run at the same time.  [default: what Spark reports]",
-    ),
     output_option(
-        "--report", "report_to", metavar="DIR", help="Append the outcomes here, as Parquet."
+        "--totals", is_flag=True, help="Print one JSON document about the whole run."
     ),
     spark_option(
         "--ship", is_flag=True, help="Send this package to executors that do not have it."
@@ -90,7 +106,9 @@ _job = together(
 
 # What says nothing about the files of a table: which they are, formats that are not Parquet's own, and
 # outcomes, which tables have none of.
-_ONLY_FILES = {"since", "only_missing", "layout", "orc_streams", "report_to"}
+_ONLY_FILES = {
+    "since", "max_files", "max_input", "only_missing", "layout", "orc_streams", "audit", "run_id",
+}  # fmt: skip
 
 
 def _needs_columns(command: Callback) -> Callback:
@@ -140,7 +158,7 @@ def _verb(*options: Decorator) -> Decorator:
         @together(*options, _job)
         @wraps(described)
         def run(
-            master: str | None, remote: str | None, conf: dict[str, str], report_to: str | None,
+            master: str | None, remote: str | None, conf: dict[str, str], totals: bool,
             ship: bool, as_json: bool, of_table: TableOptions | None = None, **given: Any,
         ) -> None:  # fmt: skip
             _check_pyspark()
@@ -160,7 +178,7 @@ def _verb(*options: Decorator) -> Decorator:
                     if of_table is not None:
                         sys.exit(_build_in_tables(connected, of_table, as_json, **given))
                     report = verb(connected, **given)
-                _answer(connected, report, report_to, as_json)
+                _answer(report, as_json, totals)
             sys.exit(_code(report))
 
         return run
@@ -168,31 +186,27 @@ def _verb(*options: Decorator) -> Decorator:
     return command_of
 
 
-def _answer(connected: Any, report: Report, report_to: str | None, as_json: bool) -> None:
-    from parquet_bloom.spark.outcome import append_report
-
+def _answer(report: Report, as_json: bool, totals: bool) -> None:
     for outcome in report.troubles:
         complain(outcome.message or outcome.path)
-    if as_json:
+    if totals:
+        write_line(as_json_text(report.to_dict()))
+    elif as_json:
         for line in report.lines():
             write_line(line)
     else:
         _write(report)
-    if report_to is not None:
-        append_report(connected, report, report_to)
 
 
 def _code(report: Report) -> int:
     """The exit code, as of the local verb."""
-    if report.troubles:
+    from parquet_bloom.spark.outcome import NOT_OK, TROUBLE as TROUBLES
+
+    if not TROUBLES.isdisjoint(report.counts):
         return TROUBLE
-    is_no = False
-    if report.verb == "validate":
-        is_no = not all(each["ok"] for each in report.documents())
-    elif report.verb == "probe":
-        results = (result for each in report.documents() for result in each["results"])
-        is_no = all(result["verdict"] == "absent" for result in results)
-    return NO if is_no else FINE
+    answers = [total.reason != NOT_OK for total in report.totals if total.status == "read"]
+    is_yes = {"validate": all(answers), "probe": any(answers)}
+    return FINE if is_yes.get(report.verb, True) else NO
 
 
 def _build_in_tables(
@@ -203,7 +217,6 @@ def _build_in_tables(
     paths: tuple[str, ...],
     keys: dict[str, Any],
     keys_file: str | None,
-    tasks: int | None,
     **given: Any,
 ) -> int:
     """The exit code. `given`: how filters are built, and files changed."""
@@ -218,7 +231,7 @@ def _build_in_tables(
     reports: list[TableBuildReport] = []
 
     def work(path: str) -> TableBuildReport:
-        report = build_on_spark(connected, path, options, of_table, keys=references, tasks=tasks)
+        report = build_on_spark(connected, path, options, of_table, keys=references)
         reports.append(report)
         return report
 
@@ -262,7 +275,7 @@ def build() -> None:
 
     \b
     Example:
-      pbloom spark build /lake/events -c user_id --since 2d --report /lake/_pbloom
+      pbloom spark build /lake/events -c user_id --since 2d --audit /lake/_pbloom
     """
 
 
@@ -297,16 +310,13 @@ def strip() -> None:
     """Remove Bloom filters from files, in place."""
 
 
-@_verb(option.older_than)
+@_verb(option.older_than, audit)
 def clean_temp() -> None:
     """Remove temporary files that killed attempts have left."""
 
 
 # ------------------------------------------------------------------------------------------------
 # What is printed
-
-# How the message of an outcome begins if nothing was written.
-DRY_RUN = "dry run"
 
 # What gives way on a narrow terminal.
 _GIVES = ("reason…", "finding…", "column…", "severity", "file…", "value…")
@@ -329,26 +339,18 @@ def _write(report: Report) -> None:
 
 def _by_status(report: Report) -> tuple[Cells, Sequence[Cells]]:
     """What was done to how many files, and why nothing was done to others."""
+    from parquet_bloom.spark.outcome import TROUBLE as TROUBLES
 
-    def key(outcome: Outcome) -> tuple[str, str]:
-        message = outcome.message or ""
-        if outcome.status in ("unchanged", "skipped"):
-            return outcome.status, message
-        return outcome.status, DRY_RUN if message.startswith(DRY_RUN) else ""
-
-    done = [each for each in report.outcomes if each not in report.troubles]
-    rows = []
-    for (status, reason), alike in groupby(sorted(done, key=key), key):
-        files = list(alike)
-        grown = sum(each.bytes for each in files)
-        rows.append(
-            (status, f"{len(files):,}", f"{sum(e.filters for e in files):,}", size(grown), reason)
-        )
+    rows = [
+        (each.status, f"{each.files:,}", f"{each.filters:,}", size(each.bytes), each.reason)
+        for each in report.totals
+        if each.status not in TROUBLES
+    ]
     return ("status", "files", "filters", "bytes", "reason"), rows
 
 
 def _removed(report: Report) -> tuple[Cells, Sequence[Cells]]:
-    removed = [each for each in report.outcomes if each.status == "removed"]
+    removed = report.each(["removed"])
     return ("file", "bytes"), [(each.path, size(-each.bytes)) for each in removed]
 
 
@@ -366,19 +368,22 @@ def _findings(report: Report) -> tuple[Cells, Sequence[Cells]]:
 
 def _remaining(report: Report) -> tuple[Cells, Sequence[Cells]]:
     """The files that may have a value."""
-    documents = list(report.documents())
-    has_several = len({document["column"] for document in documents}) > 1
+    found = [
+        (document["path"], document["column"], result)
+        for document in report.documents()
+        for result in document["results"]
+        if result["verdict"] != "absent"
+    ]
+    has_several = len({column for _, column, _ in found}) > 1
     rows = [
         (
-            document["path"],
-            document["column"] if has_several else None,
+            path,
+            column if has_several else None,
             result["value"],
             result["verdict"],
             f"{result['rows_to_read']:,}",
         )
-        for document in documents
-        for result in document["results"]
-        if result["verdict"] != "absent"
+        for path, column, result in found
     ]
     return ("file", "column", "value", "verdict", "rows to read"), rows
 

@@ -1,15 +1,15 @@
 """The end of a run, and its account, on the executors.
 
-    finish           what attempts have left that died is removed; the run is marked as finished
-    read_outcomes    the account, for whoever asks for single files
-    discard          the account of a run that was given no place to keep it
+finish           what attempts have left that died is removed; the run is marked as finished
+read_outcomes    the account, for whoever asks for single files
+discard          the account of a run that was given no place to keep it
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 from parquet_bloom.errors import ParquetBloomError
@@ -28,9 +28,7 @@ def finish(sent: tuple[Tasks, bool], batches: Batches) -> Iterator[RowFields]:
     list(batches)
     tasks, is_whole = sent
     account = Account(tasks.run)
-    attempts = Counter(
-        name.split("-")[1] for name in account.names() if name.startswith("began-")
-    )
+    attempts = Counter(name.split("-")[1] for name in account.names() if name.startswith("began-"))
     for number, times in attempts.items():
         if times > 1:
             _remove_leftovers(account, tasks, int(number))
@@ -57,7 +55,7 @@ def _remove_leftovers(account: Account, tasks: Tasks, number: int) -> None:
 
 @giving(OUTCOME)
 def read_outcomes(
-    sent: tuple[Tasks, int, Set[str] | None], batches: Batches
+    sent: tuple[Tasks, int, Collection[str] | None], batches: Batches
 ) -> Iterator[RowFields]:
     """Rows of OUTCOME of some statuses, None for all. Number 0 stands for the names that stand for no
     file, the others for so many sheets each."""

@@ -21,6 +21,7 @@ import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as f
@@ -89,7 +90,7 @@ class Outcomes:
     def frame(self, statuses: frozenset[Status] | None = None) -> DataFrame:
         """Rows of OUTCOME."""
         sent = self.tasks, self._per_task, statuses
-        num_tasks = -(-self.tasks.plan.num_sheets // self._per_task) + 1
+        num_tasks = 1 + ceil(self.tasks.plan.num_sheets / self._per_task)
         return self.executors.frame(ENDING, "read_outcomes", sent, OUTCOME, num_tasks)
 
     def each(self, statuses: frozenset[Status] | None) -> Iterator[Outcome]:
@@ -116,12 +117,12 @@ def run_job(
 ) -> Report:
     """Do what is requested with every file; see the verbs for `audit` and `run_id`. Raises SparkError if
     the job fails as a whole."""
-    started_at = datetime.now(UTC)
+    started_at, verb = datetime.now(UTC), request.verb.replace("_", "-")
     executors = Executors(spark)
     place, is_kept = _account_place(spark, search, audit)
-    run = Run(place, run_id or uuid.uuid4().hex, request.verb, _digest(request, search), started_at)
+    run = Run(place, run_id or uuid.uuid4().hex, verb, _digest(request, search), started_at)
     if not search.names and not search.files:
-        return Report(request.verb, run.id, started_at, (), 0.0, audit)
+        return Report(verb, run.id, started_at, (), 0.0, audit)
     with failing("the Spark job failed"):
         run, plan = _planned(executors, run, search)
         tasks = Tasks(run, plan, request)
@@ -131,9 +132,7 @@ def run_job(
         executors.documents(ENDING, "finish", (tasks, is_kept and not search.is_limited))
     seconds = (datetime.now(UTC) - started_at).total_seconds()
     accounts = Outcomes(executors, tasks)
-    report = Report(
-        request.verb, run.id, run.started_at, tuple(totals), seconds, audit and place, accounts
-    )
+    report = Report(verb, run.id, run.started_at, tuple(totals), seconds, audit and place, accounts)
     if not is_kept:
         weakref.finalize(report, _discard, executors, tasks)
     return report
@@ -150,7 +149,7 @@ def _account_place(spark: SparkSession, search: Search, audit: str | None) -> tu
     """The folder for the account of a run, and whether it is kept."""
     if audit is not None:
         return audit, True
-    if spark.conf.get("spark.master", "").startswith("local"):
+    if str(spark.conf.get("spark.master", "")).startswith("local"):
         return tempfile.mkdtemp(prefix="pbloom-run-"), False
     first = search.names[0][1] if search.names else (search.files or ())[0].path
     fixed = first.partition("*")[0].partition("{")[0].rstrip("/")
@@ -204,7 +203,7 @@ def _listed(executors: Executors, planning: Planning, plan: Plan, begun: dict[st
 def _compared(executors: Executors, planning: Planning) -> Plan:
     """The plan with what is known from earlier runs: files and earlier outcomes meet by folder."""
     plan = planning.plan
-    num_tasks = plan.num_sheets - -len(planning.earlier) // -ACCOUNTS_AT_ONCE
+    num_tasks = plan.num_sheets + ceil(len(planning.earlier) / ACCOUNTS_AT_ONCE)
     num_compared = 1 + plan.num_files // COMPARED_AT_ONCE
     work = on_executor(PLANNING, "leave_complete", planning, shipped(executors.spark))
     rows = (
@@ -228,7 +227,9 @@ def _worked(executors: Executors, tasks: Tasks) -> list[Total]:
     if not tasks.plan.num_sheets:
         return []
     frame = executors.frame(WORKER, "work", tasks, TOTAL, tasks.plan.num_sheets)
-    sums = [f.sum(name).alias(name) for name in ("files", "filters", "bytes", "seconds", "requests")]
+    sums = [
+        f.sum(name).alias(name) for name in ("files", "filters", "bytes", "seconds", "requests")
+    ]
     rows = frame.groupBy("status", "reason").agg(*sums, f.max("attempt").alias("attempt")).collect()
     totals = (Total(**row.asDict()) for row in rows)
     return sorted(totals, key=lambda total: (total.status, total.reason))

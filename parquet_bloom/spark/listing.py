@@ -83,9 +83,7 @@ def look_up(names: Sequence[tuple[str, str]]) -> Named:
                 folders.setdefault(_real(each.path), each)
             else:
                 files.setdefault(_real(each.path), each)
-    folders = {
-        real: folder for real, folder in folders.items() if not _is_in(real, folders)
-    }
+    folders = {real: folder for real, folder in folders.items() if not _is_in(real, folders)}
     alone = [file for real, file in files.items() if not _is_listed(real, folders)]
     by_path = sorted(alone, key=lambda file: file.path)
     of_folders = sorted(folders.values(), key=lambda folder: folder.path)

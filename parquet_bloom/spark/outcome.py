@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, field
 from datetime import datetime
 from functools import cached_property
@@ -28,6 +28,9 @@ TROUBLE: frozenset[Status] = frozenset({"refused", "error"})
 # How the message of an outcome begins if nothing was written.
 DRY_RUN = "dry run"
 
+# The reason of files whose outcome is not `ok`.
+NOT_OK = "no"
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -42,7 +45,8 @@ class Outcome:
     calls `task_attempt`. `document`: what the same verb on one file prints with `--json`, a line for
     each column of a probe; None for an error, and for a file that was not opened. `size_before`, `size`
     and `version_before`, `version` (the ETag, or else the time of the last change): when it was listed,
-    and afterwards; None where nobody tells. `requests`: sent to the object store that has it.
+    and afterwards; None where nobody tells. `requests`: sent to the object store that has it. `ok`:
+    whether findings are below the limit, or any of the values may be there; None for other verbs.
     """
 
     path: str
@@ -59,6 +63,7 @@ class Outcome:
     version: str | None = None
     task_attempt: int | None = None
     requests: int | None = None
+    ok: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +115,8 @@ def _reason(outcome: Outcome) -> str:
     message = outcome.message or ""
     if outcome.status in ("unchanged", "skipped"):
         return message
+    if outcome.ok is False:
+        return NOT_OK
     return DRY_RUN if message.startswith(DRY_RUN) else ""
 
 
@@ -198,7 +205,7 @@ class Report:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """What the command prints with --summary."""
+        """What the command prints with --totals."""
         return {
             "verb": self.verb,
             "run_id": self.run_id,

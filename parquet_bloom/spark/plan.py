@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from math import ceil
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -198,7 +198,7 @@ class Planned:
     file: LakeFile
     part: int = 0
     parts: int = 1
-    status: str | None = None
+    status: Any = None
     message: str | None = None
 
 

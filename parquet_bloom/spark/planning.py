@@ -1,10 +1,10 @@
 """What a run does to plan its tasks, on the executors: rows with one document each come back.
 
-    begin            take up a run under its id, or start it: look the names up, and list
-    list_folders     list what was handed back
-    listed_files     the files of the plan, and those that earlier runs left as they are to be
-    leave_complete   cut the plan anew, with what is known of these
-    settle           the plan is whole: keep it
+begin            take up a run under its id, or start it: look the names up, and list
+list_folders     list what was handed back
+listed_files     the files of the plan, and those that earlier runs left as they are to be
+leave_complete   cut the plan anew, with what is known of these
+settle           the plan is whole: keep it
 """
 
 from __future__ import annotations
@@ -31,7 +31,15 @@ from parquet_bloom.spark.listing import (
 from parquet_bloom.spark.outcome import Outcome, rows_of
 from parquet_bloom.spark.plan import BOUNDS, Bounds, LakeFile, Plan, SheetWriter, planned
 from parquet_bloom.spark.run import Account, RowFields, Run, as_document, packed, unpacked
-from parquet_bloom.spark.schemas import ACCOUNT, CONTROL, SEEN, Batches, arrow_schema, giving, numbers_in
+from parquet_bloom.spark.schemas import (
+    ACCOUNT,
+    CONTROL,
+    SEEN,
+    Batches,
+    arrow_schema,
+    giving,
+    numbers_in,
+)
 from parquet_bloom.storage.listing import Found
 from parquet_bloom.storage.paths import NO_FILES
 
@@ -145,16 +153,14 @@ def _begun(account: Account, search: Search) -> RowFields:
         for path in _folders_of(named):
             lister.sheets.add(LakeFile(path))
         return lister.listed([], named.nothing)
-    for file in named.files:
-        if not lister.take_named(file):
+    for found in named.files:
+        if not lister.take_named(found):
             break
     left = [] if lister.is_full else _listed_at_once(named.folders, lister, search)
     return lister.listed(left, named.nothing, [folder.name for folder in named.folders])
 
 
-def _listed_at_once(
-    folders: Sequence[Folder], lister: _Lister, search: Search
-) -> Sequence[Folder]:
+def _listed_at_once(folders: Sequence[Folder], lister: _Lister, search: Search) -> Sequence[Folder]:
     if search.most_files is None and search.most_bytes is None:
         return listed_below(folders, lister.take, ENOUGH_FOLDERS)
     # Only one task knows when there are enough.
@@ -271,7 +277,11 @@ def listed_files(request: Planning, batches: Batches) -> Iterator[RowFields]:
     for number in numbers_in(batches):
         if number < num_sheets:
             for each in planned(account, request.plan.sheet(number)):
-                yield {"folder": os.path.dirname(each.file.path), "is_earlier": 0, **asdict(each.file)}
+                yield {
+                    "folder": os.path.dirname(each.file.path),
+                    "is_earlier": 0,
+                    **asdict(each.file),
+                }
             continue
         start = (number - num_sheets) * ACCOUNTS_AT_ONCE
         for run, name in request.earlier[start : start + ACCOUNTS_AT_ONCE]:
@@ -290,15 +300,15 @@ def leave_complete(request: Planning, batches: Batches) -> Iterator[RowFields]:
     """A document for each task, which has rows of SEEN by path: its sheets, in which files that an
     earlier run left as they are to be are known already."""
     rows = (row for batch in batches for row in batch.to_pylist())
-    sheets = SheetWriter(
-        Account(request.run), f"new-{os.urandom(4).hex()}", request.search.bounds
-    )
+    sheets = SheetWriter(Account(request.run), f"new-{os.urandom(4).hex()}", request.search.bounds)
     for _, of_path in groupby(rows, lambda row: row["path"]):
         *earlier, last = of_path
         if last["is_earlier"]:
             continue
         file = LakeFile(last["path"], last["size"], last["version"])
-        same = [row for row in earlier if (row["size"], row["version"]) == (file.size, file.version)]
+        same = [
+            row for row in earlier if (row["size"], row["version"]) == (file.size, file.version)
+        ]
         if same:
             sheets.add_known(file, *_still(same[0]))
         else:

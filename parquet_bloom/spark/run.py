@@ -133,9 +133,7 @@ class Account:
             day, fraction, asked, name = (*rest.split(".", 3), "", "", "")[:4]
             if what in ("started", "finished") and name:
                 began = datetime.strptime(f"{day}.{fraction}", _TIME).replace(tzinfo=UTC)
-                is_finished = what == "finished" or (
-                    rest in found and found[rest].is_finished
-                )
+                is_finished = what == "finished" or (rest in found and found[rest].is_finished)
                 found[rest] = EarlierRun(began, asked, name, is_finished)
         return sorted(found.values(), key=lambda run: run.started_at, reverse=True)
 

@@ -264,7 +264,9 @@ def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:
     if run_id is not None and not (isinstance(run_id, str) and run_id):
         raise TypeError(f"run_id: {run_id!r}, expected a name")
     if run_id is not None and audit is None:
-        raise ValueError("run_id: expected an audit, in which a run with this id can be found again")
+        raise ValueError(
+            "run_id: expected an audit, in which a run with this id can be found again"
+        )
     search = Search(
         names=tuple(names_for_executors(paths_given("paths", given["paths"]))),
         # A time without a zone is local.

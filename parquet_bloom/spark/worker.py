@@ -225,7 +225,7 @@ def _of_run(planned: LakeFile, source: Source, outcome: Outcome, request: Reques
         outcome,
         size=source.size + outcome.bytes,
         version=source.successor if is_changed else source.version,
-        requests=source.requests and source.requests.num_requests,
+        requests=_requests(source),
     )
     if planned.size is None or planned.version in (None, source.version):
         return outcome
@@ -236,6 +236,10 @@ def _of_run(planned: LakeFile, source: Source, outcome: Outcome, request: Reques
         had = sum(skip["reason"] == HAS_ONE for skip in found)
         outcome = replace(outcome, status=done, filters=had, message=f"{done} {BY_ANOTHER}")
     return replace(outcome, bytes=grown)
+
+
+def _requests(source: Source) -> int | None:
+    return None if source.requests is None else source.requests.num_requests
 
 
 def has_been_built(file: Container, columns: Sequence[str]) -> bool:
@@ -265,13 +269,12 @@ def _strip(planned: LakeFile, request: Request) -> Outcome:
 
 def _read(file: Container, **given: Any) -> Outcome:
     """The outcome of a verb that only reads an open file."""
-    requests = file.source.requests
     return Outcome(
         file.path,
         "read",
         size=file.source.size,
         version=file.source.version,
-        requests=requests and requests.num_requests,
+        requests=_requests(file.source),
         **given,
     )
 
@@ -291,7 +294,8 @@ def _validate(planned: LakeFile, request: Request) -> Outcome:
         report = validate_file(file, request.options)
         message = "; ".join(dict.fromkeys(finding.message for finding in report.findings)) or None
         filters = report.checked.filters
-        return _read(file, filters=filters, message=message, document=text_of(report))
+        document = text_of(report)
+        return _read(file, filters=filters, message=message, document=document, ok=report.ok)
 
 
 def _probe(planned: LakeFile, request: Request) -> Outcome:
@@ -305,7 +309,12 @@ def _probe(planned: LakeFile, request: Request) -> Outcome:
             last = _read(file)
     verdicts = [each for report in reports for result in report.results for each in result.verdicts]
     filters = sum(verdict != "unknown" for verdict in verdicts)
-    return replace(last, filters=filters, document="\n".join(map(text_of, reports)))
+    is_maybe = any(
+        result.verdict != "absent" for report in reports for result in report.results
+    )
+    return replace(
+        last, filters=filters, document="\n".join(map(text_of, reports)), ok=is_maybe
+    )
 
 
 _VERBS: dict[str, Callable[[LakeFile, Request], Outcome]] = {

@@ -292,9 +292,11 @@ class RemoteFolder:
         """A whole file. Raises OSError, FileNotFoundError if there is none."""
         if not self.has_file(name):
             raise FileNotFoundError(errno.ENOENT, "no such file", f"{self._url}/{name}")
-        with failing(self._url, f"reading {name}"):
-            with self._system.open_input_file(self._path_of(name)) as file:
-                data: bytes = file.read()
+        with (
+            failing(self._url, f"reading {name}"),
+            self._system.open_input_file(self._path_of(name)) as file,
+        ):
+            data: bytes = file.read()
         return data
 
     def put_if_absent(self, name: str, data: bytes) -> bool:

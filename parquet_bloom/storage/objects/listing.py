@@ -113,7 +113,9 @@ def found_below(folder: Address) -> Iterator[Found]:
     key = folder.key.strip("/")
     prefix = f"{key}/" if key else ""
     pages = obstore.list(open_store(folder), prefix or None, chunk_size=_PAGE)
-    while page := submit(partial(ask, folder, LIST, partial(next, pages, None), Traffic())).result():
+    while page := submit(
+        partial(ask, folder, LIST, partial(next, pages, None), Traffic())
+    ).result():
         yield from _found(folder, prefix, page)
 
 
