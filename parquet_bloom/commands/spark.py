@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from parquet_bloom.commands.build_options import expose_filter_location, filters
 from parquet_bloom.commands.check_options import checks
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.key_options import executor_key_options
-from parquet_bloom.commands.parameters import settings, since
+from parquet_bloom.commands.parameters import any_size, settings, since
 from parquet_bloom.commands.sections import (
     Callback,
     Command,
@@ -70,7 +71,7 @@ _inputs = together(
     ),
     files_option(
         "--max-input",
-        callback=byte_size,
+        callback=any_size,
         metavar="SIZE",
         help="Only the first files, up to so many bytes.",
     ),
@@ -94,9 +95,7 @@ _job = together(
         metavar="NAME=VALUE",
         help="Spark configuration; repeatable.",
     ),
-    output_option(
-        "--totals", is_flag=True, help="Print one JSON document about the whole run."
-    ),
+    output_option("--totals", is_flag=True, help="Print one JSON document about the whole run."),
     spark_option(
         "--ship", is_flag=True, help="Send this package to executors that do not have it."
     ),
@@ -190,7 +189,7 @@ def _answer(report: Report, as_json: bool, totals: bool) -> None:
     for outcome in report.troubles:
         complain(outcome.message or outcome.path)
     if totals:
-        write_line(as_json_text(report.to_dict()))
+        write_line(json.dumps(report.to_dict()))
     elif as_json:
         for line in report.lines():
             write_line(line)
@@ -200,7 +199,8 @@ def _answer(report: Report, as_json: bool, totals: bool) -> None:
 
 def _code(report: Report) -> int:
     """The exit code, as of the local verb."""
-    from parquet_bloom.spark.outcome import NOT_OK, TROUBLE as TROUBLES
+    from parquet_bloom.spark.outcome import NOT_OK
+    from parquet_bloom.spark.outcome import TROUBLE as TROUBLES
 
     if not TROUBLES.isdisjoint(report.counts):
         return TROUBLE

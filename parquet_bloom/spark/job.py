@@ -125,7 +125,7 @@ def run_job(
         return Report(verb, run.id, started_at, (), 0.0, audit)
     with failing("the Spark job failed"):
         run, plan = _planned(executors, run, search)
-        tasks = Tasks(run, plan, request)
+        tasks = Tasks(run, plan, request, search.bounds.least_share)
         if plan.num_parts and request.verb == "build":
             executors.documents(PARTS, "build_parts", tasks, plan.num_parts)
         totals = [*_missing(plan), *_worked(executors, tasks)]

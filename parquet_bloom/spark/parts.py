@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from hashlib import sha256
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -38,12 +38,6 @@ from parquet_bloom.spark.worker import (
     once_more,
 )
 
-# The share of a file's bytes from which on it is done sooner in parts. One task copies the file in any
-# case: alone, it reads the columns meanwhile, which takes 3.5 times as long for as many bytes; in parts,
-# others have read them before it begins, and it takes up their filters, as long as the columns at most.
-# Measured with 2.3 GB of ten columns of all kinds.
-LEAST_SHARE: Final = 0.4
-
 
 @giving(CONTROL)
 def build_parts(tasks: Tasks, batches: Batches) -> Iterator[RowFields]:
@@ -51,11 +45,12 @@ def build_parts(tasks: Tasks, batches: Batches) -> Iterator[RowFields]:
     account = Account(tasks.run)
     for number in numbers_in(batches):
         for part in planned(account, tasks.plan.part(number)):
-            _build_part(account, part, tasks.request)
+            _build_part(account, part, tasks)
     return iter(())
 
 
-def _build_part(account: Account, part: Planned, request: Request) -> None:
+def _build_part(account: Account, part: Planned, tasks: Tasks) -> None:
+    request = tasks.request
     # Also if it fails: the task that writes the file meets the same, and says so.
     try:
         with open_file(part.file.path) as file:
@@ -64,7 +59,10 @@ def _build_part(account: Account, part: Planned, request: Request) -> None:
             if not _is_wanted(file, request):
                 return
             change = file.build(request.options)
-            if sum(chunk.stored_bytes for chunk in change.planned) < LEAST_SHARE * file.source.size:
+            if (
+                sum(chunk.stored_bytes for chunk in change.planned)
+                < tasks.least_share * file.source.size
+            ):
                 return
             start, end = (
                 file.num_parts * each // part.parts for each in (part.part, part.part + 1)

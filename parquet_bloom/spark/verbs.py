@@ -34,6 +34,7 @@ from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.spark.job import audit_given, run_job
 from parquet_bloom.spark.listing import Paths, names_for_executors
 from parquet_bloom.spark.outcome import Report
+from parquet_bloom.spark.plan import BOUNDS
 from parquet_bloom.spark.planning import Search
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.tables import build_on_spark
@@ -273,6 +274,7 @@ def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:
         since=None if since is None else since.timestamp(),
         most_files=_positive("max_files", given["max_files"]),
         most_bytes=_positive("max_input", given["max_input"]),
+        bounds=BOUNDS,
         skips_complete=audit is not None and request.leaves_alone_what_is_done,
     )
     return run_job(given["spark"], request, search, audit=audit, run_id=run_id)

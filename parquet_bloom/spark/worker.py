@@ -27,7 +27,7 @@ from parquet_bloom.errors import (
 )
 from parquet_bloom.files import open_file
 from parquet_bloom.spark.outcome import DRY_RUN, Outcome, Status, Totals, rows_of
-from parquet_bloom.spark.plan import LakeFile, Plan, planned
+from parquet_bloom.spark.plan import BOUNDS, LakeFile, Plan, planned
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.run import Account, Run, as_document
 from parquet_bloom.spark.schemas import (
@@ -59,11 +59,13 @@ FAILURES = (ParquetBloomError, OSError, ValueError, MemoryError)
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """What executors are sent: the run and its plan, and what is to be done to each file."""
+    """What executors are sent: the run and its plan, and what is to be done to each file; `least_share`:
+    see Bounds."""
 
     run: Run
     plan: Plan
     request: Request
+    least_share: float = BOUNDS.least_share
 
 
 @giving(TOTAL)
@@ -309,12 +311,8 @@ def _probe(planned: LakeFile, request: Request) -> Outcome:
             last = _read(file)
     verdicts = [each for report in reports for result in report.results for each in result.verdicts]
     filters = sum(verdict != "unknown" for verdict in verdicts)
-    is_maybe = any(
-        result.verdict != "absent" for report in reports for result in report.results
-    )
-    return replace(
-        last, filters=filters, document="\n".join(map(text_of, reports)), ok=is_maybe
-    )
+    is_maybe = any(result.verdict != "absent" for report in reports for result in report.results)
+    return replace(last, filters=filters, document="\n".join(map(text_of, reports)), ok=is_maybe)
 
 
 _VERBS: dict[str, Callable[[LakeFile, Request], Outcome]] = {

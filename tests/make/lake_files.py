@@ -12,7 +12,8 @@ import pytest
 from make.commands import outcome
 
 from parquet_bloom import spark as lake
-from parquet_bloom.spark import job, packing
+from parquet_bloom.spark import verbs
+from parquet_bloom.spark.plan import Bounds
 
 # Row groups of a file.
 GROUPS = 4
@@ -61,10 +62,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def everything_is_huge(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of some kilobytes are built in parts."""
-    monkeypatch.setattr(job, "LEAST_HUGE", 1)
-    monkeypatch.setattr(job, "is_worth_parts", lambda share, slots: True)
-    monkeypatch.setattr(packing, "FILE_COST", 0)
-    monkeypatch.setattr(packing, "WAVES", 8)
+    monkeypatch.setattr(verbs, "BOUNDS", Bounds(huge=15_500, part=2_000, least_share=0))
 
 
 def built_lake(spark: Any, root: Path, write_lake: Callable[[Path], object]) -> lake.Report:

@@ -255,9 +255,11 @@ def run_verb(
     from unittest.mock import patch
 
     from parquet_bloom import spark as lake
-    from parquet_bloom.spark import job
-    from parquet_bloom.spark.packing import LEAST_HUGE
+    from parquet_bloom.spark import job, verbs
+    from parquet_bloom.spark.plan import BOUNDS, Bounds
     from parquet_bloom.spark.request import on_executor
+
+    in_parts = least_huge and Bounds(huge=least_huge, part=least_huge, least_share=0)
 
     def stopping(module: str, function: str, request: Any, archive: str | None) -> Any:
         about = {"module": module, "function": function, "request": request, "stop": stop}
@@ -265,8 +267,7 @@ def run_verb(
 
     with (
         patch.object(job, "on_executor", on_executor if stop is None else stopping),
-        patch.object(job, "LEAST_HUGE", least_huge or LEAST_HUGE),
-        patch.object(job, "is_worth_parts", lambda share, slots: True),
+        patch.object(verbs, "BOUNDS", in_parts or BOUNDS),
     ):
         return getattr(lake, verb)(_SESSIONS[-1], paths, **options)
 

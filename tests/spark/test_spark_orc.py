@@ -18,7 +18,6 @@ import parquet_bloom as pb
 from parquet_bloom import spark as lake
 from parquet_bloom.files import open_file
 from parquet_bloom.rules.policy import Policy
-from parquet_bloom.spark import packing
 
 pytestmark = pytest.mark.interop
 
@@ -120,14 +119,13 @@ READERS = {
         ["-c", "id", "-v", "7919", "-v", "-1"],
         2,
     ),
-    "advise": (lambda spark, path: lake.advise(spark, path, columns=["id"], tasks=1), ["-c", "id"], 1),
+    "advise": (lambda spark, path: lake.advise(spark, path, columns=["id"]), ["-c", "id"], 1),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("verb", READERS)
 def test_verbs_that_only_read(spark, table, verb, monkeypatch):
     """Filters are counted by index group, and in a probe by value, too."""
-    monkeypatch.setattr(packing, "WAVES", 1)
     before = snapshot(table)
     read, options, times = READERS[verb]
     report = read(spark, table)

@@ -167,7 +167,7 @@ def test_an_attempt_that_dies_is_repeated(spark, table, tmp_path, monkeypatch):
     (tmp_path / "died").mkdir()
     how = dying(job.on_executor, str(tmp_path / "died"), "killed", 1)
     monkeypatch.setattr(job, "on_executor", how)
-    report = build(spark, table, tasks=1)
+    report = build(spark, table)
     assert len(list((tmp_path / "died").iterdir())) > 0
     assert report.committed == newest(table) == 2
     actions = [file.action for file in report.files]
@@ -185,7 +185,7 @@ def test_a_job_that_fails_leaves_a_right_table(spark, table, tmp_path, monkeypat
         how = dying(job.on_executor, str(tmp_path / "died"), "raises", 9)
         changed.setattr(job, "on_executor", how)
         with pytest.raises(SparkError) as raised:
-            build(spark, table, tasks=1)
+            build(spark, table)
     assert str(raised.value) == "the Spark job failed: RuntimeError: no more"
     assert (newest(table), live(table), rows_at(table)) == (1, sizes, expected)
     report = build(spark, table)

@@ -31,7 +31,6 @@ import parquet_bloom as pb
 from parquet_bloom import spark as lake
 from parquet_bloom.files import open_file
 from parquet_bloom.rules.policy import Policy
-from parquet_bloom.spark import packing
 from parquet_bloom.storage.temporary_files import TEMPORARY_SUFFIX
 
 pytestmark = pytest.mark.interop
@@ -217,14 +216,13 @@ READERS = {
         ["-c", "id", "-v", "5", "-v", "1250"],
         8,
     ),
-    "advise": (lambda spark, path: lake.advise(spark, path, tasks=1), [], 4),
+    "advise": (lambda spark, path: lake.advise(spark, path), [], 4),
 }
 
 
 @pytest.mark.parametrize("verb", READERS)
-def test_verbs_that_only_read(spark, table, verb, monkeypatch):
+def test_verbs_that_only_read(spark, table, verb):
     """One task, so that advise judges all files together, as the command does."""
-    monkeypatch.setattr(packing, "WAVES", 1)
     outcome("build", table, "--in-place", "-c", "id")
     before = snapshot(table)
     read, options, filters = READERS[verb]
