@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import groupby
 from typing import Any
 
@@ -71,6 +71,11 @@ class Search:
     as_folders: bool = False
     skips_complete: bool = False
     bounds: Bounds = BOUNDS
+
+    @property
+    def of_many(self) -> Search:
+        """The same for one of many listings, of which each need not keep several executors busy."""
+        return replace(self, bounds=replace(self.bounds, first_files=self.bounds.files // 4))
 
     @property
     def is_limited(self) -> bool:
@@ -252,7 +257,7 @@ def list_folders(request: Planning, batches: Batches) -> Iterator[RowFields]:
         if data is None:
             raise FileNotFoundError(f"{request.units[number]}: the plan of the run is gone")
         folders = [Folder(**row) for row in unpacked(data)]
-        lister = _Lister(account, request.search, f"{request.round}-{number}")
+        lister = _Lister(account, request.search.of_many, f"{request.round}-{number}")
         yield _document(lister.listed(listed_below(folders, lister.take)))
 
 
