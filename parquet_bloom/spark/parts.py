@@ -105,7 +105,7 @@ def written_in_parts(account: Account, whole: Planned, request: Request) -> Outc
 
 def _written(account: Account, whole: Planned, request: Request) -> Outcome:
     path = whole.file.path
-    with open_file(path) as file:
+    with open_file(path, request.keys.read()) as file:
         names = [_bits_of(path, part, file.fingerprint) for part in range(whole.parts)]
     if not set(names) <= set(account.names()):
         return build_outcome(whole.file, request)

@@ -8,7 +8,6 @@ import json
 import re
 
 import google_crc32c
-import pyarrow as pa
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
@@ -26,6 +25,7 @@ from make.replacements import (
 
 import parquet_bloom as pb
 from parquet_bloom.spark.cleaning import CleanOptions, sweep
+from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Request
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects import (
@@ -413,9 +413,9 @@ def test_what_is_left_is_found_and_removed(gcs, monkeypatch, by):
         stores._store.cache_clear()
         monkeypatch.setenv("GOOGLE_BASE_URL", gcs.endpoint)
         monkeypatch.setenv("GOOGLE_BEARER_TOKEN", SECRET)
-        batch = pa.record_batch({"path": ["gs://lake/day=1"]})
-        rows = list(sweep(Request("clean_temp", CleanOptions(0.0, frozenset())), [batch]))
-        assert [row["status"] for each in rows for row in each.to_pylist()] == ["removed"]
+        request = Request("clean_temp", CleanOptions(0.0))
+        outcomes = sweep(request, [LakeFile("gs://lake/day=1")])
+        assert [outcome.status for outcome in outcomes] == ["removed"]
         pb.build(URL, columns=["int64"], in_place=True)
         assert is_new(gcs.objects[NAME])
         stores._store.cache_clear()

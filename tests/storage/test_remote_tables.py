@@ -1,11 +1,11 @@
 """Objects in the folders of tables, which are not changed; and temporary objects that are left."""
 
-import pyarrow as pa
 import pytest
 from make.object_store import BUCKET, BUILD, FIXTURE, NAME, OPTIONS, URL, check_untouched, raising
 
 import parquet_bloom as pb
 from parquet_bloom.spark.cleaning import CleanOptions, sweep
+from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Request
 from parquet_bloom.storage import table_formats as tables
 
@@ -85,9 +85,7 @@ def test_what_cannot_be_looked_into_may_be_a_table(store, verb, what):
 
 
 def swept(folder, older_than=0.0):
-    batch = pa.record_batch({"path": [folder]})
-    rows = sweep(Request("clean_temp", CleanOptions(older_than, frozenset())), [batch])
-    return [row for each in rows for row in each.to_pylist()]
+    return list(sweep(Request("clean_temp", CleanOptions(older_than)), [LakeFile(folder)]))
 
 
 def test_leftovers_are_swept(store):
@@ -96,8 +94,8 @@ def test_leftovers_are_swept(store):
     others = [f"{folder}/.x.parquet.pbloom-tmp", f"{folder}/deeper/{left}", f"{folder}/x{left}"]
     for path in [*others, f"{folder}/{left}"]:
         store.put(path, b"half")
-    (row,) = swept(f"hdfs://{folder}{OPTIONS}")
-    assert (row["path"], row["status"], row["bytes"]) == (f"hdfs://{folder}/{left}", "removed", -4)
+    (done,) = swept(f"hdfs://{folder}{OPTIONS}")
+    assert (done.path, done.status, done.bytes) == (f"hdfs://{folder}/{left}", "removed", -4)
     assert set(store.objects) == {NAME, *others}
 
 
@@ -108,7 +106,7 @@ def test_what_somebody_may_still_write_is_not_swept(store, monkeypatch):
     monkeypatch.setattr("time.time", lambda: written + 59)
     assert swept(f"{BUCKET}/lake/day=1", 60) == []
     monkeypatch.setattr("time.time", lambda: written + 60)
-    assert [row["status"] for row in swept(f"{BUCKET}/lake/day=1", 60)] == ["removed"]
+    assert [done.status for done in swept(f"{BUCKET}/lake/day=1", 60)] == ["removed"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +118,7 @@ def test_where_no_folder_is_nothing_is_swept(store, folder):
 
 def test_a_folder_that_cannot_be_listed_has_an_outcome(store):
     store.faults.append(raising("list", OSError("AWS Error ACCESS_DENIED")))
-    (row,) = swept(f"{BUCKET}/lake")
-    assert (row["status"], row["message"]) == (
+    (done,) = swept(f"{BUCKET}/lake")
+    assert (done.status, done.message) == (
         "error", f"{BUCKET}/lake: listing bucket/lake: AWS Error ACCESS_DENIED"
     )  # fmt: skip
