@@ -123,7 +123,9 @@ def _reason(outcome: Outcome) -> str:
 def rows_of(run: Run, outcomes: Iterable[Outcome]) -> Iterator[RowFields]:
     """Rows of ACCOUNT."""
     about = {"verb": run.verb, "started_at": run.started_at}
-    return (about | asdict(outcome) for outcome in outcomes)
+    for outcome in outcomes:
+        # For each file: asdict would take ten times as long.
+        yield about | {name: getattr(outcome, name) for name in OUTCOME.names}
 
 
 @dataclass(frozen=True)

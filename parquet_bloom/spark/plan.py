@@ -194,7 +194,14 @@ class SheetWriter:
 
 
 def _row(file: LakeFile, part: int = 0, parts: int = 1) -> RowFields:
-    return asdict(file) | {"part": part, "parts": parts}
+    # For each file: asdict would take ten times as long.
+    return {
+        "path": file.path,
+        "size": file.size,
+        "version": file.version,
+        "part": part,
+        "parts": parts,
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,15 @@ from parquet_bloom.spark.listing import (
     look_up,
 )
 from parquet_bloom.spark.outcome import Outcome, rows_of
-from parquet_bloom.spark.plan import BOUNDS, Bounds, LakeFile, Plan, SheetWriter, planned
+from parquet_bloom.spark.plan import (
+    BOUNDS,
+    KNOWN_AT_ONCE,
+    Bounds,
+    LakeFile,
+    Plan,
+    SheetWriter,
+    planned,
+)
 from parquet_bloom.spark.run import Account, RowFields, Run, as_document, packed, unpacked
 from parquet_bloom.spark.schemas import (
     ACCOUNT,
@@ -78,6 +86,13 @@ class Search:
         return replace(self, bounds=replace(self.bounds, first_files=self.bounds.files // 4))
 
     @property
+    def to_compare(self) -> Search:
+        """The same for a listing that is compared with earlier outcomes before tasks are cut."""
+        many, size = KNOWN_AT_ONCE, 1 << 62
+        bounds = Bounds(many, size, many, size, huge=size, part=size)
+        return replace(self, bounds=bounds)
+
+    @property
     def is_limited(self) -> bool:
         return (self.since, self.most_files, self.most_bytes) != (None, None, None)
 
@@ -109,16 +124,18 @@ def begin(request: Planning, batches: Batches) -> Iterator[RowFields]:
     if known is not None:
         yield _document({"run": run, "plan": json.loads(known), "is_settled": True})
         return
-    listed = _begun(account, request.search)
+    search = request.search
+    earlier = list(_earlier(account, request)) if search.skips_complete else []
+    # Such sheets are cut anew.
+    listed = _begun(account, search.to_compare if earlier else search)
     plan = Plan.of(listed["plan"])
     if not listed["left"]:
         plan += Plan(missing=without_files(listed["folders"], listed["found"]))
         listed |= {"plan": plan.as_fields(), "folders": []}
-    listed["earlier"] = list(_earlier(account, request)) if request.search.skips_complete else []
-    is_settled = not listed["left"] and not listed["earlier"]
+    is_settled = not listed["left"] and not earlier
     if is_settled:
         _settle(account, plan)
-    yield _document({"run": run, "is_settled": is_settled, **listed})
+    yield _document({"run": run, "is_settled": is_settled, "earlier": earlier, **listed})
 
 
 def without_files(names: Iterable[str], found: Iterable[str]) -> tuple[tuple[str, str], ...]:

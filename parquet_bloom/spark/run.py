@@ -2,7 +2,7 @@
 
     AUDIT/run_id=ID/task-000017.parquet     what became of the files of one task: rows of OUTCOME
     AUDIT/_runs/ID/sheet-0-51-000017        the files of that task, as they were when they were listed
-    AUDIT/_runs/ID/began-000017-84          an attempt at the task, which may have died
+    AUDIT/_runs/ID/began-000017-5c0d33e1    an attempt at the task, which may have died
     AUDIT/_runs/ID/plan.json                how many sheets there are, once everything is listed
     AUDIT/_runs/started.TIME.ASKED.ID       the runs by time and by what was asked for
     AUDIT/_runs/finished.TIME.ASKED.ID

@@ -7,6 +7,7 @@ is, the same input gives the same bytes, and a new version appears whole or not 
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -40,6 +41,7 @@ from parquet_bloom.spark.schemas import (
     giving,
     numbers_in,
 )
+from parquet_bloom.storage.table_formats import asking_once
 from parquet_bloom.verbs.documents import as_json
 from parquet_bloom.vocabulary import HAS_ONE
 
@@ -78,10 +80,12 @@ def work(tasks: Tasks, batches: Batches) -> Iterator[RowFields]:
         known = account.outcomes(name, OUTCOME.names)
         if known is None:
             began = {"task": number, "attempt": attempt_number(), "task_attempt": task_attempt()}
-            account.put(f"began-{number:06}-{task_attempt()}", as_document(began))
+            # Numbers of attempts begin anew with each application.
+            account.put(f"began-{number:06}-{os.urandom(4).hex()}", as_document(began))
             done = rows_of(tasks.run, _added_up(_outcomes(account, tasks, number), totals))
-            if not account.put_outcomes(name, done, arrow_schema(ACCOUNT)):
-                # Another attempt was sooner.
+            with asking_once():
+                is_first = account.put_outcomes(name, done, arrow_schema(ACCOUNT))
+            if not is_first:
                 known, totals = account.outcomes(name, OUTCOME.names), Totals()
         for row in known or ():
             totals.add(Outcome(**row))

@@ -17,10 +17,12 @@ Source: orc-core, org.apache.orc.impl.OrcAcidUtils.getLastFlushLength.
 from __future__ import annotations
 
 import errno
+import math
 import os
 import stat
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
@@ -30,7 +32,7 @@ from parquet_bloom.storage import folder_at
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.source import is_object, tolerating
 
-# Seconds that the table of a remote folder is cached for: a task may change thousands of its files.
+# Seconds for which it is known whether a folder is a table's: a task may change thousands of its files.
 KNOWN_FOR = 60
 
 
@@ -136,9 +138,35 @@ def _local_table(file: Path) -> tuple[TableFormat, Path] | None:
     # A table may reach a file through a link, so both the given path and the resolved one count.
     named, real = os.path.abspath(file), os.path.realpath(file)
     for folder in dict.fromkeys([*_folders_above(named), *_folders_above(real)]):
-        if format := _format_at(_LocalPlace(folder)):
+        if format := _known_format(folder):
             return format, Path(folder)
     return None
+
+
+# While folders are asked only once: the format of each that was asked, and when.
+_asked: dict[str, tuple[TableFormat | None, float]] | None = None
+
+
+@contextmanager
+def asking_once() -> Iterator[None]:
+    """Ask a local folder at most every KNOWN_FOR seconds whether it is a table's: for a task of Spark,
+    which changes thousands of files of few folders."""
+    global _asked
+    _asked = {}
+    try:
+        yield
+    finally:
+        _asked = None
+
+
+def _known_format(folder: str) -> TableFormat | None:
+    if _asked is None:
+        return _format_at(_LocalPlace(folder))
+    format, when = _asked.get(folder, (None, -math.inf))
+    if time.monotonic() - when >= KNOWN_FOR:
+        format = _format_at(_LocalPlace(folder))
+        _asked[folder] = format, time.monotonic()
+    return format
 
 
 class _LocalPlace:
