@@ -193,8 +193,6 @@ def test_a_huge_orc_file_stays_whole(spark, tmp_path, monkeypatch):
     write_parquet(tmp_path / "lake" / "c.parquet")
     shutil.copytree(tmp_path / "lake", tmp_path / "local")
     everything_is_huge(monkeypatch)
-    # What is worth it: none of an ORC file's bytes is to be read in parts.
-    monkeypatch.setattr("parquet_bloom.spark.job.is_worth_parts", lambda share, slots: share > 0)
     report = lake.build(spark, tmp_path / "lake", columns=["id"])
     assert report.counts == {"added": 2}
     outcome("build", tmp_path / "local", "--in-place", "-c", "id")

@@ -10,6 +10,7 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.orc.writer import StripesChange
+from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.worker import work_on_file
 
 
@@ -23,7 +24,7 @@ def path(tmp_path):
 
 
 def built(path, columns=("id",), **options):
-    return work_on_file(build_request(columns, **options), str(path))
+    return work_on_file(build_request(columns, **options), LakeFile(str(path)))
 
 
 def test_added_and_then_unchanged_although_a_chunk_can_have_none(path):
@@ -39,7 +40,7 @@ def test_added_and_then_unchanged_although_a_chunk_can_have_none(path):
 
 def test_only_missing_reads_no_page_again(path, monkeypatch):
     built(path)
-    monkeypatch.setattr("parquet_bloom.verbs.build.build_file", None)
+    monkeypatch.setattr("parquet_bloom.verbs.build.build_opened", None)
     outcome = built(path, only_missing=True)
     assert (outcome.status, outcome.message) == ("unchanged", "each column has filters")
 
@@ -112,7 +113,7 @@ def test_an_attempt_that_comes_second_finds_it_done(orc_path, monkeypatch):
 
 def test_only_missing_reads_no_stream_again(orc_path, monkeypatch):
     assert built(orc_path, only_missing=True).status == "added"
-    monkeypatch.setattr("parquet_bloom.verbs.build.build_file", None)
+    monkeypatch.setattr("parquet_bloom.verbs.build.build_opened", None)
     outcome = built(orc_path, only_missing=True)
     assert (outcome.status, outcome.message) == ("unchanged", "each column has filters")
 
@@ -160,4 +161,4 @@ def test_orc_filters_that_are_stripped(orc_path):
 
 
 def stripped(path):
-    return work_on_file(strip_request(), str(path))
+    return work_on_file(strip_request(), LakeFile(str(path)))
