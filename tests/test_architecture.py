@@ -347,9 +347,10 @@ COMMANDS = {
     "strip": "strip {source} -o {output}",
 }
 UNUSED = {
-    *("asyncio", "concurrent", "csv", "json", "logging", "lzma", "shutil", "socket", "subprocess"),
-    "tomllib",
+    *("asyncio", "concurrent", "csv", "glob", "json", "logging", "lzma", "shutil", "socket"),
+    *("subprocess", "tomllib"),
 }
+OF_URLS = {"parquet_bloom.storage.address", "parquet_bloom.storage.store_kinds"}
 # What writes, and what only folders, globs and outputs need.
 OF_WRITERS = {
     *("pathlib", "parquet_bloom.parquet.pages.page", "parquet_bloom.parquet.edit.change"),
@@ -376,6 +377,7 @@ def test_quick_commands_load_no_more_than_they_use(verb, tmp_path):
     modules = run.stdout.splitlines()[-1].split()
     assert modules[0] == "modules"
     assert not UNUSED & {name.split(".")[0] for name in modules}
+    assert not OF_URLS & {*modules}
     assert verb not in READERS or not OF_WRITERS & {*modules}
 
 

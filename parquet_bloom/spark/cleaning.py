@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
-from glob import has_magic
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -31,7 +30,7 @@ from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.schemas import OUTCOME, Batches, RowFields, giving, paths_in
 from parquet_bloom.spark.worker import attempt
 from parquet_bloom.storage import folder_at, journal
-from parquet_bloom.storage.source import is_url
+from parquet_bloom.storage.source import has_wildcard, is_url
 from parquet_bloom.storage.temporary_files import Leftover, folders_in, leftovers
 
 
@@ -61,9 +60,9 @@ def clean_temp(
     started_at = datetime.now(UTC)
     names = paths_given("paths", paths)
     files, nothing = list_files(spark, names)
-    globs = [name for name in nothing if not name or has_magic(name)]
+    globs = [name for name in nothing if not name or has_wildcard(name)]
     listed = {file.path for file in files}
-    named = {_real(_folder(name)) for name in names if not has_magic(name) and name} - listed
+    named = {_real(_folder(name)) for name in names if not has_wildcard(name) and name} - listed
     deep = {path for path in named if path.startswith("/")}
     folders = named | {_real(os.path.dirname(path)) for path in listed}
     work = [
@@ -134,7 +133,7 @@ def _leftovers(folder: str, older_than: float) -> Iterator[Leftover]:
     """What is left in a folder; nothing if it is not one."""
     # For a glob, the folders of its matches are swept instead.
     if is_url(folder):
-        if has_magic(folder.partition("?")[0]):
+        if has_wildcard(folder.partition("?")[0]):
             return iter(())
         return folder_at(folder).leftovers(older_than)
     return leftovers(Path(folder), older_than) if os.path.isdir(folder) else iter(())

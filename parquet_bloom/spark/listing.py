@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import cache
-from glob import has_magic
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -18,7 +17,7 @@ from pyspark.sql import SparkSession
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import SparkError
 from parquet_bloom.spark.failures import failing
-from parquet_bloom.storage.source import SUFFIXES, is_url
+from parquet_bloom.storage.source import SUFFIXES, has_wildcard, is_url
 
 # Not escaped in a URL, besides letters, digits and `-._~`.
 _UNESCAPED = "/:@!$&'()*+,;="
@@ -70,7 +69,7 @@ def list_files(spark: SparkSession, names: Sequence[str]) -> tuple[list[LakeFile
 def _last_if_doubtful(name: str) -> tuple[bool, bool]:
     """Sorts names that this process sees first, then globs, then others, which may be missing: so
     fewer halves have to be tried."""
-    is_glob = has_magic(name)
+    is_glob = has_wildcard(name)
     return not is_glob and not os.path.lexists(located(name)), is_glob
 
 
@@ -109,7 +108,7 @@ def _unexplained(names: Sequence[str], files: Iterable[str]) -> list[str]:
         name
         for name in names
         if located(name) not in known
-        and not (has_magic(name) and any(_matches(path, located(name)) for path in known))
+        and not (has_wildcard(name) and any(_matches(path, located(name)) for path in known))
     ]
 
 
@@ -179,7 +178,7 @@ def _listed(spark: SparkSession, names: Sequence[str]) -> dict[str, LakeFile] | 
     globs = {
         located(name)
         for name in names
-        if has_magic(name) and name.rpartition("/")[2].strip("*") != ""
+        if has_wildcard(name) and name.rpartition("/")[2].strip("*") != ""
     }
     files = {}
     for path, size, modified in rows:
