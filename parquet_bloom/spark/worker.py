@@ -26,6 +26,7 @@ from parquet_bloom.files import open_file
 from parquet_bloom.spark.outcome import Outcome, Status
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.schemas import OUTCOME, Batches, RowFields, giving, paths_in
+from parquet_bloom.verbs.build import build_file
 from parquet_bloom.verbs.documents import as_json
 from parquet_bloom.vocabulary import HAS_ONE
 
@@ -91,8 +92,6 @@ def text_of(report: object) -> str:
 
 def build_outcome(path: str, request: Request) -> Outcome:
     """Add filters to one file, in place."""
-    from parquet_bloom.verbs.build import build_file
-
     keys = request.keys.read()
     if request.only_missing:
         with open_file(path, keys) as file:
