@@ -72,6 +72,16 @@ AdviceVerdict = Literal["build", "optional", "skip"]
 # The look-ups that advice is based on.
 AdviceBasis = Literal["stored values", "value sample"]
 
+# The kinds of values of which engines lose rows even with correct filters, in the words of engines/reading:
+# for any other kind, the catalogue of engines need not be read.
+LostKind = Literal[
+    "BYTE_ARRAY",
+    "DECIMAL in BYTE_ARRAY",
+    "DECIMAL in FIXED_LEN_BYTE_ARRAY",
+    "FIXED_LEN_BYTE_ARRAY",
+    "TIMESTAMP_INSTANT",
+]
+
 # What `repair` does about a broken rule. `drop`: remove the filter, unless another is built;
 # `rebuild`: keep it, unless another is built; `nothing`: not its business, or beyond its power.
 Remedy = Literal["set length", "remove length", "drop", "rebuild", "nothing"]

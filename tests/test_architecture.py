@@ -211,6 +211,142 @@ def test_only_files_chooses_a_format(path):
 
 
 # ------------------------------------------------------------------------------------------------
+# Imports in functions
+
+# What may be imported in functions, and why: a module, or all of a folder or distribution. Whatever else
+# is imported, is imported at the top.
+LATE = {
+    "a third party's, which takes longer than most files": {
+        *("boto3", "botocore", "click.shell_completion", "cryptography", "numpy", "obstore"),
+        *("orjson", "pyarrow", "rich", "zstandard"),
+    },
+    "the standard library's, for what few runs need": {
+        *("concurrent.futures", "csv", "ctypes", "difflib", "glob", "hashlib", "html", "json"),
+        *("pathlib", "shlex", "shutil", "tomllib", "traceback", "urllib.parse", "zoneinfo"),
+    },
+    "click, which comes after what says how often garbage is looked for": {
+        *("commands.pbloom", "program"),
+    },
+    "for the files of one format": {
+        *("advice.orc_survey", "advice.parquet_survey", "diagnosis.orc_writers", "orc.file"),
+        *("orc.tail", "parquet.file", "rules.examine_orc", "rules.examine_parquet"),
+        *("rules.repair_orc", "rules.repair_parquet"),
+    },
+    "for some of what can be done with a file": {
+        *("container.column_filter", "container.data_file", "container.descriptions"),
+        *("orc.build", "orc.describe", "orc.keys", "orc.probe", "orc.row_index", "orc.writer"),
+        *("parquet.edit.build", "parquet.edit.ends", "parquet.edit.obstacles"),
+        *("parquet.edit.repair", "parquet.edit.strip", "parquet.filters.ahead"),
+        *("parquet.filters.asked", "parquet.filters.describe", "parquet.filters.probe"),
+        *("parquet.footer.every_field", "parquet.footer.shredded", "storage.new_version"),
+        *("verbs.documents", "values.literals", "values.types"),
+    },
+    "for filters that few files have: of older dialects, or without a header": {
+        *("legacy", "parquet.filters.unparsed"),
+    },
+    "for encrypted files": {
+        *("encryption.cipher", "encryption.key_material", "encryption.keys_file"),
+        *("parquet.footer.tail", "parquet.pages.page", "parquet.sealed.encrypted_footer"),
+    },
+    "to say what is wrong": {
+        *("diagnosis.diagnose", "filters.occupancy", "render.hints", "rules.legacy", "rules.rule"),
+    },
+    "what other engines do, which is TOML": {
+        *("engines.engine", "engines.reading"),
+    },
+    "for URLs, and stores beside the local disk": {
+        *("storage.address", "storage.objects", "storage.remote", "storage.store_kinds"),
+        *("storage.traffic",),
+    },
+    "for tables": {
+        *("commands.table_inputs", "storage.folder", "tables", "verbs.build_table"),
+        *("verbs.repair_table", "verbs.strip_table"),
+    },
+    "after a crash": {"storage.journal", "storage.leftovers"},
+    "with an option that is seldom given": {
+        *("render.dump_footer", "render.findings_for_ci", "render.histogram", "render.report"),
+        *("values.given", "verbs.advise", "verbs.answer_file", "verbs.arrow_table"),
+        *("verbs.dump_footer", "verbs.inspect_summary", "verbs.occupancy"),
+    },
+    "on Spark, whose tasks do one verb each": {
+        *("spark", "verbs.inspect", "verbs.probe", "verbs.strip", "verbs.validate"),
+    },
+    "in a function that travels to where the package is not yet": {
+        *("importlib", "os", "parquet_bloom", "pickle", "pyspark", "sys"),
+    },
+    "names that not every version of PySpark has": {"pyspark.sql.datasource"},
+}
+
+
+def module_names(node: ast.Import | ast.ImportFrom) -> set[str]:
+    """What a statement imports: modules, those of our own below the package's name."""
+    if isinstance(node, ast.Import):
+        return {alias.name.removeprefix("parquet_bloom.") for alias in node.names}
+    found = {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name.removeprefix("parquet_bloom.") for name in found & INSIDE or {node.module}}
+
+
+INSIDE = {f"parquet_bloom.{name_of(path)}" for path in MODULES}
+PATHS = {name_of(path): path for path in MODULES}
+
+
+@cache
+def early_and_late(path: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """The modules that a file imports at the top, and in functions; not those for type checkers alone."""
+    early, late = set(), set()
+
+    def visit(node: ast.AST, found: set[str]) -> None:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found |= module_names(node)
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for each in node.orelse:
+                visit(each, found)
+        else:
+            inner = late if isinstance(node, ast.FunctionDef) else found
+            for each in ast.iter_child_nodes(node):
+                visit(each, inner)
+
+    visit(ast.parse(path.read_text()), early)
+    return frozenset(early), frozenset(late)
+
+
+def loaded_with(module: str, found: set[str]) -> set[str]:
+    """What is imported at the top by a module and by all that it so imports."""
+    for name in early_and_late(PATHS[module])[0] if module in PATHS else ():
+        if name not in found:
+            found.add(name)
+            loaded_with(name, found)
+    return found
+
+
+def covers(home: str, module: str) -> bool:
+    return f"{module}.".startswith(f"{home}.")
+
+
+def reasons_for(module: str) -> list[str]:
+    return [why for why, homes in LATE.items() if any(covers(home, module) for home in homes)]
+
+
+# Whose imports in functions keep nothing out: see the last two reasons.
+OTHERWISE = {"spark.data_source", "spark.request"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_in_functions_have_a_reason(path):
+    late = early_and_late(path)[1]
+    assert {name for name in late if not reasons_for(name)} == set()
+    if name_of(path) not in OTHERWISE:
+        assert late & loaded_with(name_of(path), set()) == set(), "is loaded anyway"
+
+
+def test_no_reason_is_left_over():
+    late = {name for path in MODULES for name in early_and_late(path)[1]}
+    for why, homes in LATE.items():
+        for home in homes:
+            assert any(covers(home, name) for name in late), (why, home)
+
+
+# ------------------------------------------------------------------------------------------------
 # The oracle
 
 
@@ -347,9 +483,10 @@ COMMANDS = {
     "strip": "strip {source} -o {output}",
 }
 UNUSED = {
-    *("asyncio", "concurrent", "csv", "json", "logging", "lzma", "shutil", "socket", "subprocess"),
-    "tomllib",
+    *("asyncio", "concurrent", "csv", "glob", "json", "logging", "lzma", "shutil", "socket"),
+    *("subprocess", "tomllib"),
 }
+OF_URLS = {"parquet_bloom.storage.address", "parquet_bloom.storage.store_kinds"}
 # What writes, and what only folders, globs and outputs need.
 OF_WRITERS = {
     *("pathlib", "parquet_bloom.parquet.pages.page", "parquet_bloom.parquet.edit.change"),
@@ -376,6 +513,7 @@ def test_quick_commands_load_no_more_than_they_use(verb, tmp_path):
     modules = run.stdout.splitlines()[-1].split()
     assert modules[0] == "modules"
     assert not UNUSED & {name.split(".")[0] for name in modules}
+    assert not OF_URLS & {*modules}
     assert verb not in READERS or not OF_WRITERS & {*modules}
 
 

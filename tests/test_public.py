@@ -330,6 +330,14 @@ def test_a_wrong_guess_is_told_in_one_line(call, message):
     assert _complaint(call, (TypeError, ValueError, pb.ParquetBloomError)) == message
 
 
+@pytest.mark.parametrize("kind", [pb.ParquetFile, pb.OrcFile])
+def test_a_file_is_made_by_open(kind):
+    with pb.open(FILE) as file:
+        for guess in ("data.parquet", None, file):
+            with pytest.raises(TypeError, match=r"^file: .+, expected pb\.open\(path\)$"):
+                kind(guess)
+
+
 @pytest.mark.parametrize("none", ["columns=[]", "row_groups=()"])
 @pytest.mark.parametrize(
     "verb", ["advise", "diff", "inspect", "repair", "report", "strip", "validate"]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.container import number_of
 from parquet_bloom.container.in_commands import AsFile, InCommands
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, complaint, complaint_about
 from parquet_bloom.files import open_file
 from parquet_bloom.interruptions import counted, hold
@@ -42,7 +43,8 @@ Found = TypeVar("Found")
 def _nothing(path: str, what: object) -> None: ...
 
 
-class _Failure(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Failure:
     """What became of a file instead of a result."""
 
     error: Exception

@@ -13,7 +13,9 @@ from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.sections import Command, orc_option, output_option
 from parquet_bloom.options import InspectOptions
-from parquet_bloom.render.inspect import InspectionView
+from parquet_bloom.render.inspect import InspectionView, write_inspection_summary
+from parquet_bloom.render.terminal import write_json
+from parquet_bloom.verbs.documents import document_of
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 
 if TYPE_CHECKING:
@@ -92,9 +94,6 @@ def _draw(answers: Answers, options: InspectOptions, keys: Keys | None) -> int:
 
 def _sum_up(answers: Answers, work: Callable[[str], FileInspection], threads: int) -> int:
     """Write one table, or one document, about all files; the exit code."""
-    from parquet_bloom.render.inspect import write_inspection_summary
-    from parquet_bloom.render.terminal import write_json
-    from parquet_bloom.verbs.documents import document_of
     from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
 
     summarizer = InspectionSummarizer()

@@ -10,7 +10,8 @@ from click.core import ParameterSource
 
 from parquet_bloom.commands.parameters import FILE
 from parquet_bloom.commands.sections import Callback, Decorator, encryption_option, together
-from parquet_bloom.encryption.settings import SETTINGS, TABLES
+from parquet_bloom.encryption.settings import SETTINGS, TABLES, key_arguments
+from parquet_bloom.render.terminal import complain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,8 +102,6 @@ def _keys(settings: dict[str, Any], keys_file: Path | None) -> Keys | None:
     if keys_file is None and not settings:
         return None
     from parquet_bloom.encryption.keys_file import make_keys, merged, read_keys_file
-    from parquet_bloom.encryption.settings import key_arguments
-    from parquet_bloom.render.terminal import complain
 
     in_file = {} if keys_file is None else read_keys_file(keys_file, warn=complain)
     # Who has set PBLOOM_KEYS does not name the file again.

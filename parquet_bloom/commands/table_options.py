@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from parquet_bloom.commands.parameters import any_size, moment
 from parquet_bloom.commands.sections import Callback, Decorator, table_option, together
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import TableOptions
 from parquet_bloom.vocabulary import TableChoice, words
 
@@ -19,7 +20,8 @@ from parquet_bloom.vocabulary import TableChoice, words
 _Given = dict[str, Any]
 
 
-class TableView(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TableView:
     """Which files of which version of tables."""
 
     kind: TableChoice

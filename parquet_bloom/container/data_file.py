@@ -24,7 +24,9 @@ class DataFile:
     _units: Units
 
     def __init__(self, file: Container) -> None:
-        """Of the format that the class names: see pb.open."""
+        """Of the format that the class names: see pb.open. Raises TypeError for anything else."""
+        if isinstance(file, DataFile) or getattr(file, "format", None) != self.format:
+            raise TypeError(f"file: {file!r}, expected pb.open(path)")
         self._file = file
 
     def __enter__(self) -> Self:

@@ -22,8 +22,8 @@ the catalogue.
     never = "…"
 
     [[loses]]                       rows that it does not find, even with correct filters
-    kinds = ["BYTE_ARRAY"]          of values; least_digits, most_digits and except_length: of which of
-                                    them
+    kinds = ["BYTE_ARRAY"]          of values, see LostKind in `vocabulary`; least_digits, most_digits
+                                    and except_length: of which of them
     versions = "1.5"                those that do; nested_versions: in members of structs, and elements
     where = "where …"               on what else it depends
     looks_up = "…"                  in place of the stored bytes
@@ -55,7 +55,7 @@ from dataclasses import field
 from typing import Any, Literal
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.vocabulary import Format, check_word
+from parquet_bloom.vocabulary import Format, LostKind, check_word
 
 # What a file, a filter or a column can be that engines are known to stumble over, or to treat otherwise.
 Situation = Literal[
@@ -105,10 +105,11 @@ class OrcUse:
 
 @dataclass(frozen=True, slots=True)
 class LostRows:
-    """Rows of a kind of column that an `engine` loses even with correct filters."""
+    """Rows of a kind of column that an `engine` loses even with correct filters. Raises ValueError for a
+    kind that is not known to lose any."""
 
     engine: str
-    kinds: tuple[str, ...]
+    kinds: tuple[LostKind, ...]
     looks_up: str
     versions: str = ""
     nested_versions: str = ""
@@ -118,6 +119,10 @@ class LostRows:
     except_length: int | None = None
     detail: str = ""
     link: str = ""
+
+    def __post_init__(self) -> None:
+        for kind in self.kinds:
+            check_word(f"{self.engine}: kinds", kind, LostKind)
 
     def __str__(self) -> str:
         who = " ".join(filter(None, (self.engine, self.versions)))

@@ -16,7 +16,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.catalogue import engines, engines_where
 from parquet_bloom.engines.writers import known_troubles
 from parquet_bloom.values.types import LeafType
-from parquet_bloom.vocabulary import check_word
+from parquet_bloom.vocabulary import LostKind, check_word, words
 
 if TYPE_CHECKING:
     from parquet_bloom.engines.engine import EngineNote, LostRows, ParquetUse, Situation
@@ -114,6 +114,8 @@ def orc_engine_uses(kind: str, ignored_by: Mapping[str, str]) -> tuple[EngineUse
 
 def lost_rows(kind: ColumnKind) -> tuple[LostRows, ...]:
     """Which engines lose rows of such a column even with correct filters."""
+    if kind.values not in words(LostKind):
+        return ()
     named = engines_where("kinds", lambda line: f'"{kind.values}"' in line)
     found = (_as_nested(lost, kind.nesting) for each in named for lost in each.loses)
     return tuple(lost for lost in found if lost is not None and _is_lost(lost, kind))

@@ -17,6 +17,7 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.options import check_dialect
 from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.parquet.footer.tail import TAIL_BYTES
 from parquet_bloom.parquet.open_file import OpenFile
 
 if TYPE_CHECKING:
@@ -188,7 +189,6 @@ class ParquetContainer(OpenFile):
     ) -> FooterDescription:
         """Every field of the FileMetaData, without the chunks of other columns and other row groups."""
         from parquet_bloom.parquet.footer.every_field import every_field
-        from parquet_bloom.parquet.footer.tail import TAIL_BYTES
 
         indexes = None if columns is None else {column.index for column in columns}
         wanted = None if parts is None else {*self.select_parts(parts)}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.container import number_of
 from parquet_bloom.container.footer_fields import Several
+from parquet_bloom.render.table import shortened
 from parquet_bloom.render.terminal import printable, standard_output, terminal_columns
 
 if TYPE_CHECKING:
@@ -80,8 +81,6 @@ def _cut(pieces: Iterable[str], width: int) -> str:
             break
     if len(text) <= width and text.isascii():
         return text
-    from parquet_bloom.render.table import shortened
-
     return shortened(text, width)
 
 

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,7 @@ from parquet_bloom.spark.planning import Search
 from parquet_bloom.spark.request import Request
 from parquet_bloom.spark.worker import attempt
 from parquet_bloom.storage import folder_at, journal
-from parquet_bloom.storage.source import is_url
+from parquet_bloom.storage.source import has_wildcard, is_url
 from parquet_bloom.storage.temporary_files import Leftover, folders_in, leftovers
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def leftovers_in(folder: str, older_than: float) -> Iterator[Leftover]:
     """What is left in a folder, local or behind a URL; nothing if it is not one."""
     # For a glob, the folders of its matches are swept instead.
     if is_url(folder):
-        if has_magic(folder.partition("?")[0]):
+        if has_wildcard(folder.partition("?")[0]):
             return iter(())
         return folder_at(folder).leftovers(older_than)
     return leftovers(Path(folder), older_than) if os.path.isdir(folder) else iter(())

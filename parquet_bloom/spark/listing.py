@@ -13,7 +13,7 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from glob import glob, has_magic
+from glob import glob
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -22,7 +22,14 @@ from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.storage import open_source
 from parquet_bloom.storage.listing import Found, list_folder, list_objects
 from parquet_bloom.storage.paths import expand
-from parquet_bloom.storage.source import is_data_file, is_hidden, is_object, is_url, version_of
+from parquet_bloom.storage.source import (
+    has_wildcard,
+    is_data_file,
+    is_hidden,
+    is_object,
+    is_url,
+    version_of,
+)
 
 # Not escaped in a URL, besides letters, digits and `-._~`.
 _UNESCAPED = "/:@!$&'()*+,;="
@@ -113,7 +120,7 @@ def _is_listed(real: str, folders: Iterable[str]) -> bool:
 
 
 def _local(given: str, path: str) -> Iterator[Found | Folder]:
-    if not has_magic(path) or os.path.lexists(path):
+    if not has_wildcard(path) or os.path.lexists(path):
         yield from _at(given, path)
         return
     for pattern in _alternatives(path):
@@ -151,7 +158,7 @@ def _at(given: str, path: str) -> Iterator[Found | Folder]:
 
 def _in_store(given: str, url: str) -> Iterator[Found | Folder]:
     """What is behind a URL. Whether a folder is there, only listing it tells."""
-    if has_magic(url):
+    if has_wildcard(url):
         inputs, errors = expand(_alternatives(url))
         for error in errors:
             if not isinstance(error, FileNotFoundError):

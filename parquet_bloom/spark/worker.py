@@ -42,13 +42,13 @@ from parquet_bloom.spark.schemas import (
     numbers_in,
 )
 from parquet_bloom.storage.table_formats import asking_once
+from parquet_bloom.verbs.build import BuildReport, TakeFilters, build_opened
 from parquet_bloom.verbs.documents import as_json
 from parquet_bloom.vocabulary import HAS_ONE
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.storage.source import Source
-    from parquet_bloom.verbs.build import BuildReport, TakeFilters
 
 Done = TypeVar("Done")
 
@@ -189,8 +189,6 @@ def build_outcome(
     planned: LakeFile, request: Request, filters: TakeFilters | None = None
 ) -> Outcome:
     """Add filters to one file, in place. `filters`: as for build_file."""
-    from parquet_bloom.verbs.build import build_opened
-
     with open_file(planned.path, request.keys.read()) as file:
         source = file.source
         if request.only_missing and has_been_built(file, request.options.columns):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from parquet_bloom.arguments import mapping_given
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.storage.address import Address, with_options
 from parquet_bloom.storage.source import (
     LocalSource,
     Source,
@@ -18,11 +19,13 @@ from parquet_bloom.storage.source import (
 )
 
 if TYPE_CHECKING:
+    from parquet_bloom.storage.address import Address
     from parquet_bloom.storage.folder import Folder, LocalFolder
     from parquet_bloom.storage.objects.folders import ObjectFolder
     from parquet_bloom.storage.remote import RemoteFolder
 
 __all__ = [
+    "address_of",
     "discard_folder",
     "folder_at",
     "not_installed",
@@ -37,6 +40,27 @@ __all__ = [
 # `remote` pyarrow, which takes longer than building most files.
 
 
+def address_of(url: str, options: Mapping[str, str] | None = None) -> Address:
+    """Where the object with this URL is. `options`: of its store; those in the URL go before them. Raises
+    OSError for what is no URL."""
+    from parquet_bloom.storage.address import Address
+
+    return Address.of(url, options)
+
+
+def with_options(
+    path: str | os.PathLike[str], options: Mapping[str, str] | None
+) -> str | os.PathLike[str]:
+    """The URL of an object with the options of its store, which it does not show; any other `path` as
+    it is. Raises TypeError for options that are not text."""
+    if options is None:
+        return path
+    for name, value in mapping_given("storage_options", options, "text").items():
+        if not isinstance(value, str):
+            raise TypeError(f"storage_options: {name!r}: expected text for text")
+    return address_of(path, options) if isinstance(path, str) and is_object(path) else path
+
+
 def open_source(path: str | os.PathLike[str]) -> Source:
     """Open a path, the URL of an object (see `address`), or another URL that pyarrow supports, such
     as `hdfs://`. Raises OSError, UnsupportedError if what reads objects is not installed, TypeError
@@ -45,7 +69,7 @@ def open_source(path: str | os.PathLike[str]) -> Source:
         raise TypeError(f"path: {path!r}, expected one path or URL, as str or os.PathLike")
     text = os.fspath(path)
     if is_object(text):
-        address = Address.of(text)
+        address = address_of(text)
         try:
             from parquet_bloom.storage.objects.object_source import ObjectSource
         except ImportError as error:
@@ -104,7 +128,7 @@ def folder_at(url: str) -> RemoteFolder | ObjectFolder:
 
 
 def _object_folder(url: str) -> ObjectFolder:
-    address = Address.of(url)
+    address = address_of(url)
     try:
         from parquet_bloom.storage.objects.folders import ObjectFolder
     except ImportError as error:

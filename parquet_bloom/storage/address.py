@@ -13,11 +13,9 @@ read through pyarrow, see `remote`.
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from parquet_bloom.arguments import mapping_given
 from parquet_bloom.storage.source import is_object
 from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME, Store
 
@@ -143,24 +141,6 @@ def _options_in(query: str, split: SplitResult) -> dict[str, str]:
     return found
 
 
-def addressed(url: str) -> str:
-    """The Address of an object, any other URL as it is."""
-    return Address.of(url) if is_object(url) else url
-
-
 def in_same_store(path: str, other: str) -> str:
     """The path or URL `other`, with the options of the store of `path`."""
     return path.other(other) if isinstance(path, Address) and is_object(other) else other
-
-
-def with_options(
-    path: str | os.PathLike[str], options: Mapping[str, str] | None
-) -> str | os.PathLike[str]:
-    """The URL of an object with the options of its store, which it does not show; any other `path` as
-    it is. Raises TypeError for options that are not text."""
-    if options is None:
-        return path
-    for name, value in mapping_given("storage_options", options, "text").items():
-        if not isinstance(value, str):
-            raise TypeError(f"storage_options: {name!r}: expected text for text")
-    return Address.of(path, options) if isinstance(path, str) and is_object(path) else path

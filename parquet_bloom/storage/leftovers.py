@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator
-from glob import has_magic
 from itertools import chain
 from pathlib import Path
 from typing import cast
@@ -13,7 +12,7 @@ from typing import cast
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.storage import folder_at, own_library
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.source import is_data_file, is_object, is_url, local_path
+from parquet_bloom.storage.source import has_wildcard, is_data_file, is_object, is_url, local_path
 from parquet_bloom.storage.store_kinds import STORES
 from parquet_bloom.storage.temporary_files import Leftover, is_temporary, leftovers, leftovers_below
 
@@ -58,7 +57,7 @@ def _behind_object(address: Address, older_than: float) -> Iterator[Leftover]:
 
 
 def _check_no_glob(place: str) -> None:
-    if has_magic(place):
+    if has_wildcard(place):
         raise OSError(errno.EINVAL, "a glob, expected a folder or a file", place)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.storage.address import Address
+from parquet_bloom.storage import address_of
 from parquet_bloom.storage.source import is_data_file, is_hidden, is_object, is_url, version_of
 
 
@@ -35,7 +35,7 @@ def list_folder(path: str, root: str | None = None) -> tuple[list[Found], list[s
     if is_object(path):
         from parquet_bloom.storage.objects.listing import found_in
 
-        return found_in(Address.of(path))
+        return found_in(address_of(path))
     if is_url(path):
         from parquet_bloom.storage.remote import list_remote
 
@@ -47,7 +47,7 @@ def list_objects(url: str) -> Iterator[Found]:
     """The data files below a folder of an object store, page by page and sorted. Raises OSError."""
     from parquet_bloom.storage.objects.listing import found_below
 
-    return found_below(Address.of(url))
+    return found_below(address_of(url))
 
 
 def _list_local(path: str, root: str | None) -> tuple[list[Found], list[str]]:

@@ -14,6 +14,7 @@ import os
 from contextlib import suppress
 from typing import Final
 
+from parquet_bloom.native import _kernel
 from parquet_bloom.storage.source import tolerating
 
 # Errors of file systems that do not support copy_file_range between two files.
@@ -29,8 +30,6 @@ def reserve(file: int, start: int, length: int) -> None:
     """Reserve room for `length` bytes from `start` in the file with that descriptor, where it pays and the
     system can: it is not looked for page by page then. What does not fit will fail when it is written."""
     if length >= _RESERVED_BYTES:
-        from parquet_bloom.native import _kernel
-
         _kernel.reserve(file, start, length)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import REPLACE, ParquetBloomError, RewriteError
 from parquet_bloom.interruptions import hold, starting_threads
-from parquet_bloom.storage.address import addressed
+from parquet_bloom.storage import address_of
 from parquet_bloom.storage.change import Change
 from parquet_bloom.storage.journal import recover_first
 from parquet_bloom.storage.local_output import AppendedEnd, Output, mode_like, output_to
@@ -209,7 +209,7 @@ def resolve_target(
         raise RewriteError(f"{where}: expected either an output or in_place")
     if output is None:
         if is_url(where):
-            url = addressed(where)
+            url = address_of(where) if is_object(where) else where
             _check_written_to(url)
             if not in_table:
                 check_not_in_table(url)

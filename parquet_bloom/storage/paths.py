@@ -6,13 +6,12 @@ import errno
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from glob import glob, has_magic
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.storage import not_installed
-from parquet_bloom.storage.address import Address, with_options
+from parquet_bloom.storage import address_of, not_installed, with_options
 from parquet_bloom.storage.source import (
+    has_wildcard,
     is_data_file,
     is_hidden,
     is_object,
@@ -93,12 +92,14 @@ def _expand_object(name: str, options: Mapping[str, str] | None) -> list[Input]:
     without looking; web servers have no folders. Raises OSError."""
     from pathlib import Path
 
-    address = Address.of(name, options or {})
+    address = address_of(name, options or {})
     key = address.key
     itself = Input(address, Path(key).name)
     # Where it is percent-encoded, a wildcard is only a character.
     has_folders = address.store.has_folders
-    is_glob = has_folders and has_magic(address.removeprefix(f"{address.scheme}://{address.host}"))
+    is_glob = has_folders and has_wildcard(
+        address.removeprefix(f"{address.scheme}://{address.host}")
+    )
     if not has_folders or (is_data_file(key) and not is_glob):
         return [itself]
     try:
@@ -113,14 +114,16 @@ def _expand_object(name: str, options: Mapping[str, str] | None) -> list[Input]:
 
 def _expand_name(name: str) -> list[Input]:
     if is_url(name):
-        if name.endswith("/") or has_magic(name.partition("?")[0]):
+        if name.endswith("/") or has_wildcard(name.partition("?")[0]):
             scheme = name.partition("://")[0]
             what = f"folders and globs are not listed on {scheme}://: name each file"
             raise OSError(errno.ENOTSUP, what, name)
         from pathlib import Path
 
         return [Input(name, Path(name).name)]
-    if has_magic(name) and not local_path(name).exists():
+    if has_wildcard(name) and not local_path(name).exists():
+        from glob import glob
+
         matches = [found for path in sorted(glob(name, recursive=True)) for found in _list(path)]
         # A pattern with ** matches a folder and also the files in it.
         return list({os.path.normpath(found.path): found for found in matches}.values())
@@ -169,7 +172,9 @@ def expand_left(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
         if not name or is_url(name):
             problem = "an empty name" if not name else "is a URL"
             errors.append(OSError(errno.EINVAL, f"{problem}, expected a local file", name or None))
-        elif has_magic(name) and not path.exists():
+        elif has_wildcard(name) and not path.exists():
+            from glob import glob
+
             found = sorted(glob(name, recursive=True, include_hidden=True))
             inputs += [file for each in found for file in _left(Path(each))]
             if not found:

@@ -13,13 +13,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol
 
 from parquet_bloom.errors import FormatError, RewriteError
-from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from parquet_bloom.storage.store_kinds import Store
     from parquet_bloom.storage.traffic import Requests
 
+_WILDCARD = re.compile(r"[*?[]")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 # Folders are searched for these; a file that is named may have any suffix.
@@ -120,14 +121,29 @@ def is_url(path: str) -> bool:
 
 def is_object(path: str) -> bool:
     """Whether `path` is the URL of an object, see `address`."""
-    scheme, mark, _ = path.partition("://")
-    return bool(mark) and scheme.lower() in STORE_BY_SCHEME
+    return _store_of(path) is not None
 
 
 def is_in_store(path: str) -> bool:
     """Whether `path` is the URL of an object in a store that has folders, and whose objects change: not
     that of a web server, which is only read."""
-    return is_object(path) and STORE_BY_SCHEME[path.partition("://")[0].lower()].has_folders
+    store = _store_of(path)
+    return store is not None and store.has_folders
+
+
+def _store_of(path: str) -> Store | None:
+    """The kind of store that has the object with this URL; None for anything else."""
+    scheme, mark, _ = path.partition("://")
+    if not mark:
+        return None
+    from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME
+
+    return STORE_BY_SCHEME.get(scheme.lower())
+
+
+def has_wildcard(path: str) -> bool:
+    """Whether `path` is a glob, unless there is a file with this name."""
+    return _WILDCARD.search(path) is not None
 
 
 def is_data_file(name: str) -> bool:

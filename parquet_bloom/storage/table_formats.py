@@ -28,8 +28,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.storage import folder_at
-from parquet_bloom.storage.address import Address
+from parquet_bloom.storage import address_of, folder_at
 from parquet_bloom.storage.source import is_object, tolerating
 
 # Seconds for which it is known whether a folder is a table's: a task may change thousands of its files.
@@ -229,13 +228,13 @@ def _options_of(url: str) -> tuple[tuple[str, str], ...]:
     """Those of the object store, sorted."""
     if not is_object(url):
         return ()
-    return tuple(sorted(Address.of(url).options.items()))
+    return tuple(sorted(address_of(url).options.items()))
 
 
 def _parent(url: str) -> str | None:
     """The URL of the folder above, with the same options; None for a bucket."""
     if is_object(url):
-        return Address.of(url).parent
+        return address_of(url).parent
     place, mark, options = url.partition("?")
     scheme, _, path = place.partition("://")
     folder, slash, _ = path.rpartition("/")

@@ -16,8 +16,7 @@ from parquet_bloom.arguments import (
     path_given,
 )
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.storage import open_folder
-from parquet_bloom.storage.address import with_options
+from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.storage.table_formats import FORMATS, TableFormat
 from parquet_bloom.tables.table import LakeTable, Moment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import field
@@ -123,8 +124,6 @@ def _npy(found: Dump) -> Iterator[bytes]:
             f"{found.path}: {found.place}, column {found.stored.column}: the bitset is encrypted:"
             " its words can be written only if it is decrypted (--decrypt)"
         )
-    import io
-
     dtype, shape = _WORDS.get(found.stored.dialect, _BYTES)
     words = np.frombuffer(found.bitset, dtype).reshape(shape)
     header = io.BytesIO()

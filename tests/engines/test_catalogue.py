@@ -4,12 +4,15 @@ import re
 import subprocess
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import ROOT
 
 from parquet_bloom.engines.catalogue import NAMES, engines, engines_where, find_engine
 from parquet_bloom.engines.engine import Engine, parse_engine
 from parquet_bloom.engines.reading import engine_notes, paragraph
+from parquet_bloom.vocabulary import LostKind, words
 
 FOLDER = ROOT / "parquet_bloom" / "engines" / "catalogue"
 
@@ -40,10 +43,38 @@ def test_what_a_file_says_is_found_by_its_line(name, key):
         assert engine in engines_where(key, lambda line, each=each: f'"{each}"' in line)
 
 
+READ = """
+import sys
+import parquet_bloom as pb
+read = []
+sys.addaudithook(lambda event, found: read.append(str(found[0])) if event == "open" else None)
+pb.build(sys.argv[1], sys.argv[2], columns=["c"])
+print(sum(path.endswith(".toml") for path in read), sum(path == sys.argv[1] for path in read))
+"""
+
+
+@pytest.mark.parametrize(("kind", "is_read"), [(pa.string(), False), (pa.binary(), True)])
+def test_it_is_only_read_where_there_may_be_something_to_say(kind, is_read, tmp_path):
+    """Reading it takes seven system calls for each engine, in the midst of a build."""
+    source = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"c": pa.array([b"a", b"b"], kind)}), source)
+    arguments = [sys.executable, "-c", READ, source, tmp_path / "b.parquet"]
+    run = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    found, opened = map(int, run.stdout.split())
+    assert opened >= 1
+    assert found == (len(NAMES) if is_read else 0)
+
+
+def test_every_kind_of_which_rows_may_be_lost_is_one_of_which_some_are():
+    assert {kind for each in engines() for lost in each.loses for kind in lost.kinds} == {
+        *words(LostKind)
+    }
+
+
 def test_nothing_else_is_parsed():
     code = (
-        "import sys; from parquet_bloom.engines.reading import ColumnKind, lost_rows;"
-        "assert lost_rows(ColumnKind('STRING')) == (); assert 'tomllib' not in sys.modules;"
+        "import sys; from parquet_bloom.engines.reading import ColumnKind, engine_note, lost_rows;"
+        "assert engine_note('') == ''; assert 'tomllib' not in sys.modules;"
         "assert lost_rows(ColumnKind('BYTE_ARRAY')); from parquet_bloom.engines import catalogue;"
         "print(catalogue.find_engine.cache_info().currsize)"
     )
@@ -93,6 +124,7 @@ def test_a_paragraph_has_the_reports():
     ("text", "error"),
     [
         ('name = "X"\nuse = ["FLOAT"]', TypeError),
+        ('name = "X"\n[[loses]]\nkinds = ["STRING"]\nlooks_up = ""', ValueError),
         ('name = "X"\n[[notes]]\nwhen = "late"\ndoes = "fails"', ValueError),
         ('name = "X"\n[[wrote]]\ncreated_by = "X"\nwhen = "late"\ncondition = ""\nlink = ""', ValueError),
         ('name = "X"\n[settings.parquet]\ntext = ""\nnames = "all"', ValueError),

@@ -40,7 +40,7 @@ def test_added_and_then_unchanged_although_a_chunk_can_have_none(path):
 
 def test_only_missing_reads_no_page_again(path, monkeypatch):
     built(path)
-    monkeypatch.setattr("parquet_bloom.verbs.build.build_opened", None)
+    monkeypatch.setattr("parquet_bloom.spark.worker.build_opened", None)
     outcome = built(path, only_missing=True)
     assert (outcome.status, outcome.message) == ("unchanged", "each column has filters")
 
@@ -113,7 +113,7 @@ def test_an_attempt_that_comes_second_finds_it_done(orc_path, monkeypatch):
 
 def test_only_missing_reads_no_stream_again(orc_path, monkeypatch):
     assert built(orc_path, only_missing=True).status == "added"
-    monkeypatch.setattr("parquet_bloom.verbs.build.build_opened", None)
+    monkeypatch.setattr("parquet_bloom.spark.worker.build_opened", None)
     outcome = built(orc_path, only_missing=True)
     assert (outcome.status, outcome.message) == ("unchanged", "each column has filters")
 

@@ -29,6 +29,7 @@ from parquet_bloom.container.footer_fields import (
     Stretch,
 )
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.encryption.cipher import CTR_OVERHEAD
 from parquet_bloom.errors import FooterError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits
@@ -203,8 +204,6 @@ def every_field(
     protection, crypto, at = footer.protection, None, footer.start
     word: FooterProtection = "signed" if footer.is_signed else "plain"
     if protection.hides_footer:
-        from parquet_bloom.encryption.cipher import CTR_OVERHEAD
-
         word = "encrypted"
         crypto = reader.whole(_Stored(protection.crypto, at), ttypes.FileCryptoMetaData)
         at += len(protection.crypto) + CTR_OVERHEAD
@@ -328,8 +327,6 @@ class _FooterReader:
             return content
         if isinstance(chunk.modules, LockedModules):
             return content._replace(note=f"encrypted: {chunk.modules.reason}")
-        from parquet_bloom.encryption.cipher import CTR_OVERHEAD
-
         text, start = self._footer.meta_data(chunk)
         shift = end - len(content.value) + CTR_OVERHEAD - start
         opened = _Stored(text, shift, chunk.row_group, chunk)

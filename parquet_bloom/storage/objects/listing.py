@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
-from glob import escape, has_magic
+from glob import escape
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -17,7 +17,7 @@ from parquet_bloom.storage.address import Address, Listed
 from parquet_bloom.storage.listing import Found
 from parquet_bloom.storage.objects.requests import ask, count, submit
 from parquet_bloom.storage.objects.stores import open_store
-from parquet_bloom.storage.source import is_data_file, is_hidden
+from parquet_bloom.storage.source import has_wildcard, is_data_file, is_hidden
 from parquet_bloom.storage.traffic import LIST, Requests, Traffic
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def objects_matching(pattern: Address) -> list[tuple[Address, str]]:
     # A glob is not percent-encoded throughout: `[` and `*` are its own.
     raw = pattern.partition("://")[2].partition("/")[2]
     segments = _ENCODED.sub(lambda each: escape(unquote(each[0])), raw).strip("/").split("/")
-    wild = (number for number, each in enumerate(segments) if has_magic(_literal(each, "")))
+    wild = (number for number, each in enumerate(segments) if has_wildcard(_literal(each, "")))
     fixed = next(wild, len(segments) - 1)
     found = []
     for address, name in _listed(pattern, "/".join(_literal(each) for each in segments[:fixed])):

@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from glob import has_magic
 from typing import Any, Final, cast
 
 from obstore import store as obstore_classes
@@ -21,6 +20,7 @@ from obstore.store import ObjectStore
 from parquet_bloom.errors import similar
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.logs import unlogged
+from parquet_bloom.storage.source import has_wildcard
 from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME, Store
 
 # Of the client, for all stores; the rest are options of the store.
@@ -87,7 +87,7 @@ def _check(address: Address) -> None:
     """Raise OSError for what obstore would take for another place."""
     if not address.host:
         raise OSError(errno.EINVAL, "names no bucket, container or server", str(address))
-    if address.store.has_folders and has_magic(address.host):
+    if address.store.has_folders and has_wildcard(address.host):
         raise OSError(errno.EINVAL, "a wildcard in the name of a bucket or container", str(address))
     endpoint = find_endpoint(address.store, address.options)
     # At which obstore would panic.
