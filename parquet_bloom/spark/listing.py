@@ -176,7 +176,7 @@ def _in_store(given: str, url: str) -> Iterator[Found | Folder]:
 def _opened(url: str) -> Found:
     source = open_source(url)
     try:
-        return Found(url, source.size, source.version, 0.0)
+        return Found(url, source.size, source.version, None)
     finally:
         source.close()
 

@@ -50,6 +50,7 @@ from parquet_bloom.spark.schemas import (
 )
 from parquet_bloom.storage.listing import Found
 from parquet_bloom.storage.paths import NO_FILES
+from parquet_bloom.storage.source import has_wildcard
 
 # Folders that are still to be listed, in one file of the run.
 _UNIT = pa.schema([("path", pa.string()), ("name", pa.string()), ("root", pa.string())])
@@ -174,7 +175,9 @@ def _begun(account: Account, search: Search) -> RowFields:
     if search.as_folders:
         for path in _folders_of(named):
             lister.sheets.add(LakeFile(path))
-        return lister.listed([], named.nothing)
+        for name in named.nothing:
+            lister.miss(*_missing_folder(name, dict(search.names)[name]))
+        return lister.listed([])
     for found in named.files:
         if not lister.take_named(found):
             break
@@ -189,6 +192,13 @@ def _listed_at_once(folders: Sequence[Folder], lister: _Lister, search: Search) 
     while folders and not lister.is_full:
         folders = listed_below(folders, lister.take)
     return []
+
+
+def _missing_folder(name: str, place: str) -> tuple[str, str]:
+    """What to call it, and what to say of it."""
+    if not name or has_wildcard(name):
+        return name, NO_FILES
+    return place, "no such file or folder"
 
 
 def _folders_of(named: Named) -> list[str]:
@@ -209,7 +219,7 @@ class _Lister:
         self.is_full = False
         self._num_files = self._num_bytes = 0
         self._found: set[str] = set()
-        self._unnamed: list[tuple[str, str]] = []
+        self._missing: list[tuple[str, str]] = []
 
     def take_named(self, file: Found) -> bool:
         return self._take(file)
@@ -221,11 +231,12 @@ class _Lister:
     def _take(self, file: Found) -> bool:
         """Whether more files are wanted."""
         search = self._search
-        if search.since is not None and file.modified and file.modified < search.since:
+        since, modified = search.since, file.modified
+        if since is not None and modified is not None and modified < since:
             return True
         if not _is_text(file.path):
             shown = os.fsencode(file.path).decode(errors="backslashreplace")
-            self._unnamed.append((shown, "its name is not UTF-8, so that Spark cannot pass it on"))
+            self.miss(shown, "its name is not UTF-8, so that Spark cannot pass it on")
             return True
         most_files, most_bytes = search.most_files, search.most_bytes
         if most_bytes is not None and self._num_bytes + file.size > most_bytes:
@@ -237,12 +248,16 @@ class _Lister:
         self.is_full = self._num_files == most_files
         return not self.is_full
 
+    def miss(self, name: str, problem: str) -> None:
+        """What stands for no file, or none that can be worked on."""
+        self._missing.append((name, problem))
+
     def listed(
         self, left: Sequence[Folder], nothing: Iterable[str] = (), folders: Iterable[str] = ()
     ) -> RowFields:
         """What the driver learns; `folders`: the names that stand for folders."""
         sheets = self.sheets.close()
-        missing = [*self._unnamed, *((name, NO_FILES) for name in nothing)]
+        missing = [*self._missing, *((name, NO_FILES) for name in nothing)]
         plan = Plan(() if not sheets.files else (sheets,), tuple(missing))
         return {
             "plan": plan.as_fields(),
