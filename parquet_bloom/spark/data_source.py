@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 PART_READ = 64
 # The least work for a task, in bytes like FILE_COST: less is not worth starting it.
 TASK_COST = 8 * FILE_COST
+# Tasks come in so many, so that the last one does not keep the others waiting for long.
+WAVES = 3
 # So many tasks keep most clusters busy; with more work, tasks get larger, up to MOST_COST.
 MANY_TASKS = 96
 MOST_COST = 64 * FILE_COST
@@ -118,7 +120,7 @@ class BloomReader(DataSourceReader):
         sizes = [_bytes_read(path) for path in wanted]
         tasks: list[InputPartition] = [
             Files([wanted[place] for place in places])
-            for places in pack(sizes, ceil(_num_tasks(sizes)))
+            for places in pack(sizes, WAVES * ceil(_num_tasks(sizes) / WAVES))
         ]
         missing = [(str(error.filename or ""), complaint(error)) for error in errors]
         return [*tasks, Files((), missing)] if missing else tasks
