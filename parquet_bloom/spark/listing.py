@@ -9,6 +9,7 @@ What is found goes into the sheets of the plan; the driver learns how much it wa
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections import deque
@@ -19,9 +20,13 @@ from urllib.parse import quote, unquote
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.spark.plan import LakeFile
-from parquet_bloom.storage import open_source
-from parquet_bloom.storage.listing import Found, list_folder, list_objects
-from parquet_bloom.storage.paths import expand
+from parquet_bloom.storage.listing import (
+    Found,
+    find_file,
+    list_folder,
+    list_objects,
+    match_objects,
+)
 from parquet_bloom.storage.source import (
     has_wildcard,
     is_data_file,
@@ -120,7 +125,7 @@ def _is_listed(real: str, folders: Iterable[str]) -> bool:
 
 
 def _local(given: str, path: str) -> Iterator[Found | Folder]:
-    if not has_wildcard(path) or os.path.lexists(path):
+    if not _is_pattern(path) or os.path.lexists(path):
         yield from _at(given, path)
         return
     for pattern in _alternatives(path):
@@ -132,6 +137,10 @@ def _local(given: str, path: str) -> Iterator[Found | Folder]:
             for found in _at(given, match):
                 if isinstance(found, Folder) or not by_suffix or is_data_file(name):
                     yield found
+
+
+def _is_pattern(name: str) -> bool:
+    return has_wildcard(name) or _BRACES.search(name) is not None
 
 
 def _alternatives(pattern: str) -> list[str]:
@@ -158,27 +167,19 @@ def _at(given: str, path: str) -> Iterator[Found | Folder]:
 
 def _in_store(given: str, url: str) -> Iterator[Found | Folder]:
     """What is behind a URL. Whether a folder is there, only listing it tells."""
-    if has_wildcard(url):
-        inputs, errors = expand(_alternatives(url))
-        for error in errors:
-            if not isinstance(error, FileNotFoundError):
-                raise error
-        yield from (_opened(path) for path, _ in inputs)
-    elif is_data_file(url.rstrip("/").rpartition("/")[2]):
-        try:
-            yield _opened(url)
-        except FileNotFoundError:
-            return
-    else:
+    if _is_pattern(url):
+        if not is_object(url):
+            scheme = url.partition("://")[0]
+            what = f"globs are not supported on {scheme}://: name files or folders"
+            raise OSError(errno.ENOTSUP, what, url)
+        for pattern in _alternatives(url):
+            yield from match_objects(pattern)
+        return
+    found = find_file(url)
+    if found is None:
         yield Folder(url.rstrip("/"), given)
-
-
-def _opened(url: str) -> Found:
-    source = open_source(url)
-    try:
-        return Found(url, source.size, source.version, None)
-    finally:
-        source.close()
+    elif found.size:
+        yield found
 
 
 def listed_below(

@@ -182,7 +182,9 @@ def _begun(account: Account, search: Search) -> RowFields:
         if not lister.take_named(found):
             break
     left = [] if lister.is_full else _listed_at_once(named.folders, lister, search)
-    return lister.listed(left, named.nothing, [folder.name for folder in named.folders])
+    # If there are enough files without them, nobody knows whether folders have any.
+    listed = [] if lister.is_full else named.folders
+    return lister.listed(left, named.nothing, [folder.name for folder in listed])
 
 
 def _listed_at_once(folders: Sequence[Folder], lister: _Lister, search: Search) -> Sequence[Folder]:

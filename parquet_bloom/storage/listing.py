@@ -43,6 +43,25 @@ def list_folder(path: str, root: str | None = None) -> tuple[list[Found], list[s
     return _list_local(path, root)
 
 
+def find_file(url: str) -> Found | None:
+    """The file behind a URL; None if there is none, or a folder. Raises OSError."""
+    if is_object(url):
+        from parquet_bloom.storage.objects.listing import found_at
+
+        return found_at(address_of(url))
+    from parquet_bloom.storage.remote import find_remote
+
+    return find_remote(url)
+
+
+def match_objects(pattern: str) -> Iterator[Found]:
+    """The files of an object store that a glob matches, and the data files in folders that it matches;
+    hidden ones are left out. Raises OSError."""
+    from parquet_bloom.storage.objects.listing import found_matching
+
+    return found_matching(address_of(pattern))
+
+
 def list_objects(url: str) -> Iterator[Found]:
     """The data files below a folder of an object store, page by page and sorted. Raises OSError."""
     from parquet_bloom.storage.objects.listing import found_below

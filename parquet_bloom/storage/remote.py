@@ -22,7 +22,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from parquet_bloom.errors import RewriteError
-from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.address import UNESCAPED, Address
 from parquet_bloom.storage.folder import Entry
 from parquet_bloom.storage.listing import Found
 from parquet_bloom.storage.local_output import COPY_CHUNK, Output
@@ -224,6 +224,18 @@ def list_remote(url: str) -> tuple[list[Found], list[str]]:
     return RemoteFolder(url).listed()
 
 
+def find_remote(url: str) -> Found | None:
+    """As find_file."""
+    system, place = located(url)
+    with failing(url, "looking for it"):
+        info = system.get_file_info(place)
+    return _as_found(url, info) if info.is_file else None
+
+
+def _as_found(url: str, info: Any) -> Found:
+    return Found(url, info.size, f"{info.size}:{info.mtime_ns}", info.mtime_ns / 1e9)
+
+
 class RemoteFolder:
     """A folder behind a URL; on object stores, a prefix."""
 
@@ -265,14 +277,13 @@ class RemoteFolder:
         place = self._url.partition("?")[0].rstrip("/")
         files, folders = [], []
         for info in sorted(self._list(self._place), key=lambda info: info.base_name):
-            path = f"{place}/{quote(info.base_name)}"
+            path = f"{place}/{quote(info.base_name, safe=UNESCAPED)}"
             if is_hidden(info.base_name):
                 continue
             if info.type == fs.FileType.Directory:
                 folders.append(path)
             elif is_data_file(info.base_name) and info.size:
-                version = f"{info.size}:{info.mtime_ns}"
-                files.append(Found(path, info.size, version, info.mtime_ns / 1e9))
+                files.append(_as_found(path, info))
         return files, folders
 
     @property

@@ -18,7 +18,7 @@ from parquet_bloom.storage.listing import Found
 from parquet_bloom.storage.objects.requests import ask, count, submit
 from parquet_bloom.storage.objects.stores import open_store
 from parquet_bloom.storage.source import has_wildcard, is_data_file, is_hidden
-from parquet_bloom.storage.traffic import LIST, Requests, Traffic
+from parquet_bloom.storage.traffic import HEAD, LIST, Requests, Traffic
 
 if TYPE_CHECKING:
     from obstore import ListResult, ObjectMeta
@@ -37,9 +37,9 @@ def objects_in(folder: Address) -> list[tuple[Address, str]]:
     key = folder.key.strip("/")
     start = f"{key}/" if key else ""
     return [
-        (found, place)
-        for found, name in _listed(folder, key)
-        if _is_wanted((place := name.removeprefix(start)).split("/"))
+        (_address(folder, meta), place)
+        for meta in _listed(folder, key)
+        if _is_wanted((place := meta["path"].removeprefix(start)).split("/"))
     ]
 
 
@@ -47,23 +47,26 @@ def objects_matching(pattern: Address) -> list[tuple[Address, str]]:
     """The objects that a glob matches, and the Parquet and ORC files in folders that it matches;
     with their places below the folder in which the glob starts, or in the folder that was matched.
     Raises OSError."""
+    return [(_address(pattern, meta), place) for meta, place in _matching(pattern)]
+
+
+def _matching(pattern: Address) -> Iterator[tuple[ObjectMeta, str]]:
+    """The same, each with what the listing says."""
     # A glob is not percent-encoded throughout: `[` and `*` are its own.
     raw = pattern.partition("://")[2].partition("/")[2]
     segments = _ENCODED.sub(lambda each: escape(unquote(each[0])), raw).strip("/").split("/")
     wild = (number for number, each in enumerate(segments) if has_wildcard(_literal(each, "")))
     fixed = next(wild, len(segments) - 1)
-    found = []
-    for address, name in _listed(pattern, "/".join(_literal(each) for each in segments[:fixed])):
-        names = name.split("/")
+    for meta in _listed(pattern, "/".join(_literal(each) for each in segments[:fixed])):
+        names = meta["path"].split("/")
         for length in range(fixed + 1, len(names) + 1):
             if not _matches(names[fixed:length], segments[fixed:]):
                 continue
             below = names[length:]
             if below and not _is_wanted(below):
                 continue
-            found.append((address, "/".join(below) if below else names[-1]))
+            yield meta, "/".join(below) if below else names[-1]
             break
-    return found
 
 
 def _literal(segment: str, wildcard: str = r"\1") -> str:
@@ -90,12 +93,30 @@ def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
     return fnmatchcase(names[0], first) and _matches(names[1:], rest)
 
 
-def _listed(address: Address, prefix: str) -> Iterator[tuple[Address, str]]:
-    """The objects below a prefix, which is whole segments, and their keys, sorted."""
+def _listed(address: Address, prefix: str) -> list[ObjectMeta]:
+    """The objects below a prefix, which is whole segments, sorted; without empty ones."""
     metas = list_below(address, open_store(address), prefix, Traffic())
-    for meta in sorted(metas, key=lambda meta: meta["path"]):
-        if meta["size"]:
-            yield address.found(meta["path"], Listed(meta["size"], meta["e_tag"])), meta["path"]
+    return sorted((meta for meta in metas if meta["size"]), key=lambda meta: meta["path"])
+
+
+def _address(beside: Address, meta: ObjectMeta) -> Address:
+    return beside.found(meta["path"], Listed(meta["size"], meta["e_tag"]))
+
+
+def found_at(address: Address) -> Found | None:
+    """The object with this URL; None if there is none. Raises OSError."""
+    look = partial(obstore.head, open_store(address), address.key)
+    try:
+        return _as_found(address, submit(partial(ask, address, HEAD, look, Traffic())).result())
+    except FileNotFoundError:
+        return None
+
+
+def found_matching(pattern: Address) -> Iterator[Found]:
+    """As objects_matching, without hidden ones."""
+    for meta, _ in _matching(pattern):
+        if not is_hidden(meta["path"].rpartition("/")[2]):
+            yield _as_found(pattern, meta)
 
 
 def found_in(folder: Address) -> tuple[list[Found], list[str]]:
@@ -122,15 +143,16 @@ def found_below(folder: Address) -> Iterator[Found]:
 def _found(folder: Address, prefix: str, metas: Iterable[ObjectMeta]) -> list[Found]:
     """Those of the objects that are data files, sorted."""
     return [
-        Found(
-            str(folder.found(meta["path"])),
-            meta["size"],
-            f"{meta['size']}:{meta['e_tag'] or meta['last_modified']}",
-            meta["last_modified"].timestamp(),
-        )
+        _as_found(folder, meta)
         for meta in sorted(metas, key=lambda meta: meta["path"])
         if meta["size"] and _is_wanted(meta["path"].removeprefix(prefix).split("/"))
     ]
+
+
+def _as_found(beside: Address, meta: ObjectMeta) -> Found:
+    size, changed = meta["size"], meta["last_modified"]
+    path = str(beside.found(meta["path"]))
+    return Found(path, size, f"{size}:{meta['e_tag'] or changed}", changed.timestamp())
 
 
 def list_below(
