@@ -93,7 +93,8 @@ def _listed(address: Address, prefix: str) -> Iterator[tuple[Address, str]]:
     metas = list_below(address, open_store(address), prefix, Traffic())
     for meta in sorted(metas, key=lambda meta: meta["path"]):
         if meta["size"]:
-            yield address.found(meta["path"], Listed(meta["size"], meta["e_tag"])), meta["path"]
+            listed = Listed(meta["size"], meta["e_tag"], meta["last_modified"])
+            yield address.found(meta["path"], listed), meta["path"]
 
 
 def list_below(
