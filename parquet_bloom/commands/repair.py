@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.sections import Command, filters_option
@@ -26,7 +27,7 @@ _ONLY_FILES = {"output", "output_dir", "in_place", "overwrite", "layout", "parts
 
 
 @click.command(cls=Command)
-@option.files
+@file_options.files
 @option.columns()
 @option.row_groups
 @appending_in_tables(refused=_ONLY_FILES)

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.build_options import expose_filter_location, filters, orc_streams
 from parquet_bloom.commands.check_options import checks
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.key_options import executor_key_options
-from parquet_bloom.commands.parameters import settings, since
+from parquet_bloom.commands.parameters import settings
 from parquet_bloom.commands.sections import (
     Callback,
     Command,
     Decorator,
-    files_option,
     filters_option,
     output_option,
     spark_option,
@@ -52,12 +52,7 @@ if TYPE_CHECKING:
 
 # Which files, and the keys to them.
 _inputs = together(
-    files_option(
-        "--since",
-        callback=since,
-        metavar="TIME|AGE",
-        help="Only files changed since then: 2026-11-20, 2026-11-20T06:00Z, 2d, 12h.",
-    ),
+    file_options.since,
     executor_key_options,
 )
 _job = together(
@@ -136,7 +131,7 @@ def _verb(*options: Decorator) -> Decorator:
 
     def command_of(described: Callback) -> Callback:
         @spark.command(cls=Command)
-        @option.file_argument("paths", nargs=-1, required=True, metavar="PATH...")
+        @file_options.file_argument("paths", nargs=-1, required=True, metavar="PATH...")
         @together(*options, _job)
         @wraps(described)
         def run(

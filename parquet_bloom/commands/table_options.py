@@ -16,6 +16,11 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import TableOptions
 from parquet_bloom.vocabulary import TableChoice, words
 
+# The parameters that say which files, when they are not those of a table; and which of those are changed,
+# all of which get one commit.
+_WHICH_FILES = {"manifest", "since"}
+_WHICH_CHANGED = {*_WHICH_FILES, "shard"}
+
 # The options of a table by name, as click gives them.
 _Given = dict[str, Any]
 
@@ -162,13 +167,13 @@ def _changing(table: TableChoice | None, given: _Given) -> TableOptions | None:
 
 
 # With --table, a command that reads gets a TableView as `view`, else None.
-table_views = _with_table((_version, _as_of), (), _view, "view")
+table_views = _with_table((_version, _as_of), _WHICH_FILES, _view, "view")
 
 
 def in_tables(*options: Decorator, refused: Collection[str]) -> Decorator:
     """With --table, the command gets the TableOptions as `of_table`, else None. `refused`: the
     parameters that are only about files."""
-    return _with_table(options, refused, _changing, "of_table")
+    return _with_table(options, {*refused, *_WHICH_CHANGED}, _changing, "of_table")
 
 
 def appending_in_tables(refused: Collection[str]) -> Decorator:

@@ -63,7 +63,7 @@ _FIRST: Final = ("Bucket", "Key")
 _OF_VERSIONS: Final = (*_FIRST, "VersionId", "IsLatest", "IsDeleteMarker")
 
 # What is known of files, by what it is called here.
-_Columns = dict[str, Any]
+_Columns = dict[str | None, Any]
 
 # How many rows of Parquet are decoded at a time, and bytes of CSV.
 _ROWS: Final = 50_000
@@ -90,7 +90,9 @@ def batches_of_inventory(
         bucket = str(found["destinationBucket"]).rpartition(":")[2]
         keys = [str(file["key"]) for file in found["files"]]
     except (ValueError, KeyError, TypeError, AttributeError):
-        expected = "expected the manifest.json of an S3 Inventory, or a line with a path for each file"
+        expected = (
+            "expected the manifest.json of an S3 Inventory, or a line with a path for each file"
+        )
         raise FormatError(f"{name}: {expected}") from None
     if kind not in ("csv", "orc", "parquet"):
         raise FormatError(f"{name}: fileFormat: expected CSV, ORC or Parquet, found {kind}")
@@ -236,7 +238,9 @@ def _is_hidden(key: str) -> bool:
 
 def _facts(columns: _Columns) -> _Columns:
     """What is known of files, as Python can have it."""
-    facts = {word: columns[word] for word in ("size", "etag", "modified") if word in columns}
+    facts: _Columns = {
+        word: columns[word] for word in ("size", "etag", "modified") if word in columns
+    }
     if "size" in facts:
         facts["size"] = facts["size"].cast(pa.int64())
     if "modified" in facts and pa.types.is_timestamp(facts["modified"].type):

@@ -59,7 +59,7 @@ def open_manifest(name: str, options: Mapping[str, str] | None = None) -> Binary
     UnsupportedError."""
     if is_url(name):
         return buffered(open_source(with_options(name, options)))
-    return open(local_name(name), "rb", buffering=_BUFFER)  # noqa: SIM115
+    return open(local_name(name), "rb", buffering=_BUFFER)
 
 
 def buffered(source: Source) -> BinaryIO:
@@ -191,7 +191,8 @@ def _objects(name: str, lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
         try:
             found = json.loads(line)
         except ValueError as error:
-            raise FormatError(f"{name}: line {number}: expected JSON: {error}") from None
+            problem = str(error).partition(": ")[0]
+            raise FormatError(f"{name}: line {number}: expected JSON: {problem}") from None
         problem = _problem(found)
         if problem is not None:
             raise FormatError(f"{name}: line {number}: {problem}")
@@ -220,10 +221,7 @@ def moment_of(found: object) -> datetime | None:
     """A time in ISO 8601, in UTC unless it says otherwise; None for none. Raises ValueError."""
     if found is None:
         return None
-    if isinstance(found, str):
-        found = datetime.fromisoformat(found)
-    if not isinstance(found, datetime):
-        raise ValueError(f"{found!r}: expected a time")
+    found = found if isinstance(found, datetime) else datetime.fromisoformat(str(found))
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 

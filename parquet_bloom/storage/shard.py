@@ -22,7 +22,7 @@ class Shard:
 
     def takes(self, path: str) -> bool:
         """Whether the file of that path, spelled as in reports, is in this shard."""
-        hashed = _kernel.xxh64(path.encode("utf-8", "surrogateescape"))
+        hashed = _kernel.xxh64(path.encode("utf-8", "surrogatepass"))
         return hashed % self.count == self.index
 
     def __str__(self) -> str:
