@@ -76,6 +76,7 @@ HOMES = {
         "parquet/pages/encodings.py",
         "encryption/clients.py",
         "spark/",
+        "storage/inventory.py",
         "storage/remote.py",
         "tables/delta/checkpoint.py",
         "verbs/arrow_table.py",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import io
+import sys
 from datetime import datetime
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -61,19 +62,21 @@ class FilesAsked:
 
 
 def _listed_in(manifest: str, shard: Shard | None) -> list[Input]:
-    from parquet_bloom.storage.manifest import inputs_in, open_manifest
+    from parquet_bloom.storage.manifest import inputs_in
+    from parquet_bloom.storage.stream import open_stream
 
     if not manifest:
         # An unset shell variable must not mean the current folder.
         raise FileNotFoundError(errno.ENOENT, "--manifest: an empty name, expected a file")
     if manifest == STDIN:
+        stdin = io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
         return inputs_in(
             "standard input",
-            io.BufferedReader(click.get_binary_stream("stdin")),
+            stdin,
             storage_options(),
             shard,
         )
-    with open_manifest(manifest, storage_options()) as stream:
+    with open_stream(manifest, storage_options()) as stream:
         return inputs_in(manifest, stream, storage_options(), shard)
 
 

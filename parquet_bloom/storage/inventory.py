@@ -38,8 +38,9 @@ from pyarrow import parquet as pq
 
 from parquet_bloom.errors import FormatError
 from parquet_bloom.storage.address import UNESCAPED, Listed, in_same_store
-from parquet_bloom.storage.manifest import Batch, decompressed, moment_of, open_manifest
+from parquet_bloom.storage.batch import Batch, moment_of
 from parquet_bloom.storage.source import is_data_file, is_hidden, is_url
+from parquet_bloom.storage.stream import decompressed, open_stream
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -98,7 +99,7 @@ def batches_of_inventory(
         raise FormatError(f"{name}: fileFormat: expected CSV, ORC or Parquet, found {kind}")
     for key in keys:
         place = _located(name, bucket, key)
-        with closing(open_manifest(place, options)) as stream:
+        with closing(open_stream(place, options)) as stream:
             if kind == "csv":
                 columns = [each.strip() for each in schema.split(",")]
                 yield from _batches(place, _csv(decompressed(stream), columns), are_escaped=True)

@@ -13,58 +13,31 @@ from __future__ import annotations
 
 import errno
 import gzip
-import io
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from parquet_bloom.errors import FormatError
-from parquet_bloom.storage import open_source
-from parquet_bloom.storage.address import Address, Listed, with_options
+from parquet_bloom.storage.address import Address, Listed
+from parquet_bloom.storage.batch import Batch, moment_of
 from parquet_bloom.storage.paths import Input
 from parquet_bloom.storage.source import is_object, is_url, local_name
+from parquet_bloom.storage.stream import decompressed, head_of
 
 if TYPE_CHECKING:
     from typing import BinaryIO
 
     from parquet_bloom.storage.shard import Shard
-    from parquet_bloom.storage.source import Source
 
 # How many lines are read at a time. Of 10 million, batches of 1,000 to 100,000 take as long.
 _BATCH: Final = 10_000
 
-# What Python reads at a time from a pipe or an object.
-_BUFFER: Final = 1 << 20
-
 _NOTHING: Final = Listed(None, None)
 
-
 OfLine = TypeVar("OfLine")
-
-
-class Batch(NamedTuple):
-    """Some of the files that a manifest lists: their paths, and what it says of the one at an index."""
-
-    paths: list[str]
-    listed: Callable[[int], Listed]
-
-
-def open_manifest(name: str, options: Mapping[str, str] | None = None) -> BinaryIO:
-    """A manifest at a path, which may be that of a pipe, or behind a URL. Raises OSError,
-    UnsupportedError."""
-    if is_url(name):
-        return buffered(open_source(with_options(name, options)))
-    return open(local_name(name), "rb", buffering=_BUFFER)
-
-
-def buffered(source: Source) -> BinaryIO:
-    """A source as Python reads files, which closes it."""
-    return cast("BinaryIO", io.BufferedReader(_SourceFile(source), _BUFFER))
 
 
 def inputs_in(
@@ -128,7 +101,7 @@ def _place(path: str) -> str:
 
 def _batches(name: str, stream: BinaryIO, options: Mapping[str, str] | None) -> Iterator[Batch]:
     stream = decompressed(stream)
-    head = _head(stream)
+    head = head_of(stream)
     if head.startswith((b"PAR1", b"ORC")) or name.removesuffix(".gz").endswith(".csv"):
         from parquet_bloom.storage.inventory import batches_of_rows
 
@@ -141,18 +114,6 @@ def _batches(name: str, stream: BinaryIO, options: Mapping[str, str] | None) -> 
 
         return batches_of_inventory(name, first + stream.read(), options)
     return map(_of_objects, _batched(_objects(name, chain([first], stream))))
-
-
-def decompressed(stream: BinaryIO) -> BinaryIO:
-    """What a stream has once gzip is undone, if it is compressed so."""
-    if not _head(stream).startswith(b"\x1f\x8b"):
-        return stream
-    return cast("BinaryIO", io.BufferedReader(gzip.GzipFile(fileobj=stream), _BUFFER))
-
-
-def _head(stream: BinaryIO) -> bytes:
-    """The first bytes, which are read again; a pipe may give one of them."""
-    return cast("io.BufferedReader", stream).peek(4)[:4]
 
 
 def _batched(items: Iterator[OfLine]) -> Iterator[list[OfLine]]:
@@ -191,8 +152,8 @@ def _objects(name: str, lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
         try:
             found = json.loads(line)
         except ValueError as error:
-            problem = str(error).partition(": ")[0]
-            raise FormatError(f"{name}: line {number}: expected JSON: {problem}") from None
+            what = str(error).partition(": ")[0]
+            raise FormatError(f"{name}: line {number}: expected JSON: {what}") from None
         problem = _problem(found)
         if problem is not None:
             raise FormatError(f"{name}: line {number}: {problem}")
@@ -215,46 +176,3 @@ def _problem(found: Any) -> str | None:
     except ValueError:
         return f"modified: expected a time in ISO 8601, found {found['modified']!r}"
     return None
-
-
-def moment_of(found: object) -> datetime | None:
-    """A time in ISO 8601, in UTC unless it says otherwise; None for none. Raises ValueError."""
-    if found is None:
-        return None
-    found = found if isinstance(found, datetime) else datetime.fromisoformat(str(found))
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
-class _SourceFile(io.RawIOBase):
-    """A source as Python reads files."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._at = 0
-        # Most are read from front to back. What is not costs the same without.
-        source.will_read([(0, source.size)])
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._source.size}[whence]
-        self._at = start + offset
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def readinto(self, out: Any) -> int:
-        length = max(0, min(len(out), self._source.size - self._at))
-        out[:length] = self._source.read_at(self._at, length)
-        self._at += length
-        return length
-
-    def close(self) -> None:
-        if not self.closed:
-            with closing(self._source):
-                super().close()

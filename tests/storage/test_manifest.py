@@ -13,9 +13,10 @@ from pyarrow import orc
 
 from parquet_bloom.errors import FormatError
 from parquet_bloom.storage.address import Address, Listed
-from parquet_bloom.storage.manifest import inputs_in, open_manifest
+from parquet_bloom.storage.manifest import inputs_in
 from parquet_bloom.storage.paths import is_changed_since
 from parquet_bloom.storage.shard import Shard
+from parquet_bloom.storage.stream import open_stream
 
 MOMENT = datetime(2026, 11, 20, 6, tzinfo=UTC)
 
@@ -211,7 +212,7 @@ def test_an_inventory(kind, folder, tmp_path):
     (tmp_path / "data" / name).write_bytes(make())
     place = tmp_path / folder / "manifest.json"
     place.write_bytes(manifest_json(kind, schema, f"lake/daily/data/{name}"))
-    with open_manifest(str(place)) as stream:
+    with open_stream(str(place)) as stream:
         found = inputs_in(str(place), stream)
     assert {str(each.path): each.path.listed for each in found} == EXPECTED
 
@@ -244,7 +245,7 @@ def test_an_inventory_behind_a_url(server):
     server.put("inventories/lake/daily/2026-11-20T06-00Z/manifest.json", document)
     url = "s3://inventories/lake/daily/2026-11-20T06-00Z/manifest.json"
     server.forget()
-    with open_manifest(url, server.options) as stream:
+    with open_stream(url, server.options) as stream:
         found = inputs_in(url, stream, server.options)
     assert {str(each.path): each.path.listed for each in found} == EXPECTED
     assert {each.kind for each in server.asked} <= {"GET", "HEAD"}
@@ -253,7 +254,7 @@ def test_an_inventory_behind_a_url(server):
 def test_lines_behind_a_url(server):
     text = "".join(f"s3://lake/{number:06}.parquet\n" for number in range(100_000))
     server.put("lake/files.txt", text.encode())
-    with open_manifest("s3://lake/files.txt", server.options) as stream:
+    with open_stream("s3://lake/files.txt", server.options) as stream:
         found = inputs_in("s3://lake/files.txt", stream, server.options)
     assert "".join(f"{each.path}\n" for each in found) == text
 
@@ -315,7 +316,6 @@ def test_only_the_files_of_the_shard_are_held(kind):
         "json": lambda: "\n".join(json.dumps({"path": name}) for name in names).encode(),
         "parquet": lambda: written("parquet", pa.table({"path": names})),
     }[kind]()
-    del names
     tracemalloc.start()
     found = inputs(data, shard=Shard(0, 1000))
     _, most = tracemalloc.get_traced_memory()
