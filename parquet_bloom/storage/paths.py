@@ -197,6 +197,8 @@ def is_changed_since(path: str, moment: datetime) -> bool:
     """Whether a file was changed at this time or later: as a listing or a manifest says behind a URL, as
     the file system says elsewhere. True where nobody says: such a file must not be left out."""
     if is_url(path):
+        from parquet_bloom.storage.address import Address
+
         listed = path.listed if isinstance(path, Address) else None
         return listed is None or listed.modified is None or listed.modified >= moment
     try:

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from parquet_bloom.storage import open_source
-from parquet_bloom.storage.address import with_options
+from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.source import is_url, local_name
 
 if TYPE_CHECKING:
