@@ -69,8 +69,9 @@ def build(
     reported with the reason. In an ORC file, each index group gets a filter for as many values as it
     has rows.
 
-    With --table, they are appended to the files of tables, each of which then gets one commit that
-    records the new sizes. Without --column, the table's properties say for which columns.
+    With --table, they are appended to the files of tables, and a commit to each table records the new
+    sizes; one with many files gets several. Without --column, the table's properties say for which
+    columns.
 
     \b
     Example:

@@ -59,8 +59,8 @@ def repair(
     filter, so that only --drop-bad and --rebuild repair anything. Exit code 1: something is still
     wrong, and the answer says what would repair it.
 
-    With --table, what is new is appended to the files of tables, each of which then gets one commit
-    that records the new sizes.
+    With --table, what is new is appended to the files of tables, and a commit to each table records
+    the new sizes; one with many files gets several.
 
     \b
     Example:

@@ -251,9 +251,9 @@ def build() -> None:
 
     Existing filters are left as they are, so this can run again at any time.
 
-    With --table, executors append them to the files of tables, each of which then gets one commit by
-    this process that records the new sizes. Without --column, the table's properties say for which
-    columns.
+    With --table, executors append them to the files of tables, and a commit by this process to each
+    table records the new sizes; one with many files gets several. Without --column, the table's
+    properties say for which columns.
 
     \b
     Example:

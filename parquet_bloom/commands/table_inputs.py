@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import TableOptions
     from parquet_bloom.parallel import Progress
-    from parquet_bloom.verbs.table_runner import ChangedFile
+    from parquet_bloom.verbs.table_step import ChangedFile
 
 
 class ChangeReport(Protocol):

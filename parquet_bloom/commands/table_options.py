@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from parquet_bloom.commands.parameters import any_size, moment
 from parquet_bloom.commands.sections import Callback, Decorator, table_option, together
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.options import TableOptions
+from parquet_bloom.options import FILES_PER_COMMIT, TableOptions
 from parquet_bloom.vocabulary import TableChoice, words
 
 # The parameters that say which files, when they are not those of a table; and which of those are changed,
@@ -87,6 +87,14 @@ sole_writer = table_option(
     "--sole-writer",
     is_flag=True,
     help="Promise that nobody else writes to the table meanwhile; needed on S3.",
+)
+files_per_commit = table_option(
+    "--files-per-commit",
+    type=click.IntRange(1),
+    default=FILES_PER_COMMIT,
+    show_default=f"{FILES_PER_COMMIT:,}",
+    metavar="N",
+    help="Commit after at most so many files, at the end of a partition if possible.",
 )
 _no_commit = table_option(
     "--no-commit",
@@ -178,4 +186,5 @@ def in_tables(*options: Decorator, refused: Collection[str]) -> Decorator:
 
 def appending_in_tables(refused: Collection[str]) -> Decorator:
     """The same, for a command that appends to files."""
-    return in_tables(_no_commit, sole_writer, _min_file_size, _all_sizes, refused=refused)
+    options = (files_per_commit, _no_commit, sole_writer, _min_file_size, _all_sizes)
+    return in_tables(*options, refused=refused)
