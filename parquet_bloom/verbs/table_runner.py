@@ -161,6 +161,8 @@ def change_table(
     run = _Run(table, step, elsewhere or here, alone)
     for number, names in enumerate(batches):
         try:
+            if number:
+                run.refresh()
             run.change(names)
         except (ParquetBloomError, OSError) as error:
             if not run.commits:

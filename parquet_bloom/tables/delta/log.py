@@ -60,13 +60,22 @@ class Snapshot:
 
     def apply(self, action: Action) -> None:
         if add := action.get("add"):
-            self.adds[decoded(add["path"]), deletion_vector_id(add)] = add
+            key = decoded(add["path"]), deletion_vector_id(add)
+            self.adds[key] = _sharing(add, self.adds.get(key))
         elif remove := action.get("remove"):
             self.adds.pop((decoded(remove["path"]), deletion_vector_id(remove)), None)
         elif protocol := action.get("protocol"):
             self.protocol = protocol
         elif metadata := action.get("metaData"):
             self.metadata = metadata
+
+
+def _sharing(add: Action, before: Action | None) -> Action:
+    """An `add` whose values are those of the one before it where they are equal: after a commit that
+    only changes sizes, two snapshots take little more memory than one."""
+    if before is None or [*before] != [*add]:
+        return add
+    return before | {name: value for name, value in add.items() if before[name] != value}
 
 
 class Log:
