@@ -19,6 +19,7 @@ from parquet_bloom.arguments import (
     flag_given,
     mapping_given,
     name_given,
+    number_given,
     number_if_given,
     path_given,
     rate_given,
@@ -42,6 +43,11 @@ if TYPE_CHECKING:
     from parquet_bloom.storage.new_version import Target
 
 DEFAULT_FPP = 0.01
+
+# A commit of so many to a Delta table is a file of some 25 MB, which all its readers and writers read as a
+# whole until the next checkpoint.
+FILES_PER_COMMIT: Final = 50_000
+
 MAX_SEED = (1 << 32) - 1
 
 
@@ -180,12 +186,14 @@ class BuildOptions(ReadOptions):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOptions(VerbOptions):
     """Which files of a table to change, and how, see verbs.build_table.build_table. `where`: the wanted
-    values of partition columns; `catalog`: in which tables are, by their identifiers."""
+    values of partition columns; `catalog`: in which tables are, by their identifiers;
+    `files_per_commit`: at most."""
 
     kind: TableChoice = "auto"
     catalog: str | None = None
     where: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
     min_file_size: int = 0
+    files_per_commit: int = FILES_PER_COMMIT
     commit: bool = True
     sole_writer: bool = False
     dry_run: bool = False
@@ -197,6 +205,13 @@ class TableOptions(VerbOptions):
         check_word("table", self.kind, TableChoice)
         if self.min_file_size < 0:
             raise ValueError(f"min_file_size: {self.min_file_size}, expected 0 or more")
+        if self.files_per_commit < 1:
+            raise ValueError(f"files_per_commit: {self.files_per_commit}, expected 1 or more")
+
+    @property
+    def records_sizes(self) -> bool:
+        """Whether the table is told the new sizes."""
+        return self.commit and not self.dry_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,6 +326,7 @@ _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
     "columns": columns_given,
     "row_groups": row_groups_given,
     "fpp": partial(rate_given, "fpp"),
+    "files_per_commit": partial(number_given, "files_per_commit"),
     **{
         name: partial(number_if_given, name)
         for name in ("max_bytes", "min_file_size", "ndv", "seed")

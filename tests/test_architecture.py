@@ -76,6 +76,7 @@ HOMES = {
         "parquet/pages/encodings.py",
         "encryption/clients.py",
         "spark/",
+        "storage/inventory.py",
         "storage/remote.py",
         "tables/delta/checkpoint.py",
         "verbs/arrow_table.py",
@@ -265,6 +266,7 @@ LATE = {
     "after a crash": {"storage.journal", "storage.leftovers"},
     "with an option that is seldom given": {
         *("render.dump_footer", "render.findings_for_ci", "render.histogram", "render.report"),
+        *("storage.inventory", "storage.manifest", "storage.shard", "storage.stream"),
         *("values.given", "verbs.advise", "verbs.answer_file", "verbs.arrow_table"),
         *("verbs.dump_footer", "verbs.inspect_summary", "verbs.occupancy"),
     },

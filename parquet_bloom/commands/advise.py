@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parquet_bloom.advice.samples import read_value_sample
+from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.parameters import FILE
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@option.files
+@file_options.files_together
 @option.columns()
 @option.row_groups
 @option.fpp

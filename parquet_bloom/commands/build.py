@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.build_options import (
     append_in_place,
@@ -41,7 +42,7 @@ _ONLY_FILES = {
 
 
 @click.command(cls=Command)
-@option.files
+@file_options.files
 @option.columns()
 @columns_option("--auto", is_flag=True, help="Use the columns that `pbloom advise` recommends.")
 @option.row_groups
@@ -68,8 +69,9 @@ def build(
     reported with the reason. In an ORC file, each index group gets a filter for as many values as it
     has rows.
 
-    With --table, they are appended to the files of tables, each of which then gets one commit that
-    records the new sizes. Without --column, the table's properties say for which columns.
+    With --table, they are appended to the files of tables, and a commit to each table records the new
+    sizes; one with many files gets several. Without --column, the table's properties say for which
+    columns.
 
     \b
     Example:
@@ -78,6 +80,11 @@ def build(
     dialect, columns = take_dialect(given, columns)
     if auto == bool(columns) and of_table is None:
         raise click.UsageError("expected exactly one of --column and --auto")
+    if auto and click.get_current_context().params["shard"] is not None:
+        # Its advice would be about its own files, and not that of one run.
+        raise click.UsageError(
+            "--shard: not with --auto, which judges all files: name each --column"
+        )
     options = BuildOptions(columns=columns, dialect=dialect, **given)
     if of_table is not None:
         from parquet_bloom.commands.table_inputs import change_tables

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Inputs
 from parquet_bloom.commands.parameters import age_in_seconds
@@ -30,7 +31,7 @@ def _upload_age(ctx: click.Context, param: click.Parameter, text: str | None) ->
 
 
 @click.command("clean-temp", cls=Command)
-@option.file_argument("paths", nargs=-1, required=True, metavar="PATH...")
+@file_options.file_argument("paths", nargs=-1, required=True, metavar="PATH...")
 @option.older_than
 @files_option(
     "--uploads",
@@ -85,7 +86,8 @@ def clean_temp(
             if left.problem is not None:
                 complain(left.problem)
 
-    inputs = Inputs(paths, lambda names: expand_named(names, storage_options(), "a file or folder"))
+    found = expand_named(paths, storage_options(), "a file or folder")
+    inputs = Inputs(found, are_held=False)
     code = inputs.each(work, take=take)
     if any(left.problem is not None for report in reports for left in report.leftovers):
         code = TROUBLE

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.sections import Command, output_option
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@option.file_argument("a")
-@option.file_argument("b")
+@file_options.file_argument("a")
+@file_options.file_argument("b")
 @option.columns()
 @option.row_groups
 @output_option("--all", "with_same", is_flag=True, help="Also show filters that are the same.")

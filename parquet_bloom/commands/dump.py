@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.completers import verbatim_columns
 from parquet_bloom.commands.parameters import FILE, numbers, one_name
@@ -37,7 +38,7 @@ _OF_FILTER = {
 
 
 @click.command(cls=Command)
-@option.file_argument("file")
+@file_options.file_argument("file")
 @columns_option(
     "-c",
     "--column",

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.container import number_of
 from parquet_bloom.container.in_commands import AsFile, InCommands
 from parquet_bloom.dataclass import dataclass
@@ -25,7 +24,7 @@ from parquet_bloom.render.terminal import (
     progress,
     write_json,
 )
-from parquet_bloom.storage.paths import Input, expand, sizes_if_independent
+from parquet_bloom.storage.paths import Input, sizes_if_independent
 from parquet_bloom.threads import AT_ONCE, are_many_small, threads_for_files
 
 if TYPE_CHECKING:
@@ -34,10 +33,10 @@ if TYPE_CHECKING:
 
 # Called with the path of a file that failed, and the message.
 Failed = Callable[[str, str], None]
-# The files that names mean, and errors.
-Find: TypeAlias = Callable[[tuple[str, ...]], tuple[list[Input], list[OSError]]]
+# Files, and an error for each that was not found.
+Found: TypeAlias = tuple[list[Input], list[OSError]]
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 def _nothing(path: str, what: object) -> None: ...
@@ -53,11 +52,11 @@ class _Failure:
 class Inputs:
     """The input files, all found before work starts on the first, so that no output is among them."""
 
-    def __init__(self, names: tuple[str, ...], find: Find | None = None) -> None:
-        """`find`: what the names mean; None for all files that can be read."""
-        # A table is changed for too long to hold back what ends the program.
-        self._are_files = find is None
-        self.files, self._errors = find(names) if find else expand(names, storage_options())
+    def __init__(self, found: Found, *, are_held: bool = True) -> None:
+        """`are_held`: whether what ends the program waits for the file that is worked on. A table is
+        changed for too long."""
+        self._are_held = are_held
+        self.files, self.errors = found
         self._told: set[str] = set()
         # Whether new versions take their places.
         self.are_replaced = False
@@ -92,7 +91,7 @@ class Inputs:
 
     def _counted(self) -> AbstractContextManager[None]:
         """Around the work on each of them."""
-        return counted() if self._are_files else nullcontext()
+        return counted() if self._are_held else nullcontext()
 
     def complaints(self, at_once: bool = False) -> Complaints:
         """Where complaints about these files go: none is told twice."""
@@ -100,11 +99,11 @@ class Inputs:
 
     def each(
         self,
-        work: Callable[[str], Found],
+        work: Callable[[str], Result],
         failed: Failed = _nothing,
         complaints: Complaints | None = None,
         *,
-        take: Callable[[str, Found], None] = _nothing,
+        take: Callable[[str, Result], None] = _nothing,
         threads: int = 1,
     ) -> int:
         """Do `work` for every file, pass on what it returns to `take`, in order, complain about files
@@ -114,8 +113,8 @@ class Inputs:
         `threads`: how many files to work on at a time; `take` is called by one thread.
         """
         complaints = complaints or self.complaints()
-        code = TROUBLE if self._errors else FINE
-        for missing in self._errors:
+        code = TROUBLE if self.errors else FINE
+        for missing in self.errors:
             if complaint(missing) not in complaints.told:
                 complain(complaint(missing))
                 complaints.told.add(complaint(missing))
@@ -124,7 +123,7 @@ class Inputs:
         troubles = (ParquetBloomError, OSError, ValueError, MemoryError)
 
         # What became of files, until it is told.
-        finished: dict[str, Found | _Failure] = {}
+        finished: dict[str, Result | _Failure] = {}
 
         def attempt(path: str) -> None:
             try:
@@ -188,8 +187,8 @@ class Answers:
 
     def each(
         self,
-        work: Callable[[str], Found],
-        view: ReportView[Found],
+        work: Callable[[str], Result],
+        view: ReportView[Result],
         failed: Failed = _nothing,
         threads: int = 1,
     ) -> int:
@@ -199,14 +198,14 @@ class Answers:
         complaints = self.inputs.complaints(at_once=not is_short)
         if not is_short or not isinstance(view, SummarizedView):
 
-            def write(path: str, report: Found) -> None:
+            def write(path: str, report: Result) -> None:
                 complaints.add_if_unverified(path, report)
                 self.write(report, view)
 
             return self.inputs.each(work, failed, complaints, take=write, threads=threads)
         summary = Summary(len(self.inputs.files), view)
 
-        def add(path: str, report: Found) -> None:
+        def add(path: str, report: Result) -> None:
             complaints.add_if_unverified(path, report)
             summary.add(path, view.summarize(report))
 
@@ -219,7 +218,7 @@ class Answers:
         finally:
             summary.finish()
 
-    def write(self, report: Found, view: ReportView[Found]) -> None:
+    def write(self, report: Result, view: ReportView[Result]) -> None:
         """Show one report in full."""
         if self.as_json:
             write_json(report)

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from parquet_bloom.commands.completers import file_names, leaf_columns
+from parquet_bloom.commands.completers import leaf_columns
+from parquet_bloom.commands.file_options import (
+    FilesAsked,
+)
 from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import key_options
 from parquet_bloom.commands.parameters import (
@@ -55,14 +58,6 @@ if TYPE_CHECKING:
     from parquet_bloom.options import TableOptions
 
 DestinationOf = Callable[[str], Destination]
-
-
-def file_argument(name: str, **settings: Any) -> Decorator:
-    """An argument that shells complete with the names of files."""
-    return click.argument(name, shell_complete=file_names, **settings)
-
-
-files = file_argument("files", nargs=-1, required=True, metavar="FILE...")
 
 
 def as_json(one_each: str = "file") -> Decorator:
@@ -222,15 +217,16 @@ def answered(one_each: str = "file") -> Decorator:
         @verbose
         @wraps(command)
         def with_answers(
-            files: tuple[str, ...], view: TableView | None, output: Path | None, overwrite: bool,
+            files: FilesAsked, view: TableView | None, output: Path | None, overwrite: bool,
             as_json: bool, verbose: bool, **given: object,
         ) -> None:  # fmt: skip
             if view is None:
-                inputs = Inputs(files)
+                inputs = Inputs(files.found())
             else:
                 from parquet_bloom.commands.table_inputs import TableInputs
 
-                inputs = TableInputs(files, view)
+                inputs = TableInputs(files.names, view)
+            files.narrow(inputs)
             with answering([path for path, _ in inputs.files], output, overwrite):
                 command(answers=Answers(inputs, as_json=as_json, verbose=verbose), **given)
 
@@ -336,7 +332,7 @@ def destinations(command: Callback) -> Callback:
     )
     @wraps(command)
     def with_destinations(
-        files: tuple[str, ...], output: Path | None, output_dir: Path | None, in_place: bool,
+        files: FilesAsked, output: Path | None, output_dir: Path | None, in_place: bool,
         overwrite: bool, dry_run: bool, verify: bool, unconditional: bool, as_json: bool,
         verbose: bool, of_table: TableOptions | None, **given: object,
     ) -> object:  # fmt: skip
@@ -346,10 +342,10 @@ def destinations(command: Callback) -> Callback:
         if of_table is not None:
             from parquet_bloom.commands.table_inputs import tables
 
-            answers = Answers(tables(files), as_json=as_json, verbose=verbose)
+            answers = Answers(tables(files.names), as_json=as_json, verbose=verbose)
             given["of_table"] = replace(of_table, **changes)
             return command(answers=answers, destination_of=None, **given)
-        inputs = Inputs(files)
+        inputs = Inputs(files.found())
         ways = {
             "--output": output is not None,
             "--output-dir": output_dir is not None,
@@ -361,10 +357,11 @@ def destinations(command: Callback) -> Callback:
         if number != 1 and not (dry_run and number == 0):
             *most, last = ways
             raise click.UsageError(f"expected exactly one of {', '.join(most)} and {last}")
-        if output is not None and len(inputs.files) > 1:
+        if output is not None and (len(inputs.files) > 1 or files.shard is not None):
             raise click.UsageError("--output takes one input; use --output-dir for several")
         outputs = {} if output_dir is None else outputs_in(output_dir, inputs.files)
         in_place = in_place or ways.get("--append-in-place", False)
+        files.narrow(inputs)
         inputs.are_replaced = in_place and not dry_run
 
         def destination_of(path: str) -> Destination:

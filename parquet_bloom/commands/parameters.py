@@ -17,6 +17,8 @@ from parquet_bloom.storage.source import is_url
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from parquet_bloom.storage.shard import Shard
+
 
 class LocalPath(click.Path):
     """A path; a URL is refused, as it would become a folder called `s3:`."""
@@ -112,6 +114,22 @@ def age(text: str) -> timedelta:
 
 def age_in_seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
     return None if text is None else age(text).total_seconds()
+
+
+def shard(ctx: click.Context, param: click.Parameter, text: str | None) -> Shard | None:
+    """One of several shards: `0/3`."""
+    if text is None:
+        return None
+    from parquet_bloom.storage.shard import Shard
+
+    matched = re.fullmatch(r"(\d+)/(\d+)", text, re.ASCII)
+    if matched is None:
+        raise click.BadParameter(f"{text!r}: expected a number from 0, and of how many, as in 0/3")
+    index, count = map(int, matched.groups())
+    if index >= count:
+        last = f"0/{count} to {count - 1}/{count}" if count else "at least one, as in 0/1"
+        raise click.BadParameter(f"{text}: expected {last}: shards are counted from 0")
+    return Shard(index, count)
 
 
 def since(ctx: click.Context, param: click.Parameter, text: str | None) -> datetime | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.key_options import arguments_of
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@option.files
+@file_options.files
 @option.columns(required=True)
 @option.row_groups
 @option.literals

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import click
 
+from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.sections import Command
@@ -19,7 +20,7 @@ from parquet_bloom.verbs.recover import recover as recover_file
 
 
 @click.command(cls=Command)
-@option.files
+@file_options.file_argument("files", nargs=-1, required=True, metavar="FILE...")
 @option.dry_run
 @option.as_json()
 @option.verbose
@@ -34,7 +35,7 @@ def recover(files: tuple[str, ...], dry_run: bool, as_json: bool, verbose: bool)
     Example:
       pbloom recover events.parquet
     """
-    inputs = Inputs(files, expand_left)
+    inputs = Inputs(expand_left(files), are_held=False)
     answers = Answers(inputs, as_json=as_json, verbose=verbose)
     code = answers.each(lambda path: recover_file(path, dry_run=dry_run), RecoveryView())
     if not inputs.files and not code and not as_json:

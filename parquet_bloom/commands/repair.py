@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.sections import Command, filters_option
@@ -26,7 +27,7 @@ _ONLY_FILES = {"output", "output_dir", "in_place", "overwrite", "layout", "parts
 
 
 @click.command(cls=Command)
-@option.files
+@file_options.files
 @option.columns()
 @option.row_groups
 @appending_in_tables(refused=_ONLY_FILES)
@@ -58,8 +59,8 @@ def repair(
     filter, so that only --drop-bad and --rebuild repair anything. Exit code 1: something is still
     wrong, and the answer says what would repair it.
 
-    With --table, what is new is appended to the files of tables, each of which then gets one commit
-    that records the new sizes.
+    With --table, what is new is appended to the files of tables, and a commit to each table records
+    the new sizes; one with many files gets several.
 
     \b
     Example:

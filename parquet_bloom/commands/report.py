@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.check_options import configured, deep
 from parquet_bloom.commands.parameters import FILE
@@ -22,7 +23,7 @@ from parquet_bloom.verbs.report import report as report_file
 
 
 @click.command(cls=Command)
-@option.file_argument("file")
+@file_options.file_argument("file")
 @output_option("-o", "--output", type=FILE, required=True, help="The page; '-' is standard output.")
 @option.overwrite_answer
 @option.columns()

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.build_options import expose_filter_location, filters, orc_streams
 from parquet_bloom.commands.check_options import checks
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.key_options import executor_key_options
-from parquet_bloom.commands.parameters import any_size, settings, since
+from parquet_bloom.commands.parameters import any_size, settings
 from parquet_bloom.commands.sections import (
     Callback,
     Command,
@@ -60,12 +61,7 @@ audit = output_option(
 
 # Which files, and the keys to them.
 _inputs = together(
-    files_option(
-        "--since",
-        callback=since,
-        metavar="TIME|AGE",
-        help="Only files changed since then: 2026-11-20, 2026-11-20T06:00Z, 2d, 12h.",
-    ),
+    file_options.since,
     files_option(
         "--max-files", type=click.IntRange(1), metavar="N", help="Only the first N files: a trial."
     ),
@@ -153,7 +149,7 @@ def _verb(*options: Decorator) -> Decorator:
 
     def command_of(described: Callback) -> Callback:
         @spark.command(cls=Command)
-        @option.file_argument("paths", nargs=-1, required=True, metavar="PATH...")
+        @file_options.file_argument("paths", nargs=-1, required=True, metavar="PATH...")
         @together(*options, _job)
         @wraps(described)
         def run(
@@ -269,9 +265,9 @@ def build() -> None:
 
     Existing filters are left as they are, so this can run again at any time.
 
-    With --table, executors append them to the files of tables, each of which then gets one commit by
-    this process that records the new sizes. Without --column, the table's properties say for which
-    columns.
+    With --table, executors append them to the files of tables, and a commit by this process to each
+    table records the new sizes; one with many files gets several. Without --column, the table's
+    properties say for which columns.
 
     \b
     Example:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.sections import Command, general_option
-from parquet_bloom.commands.table_options import in_tables, sole_writer
+from parquet_bloom.commands.table_options import files_per_commit, in_tables, sole_writer
 from parquet_bloom.options import Selection, TableOptions
 from parquet_bloom.render.changes import STRIP, TABLE_STRIP
 from parquet_bloom.verbs.strip import StripReport, strip_file
@@ -26,10 +27,10 @@ _ONLY_FILES = {
 
 
 @click.command(cls=Command)
-@option.files
+@file_options.files
 @option.columns()
 @option.row_groups
-@in_tables(sole_writer, refused=_ONLY_FILES)
+@in_tables(files_per_commit, sole_writer, refused=_ONLY_FILES)
 @option.destinations
 @general_option(
     "--threads",
@@ -49,7 +50,7 @@ def strip(
     says how many stay. A file that loses all filters that were appended to it is cut back to its old
     size.
 
-    With --table, one commit for each table records the previous sizes, and the bytes stay.
+    With --table, a commit to each table records the previous sizes, and the bytes stay.
 
     \b
     Example:

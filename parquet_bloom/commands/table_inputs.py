@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from parquet_bloom.commands.inputs import Answers, Inputs
+from parquet_bloom.commands.inputs import Answers, Found, Inputs
 from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.container import number_of
 from parquet_bloom.container.in_commands import InCommands
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import TableOptions
     from parquet_bloom.parallel import Progress
-    from parquet_bloom.verbs.table_runner import ChangedFile
+    from parquet_bloom.verbs.table_step import ChangedFile
 
 
 class ChangeReport(Protocol):
@@ -53,7 +53,7 @@ class TableInputs(Inputs):
         self._view = view
         self._tables: list[LakeTable] = []
         self._recorded: dict[str, tuple[LakeTable, TableFile]] = {}
-        super().__init__(names, self._find)
+        super().__init__(self._find(names), are_held=False)
         self._tell_deleted()
 
     def open(self, path: str, keys: Keys | None) -> AbstractContextManager[Container]:
@@ -70,7 +70,7 @@ class TableInputs(Inputs):
             for name in columns:
                 table.physical(name)
 
-    def _find(self, names: tuple[str, ...]) -> tuple[list[Input], list[OSError]]:
+    def _find(self, names: tuple[str, ...]) -> Found:
         found, errors = expand_tables(names, storage_options())
         inputs = []
         for name, _ in found:
@@ -113,7 +113,7 @@ class TableInputs(Inputs):
 
 def tables(names: tuple[str, ...]) -> Inputs:
     """The tables that names mean."""
-    return Inputs(names, lambda names: expand_tables(names, storage_options()))
+    return Inputs(expand_tables(names, storage_options()), are_held=False)
 
 
 def change_tables(

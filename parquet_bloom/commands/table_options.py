@@ -13,8 +13,13 @@ from click.core import ParameterSource
 from parquet_bloom.commands.parameters import any_size, moment
 from parquet_bloom.commands.sections import Callback, Decorator, table_option, together
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.options import TableOptions
+from parquet_bloom.options import FILES_PER_COMMIT, TableOptions
 from parquet_bloom.vocabulary import TableChoice, words
+
+# The parameters that say which files, when they are not those of a table; and which of those are changed,
+# all of which get one commit.
+_WHICH_FILES = {"manifest", "since"}
+_WHICH_CHANGED = {*_WHICH_FILES, "shard"}
 
 # The options of a table by name, as click gives them.
 _Given = dict[str, Any]
@@ -82,6 +87,14 @@ sole_writer = table_option(
     "--sole-writer",
     is_flag=True,
     help="Promise that nobody else writes to the table meanwhile; needed on S3.",
+)
+files_per_commit = table_option(
+    "--files-per-commit",
+    type=click.IntRange(1),
+    default=FILES_PER_COMMIT,
+    show_default=f"{FILES_PER_COMMIT:,}",
+    metavar="N",
+    help="Commit after at most so many files, at the end of a partition if possible.",
 )
 _no_commit = table_option(
     "--no-commit",
@@ -162,15 +175,16 @@ def _changing(table: TableChoice | None, given: _Given) -> TableOptions | None:
 
 
 # With --table, a command that reads gets a TableView as `view`, else None.
-table_views = _with_table((_version, _as_of), (), _view, "view")
+table_views = _with_table((_version, _as_of), _WHICH_FILES, _view, "view")
 
 
 def in_tables(*options: Decorator, refused: Collection[str]) -> Decorator:
     """With --table, the command gets the TableOptions as `of_table`, else None. `refused`: the
     parameters that are only about files."""
-    return _with_table(options, refused, _changing, "of_table")
+    return _with_table(options, {*refused, *_WHICH_CHANGED}, _changing, "of_table")
 
 
 def appending_in_tables(refused: Collection[str]) -> Decorator:
     """The same, for a command that appends to files."""
-    return in_tables(_no_commit, sole_writer, _min_file_size, _all_sizes, refused=refused)
+    options = (files_per_commit, _no_commit, sole_writer, _min_file_size, _all_sizes)
+    return in_tables(*options, refused=refused)

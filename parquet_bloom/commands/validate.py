@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.check_options import checks
 from parquet_bloom.commands.inputs import Answers
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@option.files
+@file_options.files
 @option.columns()
 @option.row_groups
 @checks

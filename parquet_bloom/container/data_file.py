@@ -24,8 +24,10 @@ class DataFile:
     _units: Units
 
     def __init__(self, file: Container) -> None:
-        """Of the format that the class names: see pb.open. Raises TypeError for anything else."""
-        if isinstance(file, DataFile) or getattr(file, "format", None) != self.format:
+        """Of the format that the class names, if it does: see pb.open. Raises TypeError for anything
+        else."""
+        given = getattr(file, "format", None)
+        if isinstance(file, DataFile) or given is None or given != getattr(self, "format", given):
             raise TypeError(f"file: {file!r}, expected pb.open(path)")
         self._file = file
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.repair_table import TableRepairReport
     from parquet_bloom.verbs.strip import StripReport
     from parquet_bloom.verbs.strip_table import TableStripReport
-    from parquet_bloom.verbs.table_runner import ChangedFile, LeftColumn, RepairedColumn
+    from parquet_bloom.verbs.table_step import ChangedFile, LeftColumn, RepairedColumn
 
     FileChange: TypeAlias = BuildReport | StripReport | RepairReport
     TableChange: TypeAlias = TableBuildReport | TableRepairReport | TableStripReport
@@ -280,12 +280,7 @@ def _of_table(
     actions = Counter(file.action for file in report.files).most_common()
     counts = ", ".join(f"{count:,} {action}" for action, count in actions)
     files = f"{number_of(len(report.files), 'file')}{': ' * bool(counts)}{counts}"
-    version = f"version {report.version} stays"
-    if report.committed is not None:
-        version = f"version {report.committed} records it"
-    elif report.dry_run:
-        version = "dry run: nothing was written"
-    line = f"{files}; {what}; {version}"
+    line = f"{files}; {what}; {_committed(report)}"
     return FileSummary(
         "unchanged" if report.committed is None else "committed",
         line,
@@ -293,6 +288,16 @@ def _of_table(
         {**numbers, "dry": report.dry_run},
         heading=f"{report.path}: {line}, {report.seconds:.2f} s",
     )
+
+
+def _committed(report: TableChange) -> str:
+    if report.dry_run:
+        return "dry run: nothing was written"
+    if report.committed is None:
+        return f"version {report.version} stays"
+    if len(report.commits) == 1:
+        return f"version {report.committed} records it"
+    return f"{len(report.commits):,} commits up to version {report.committed} record it"
 
 
 def _file_remarks(report: TableChange) -> Iterator[Remark]:

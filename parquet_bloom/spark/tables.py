@@ -1,11 +1,11 @@
-"""Filters in a table: executors append to its files, and the driver makes the one commit.
+"""Filters in a table: executors append to its files, and the driver commits.
 
-    driver      reads the table, says what is in the way, shares out its live files
-    executors   append filters to each, and verify it at both lengths
-    driver      records the new sizes, once
+    driver      reads the table, says what is in the way, plans the batches of its live files
+    executors   append filters to each file of a batch, and verify it at both lengths: one job
+    driver      records the new sizes of the batch in one commit, and goes on with the next
 
-A table is right at every moment in between, see verbs.build_table. If the job fails, nothing is
-committed; the next run, on Spark or not, recognizes what has been appended.
+A table is right at every moment in between, see verbs.build_table. If a job fails, what is committed stays
+so; the next run, on Spark or not, recognizes what has been appended.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from parquet_bloom.storage.traffic import Requests
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.table import TableFile
 from parquet_bloom.verbs.build_table import TableBuildReport, build_in_table
-from parquet_bloom.verbs.table_runner import (
+from parquet_bloom.verbs.table_step import (
     ChangedFile,
     FileResult,
     LeftColumn,

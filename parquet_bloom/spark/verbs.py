@@ -20,6 +20,7 @@ from parquet_bloom.arguments import (
 )
 from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.options import (
+    FILES_PER_COMMIT,
     AdviseOptions,
     BuildOptions,
     Destination,
@@ -112,6 +113,7 @@ def build_table(
     force: bool = False,
     expose_filter_location: bool = False,
     min_file_size: int = MIN_FILE_SIZE,
+    files_per_commit: int = FILES_PER_COMMIT,
     commit: bool = True,
     sole_writer: bool = False,
     dry_run: bool = False,
@@ -121,14 +123,14 @@ def build_table(
     keys_file: str | None = None,
     keys: Mapping[str, object] | None = None,
 ) -> TableBuildReport:
-    """Add filters for `columns` to the live files of a table, in place, and record their new sizes in
-    one commit: what parquet_bloom.build_table does, with its report. The table is read and committed
-    to here, with the credentials of this process; executors append to its files with theirs. `table`:
-    its folder, or a URL as Spark has it; in a catalog, its identifier. `keys_file` and `keys` as for
-    build.
+    """Add filters for `columns` to the live files of a table, in place, and record their new sizes:
+    what parquet_bloom.build_table does, with its report, in one job for each commit. The table is read
+    and committed to here, with the credentials of this process; executors append to its files with
+    theirs. `table`: its folder, or a URL as Spark has it; in a catalog, its identifier. `keys_file` and
+    `keys` as for build.
 
-    Raises what parquet_bloom.build_table raises, and SparkError if the job fails as a whole; then
-    nothing is committed.
+    Raises what parquet_bloom.build_table raises, and SparkError if the first job fails as a whole; then
+    nothing is committed. If a later one does, that is what the files that are left have failed of.
     """
     given = locals()
     options = BuildOptions.of(given, threads=1)

@@ -20,6 +20,8 @@ from parquet_bloom.storage.source import is_object
 from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME, Store
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     # Here and below, urllib.parse is only for URLs of objects: to import it takes longer than to read a
     # local file.
     from urllib.parse import SplitResult
@@ -32,10 +34,12 @@ _PYARROW_OPTIONS = {"access_key": "access_key_id", "secret_key": "secret_access_
 
 
 class Listed(NamedTuple):
-    """What a listing says of an object: its size in bytes, and its ETag, if the store has such."""
+    """What a listing or a manifest says of an object, None where it does not: its size in bytes, its ETag,
+    and when it was last changed."""
 
-    size: int
+    size: int | None
     etag: str | None
+    modified: datetime | None = None
 
 
 class Options(dict[str, str]):

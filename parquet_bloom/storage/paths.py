@@ -21,6 +21,7 @@ from parquet_bloom.storage.source import (
 )
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from pathlib import Path
 
 NO_FILES = "no Parquet or ORC files"
@@ -190,6 +191,21 @@ def _left(path: Path) -> list[Input]:
     from parquet_bloom.storage.journal import left_in
 
     return [Input(str(file), str(file.relative_to(path))) for file in left_in(str(path))]
+
+
+def is_changed_since(path: str, moment: datetime) -> bool:
+    """Whether a file was changed at this time or later: as a listing or a manifest says behind a URL, as
+    the file system says elsewhere. True where nobody says: such a file must not be left out."""
+    if is_url(path):
+        from parquet_bloom.storage.address import Address
+
+        listed = path.listed if isinstance(path, Address) else None
+        return listed is None or listed.modified is None or listed.modified >= moment
+    try:
+        return os.stat(local_name(path)).st_mtime >= moment.timestamp()
+    except OSError:
+        # Whoever opens it will say why not.
+        return True
 
 
 def sizes_if_independent(inputs: Iterable[Input]) -> list[int] | None:

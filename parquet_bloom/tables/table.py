@@ -4,7 +4,7 @@
     0            recorded size                     size
 
 A table records the size of each file. Something is appended to its files, so that they are right for
-readers that go by the recorded size, and for those that go by the size itself. Then one commit records
+readers that go by the recorded size, and for those that go by the size itself. Then a commit records
 the new sizes.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self, cast
@@ -189,12 +189,16 @@ class LakeTable(ABC):
 
     @abstractmethod
     def refreshed(self) -> LakeTable:
-        """The same at its newest version."""
+        """The same at its newest version. What this one has read of its log is not read again."""
 
     @abstractmethod
-    def files(self) -> Sequence[TableFile]:
-        """The live files, in the order of their names. Raises RewriteError for files that only another
-        table would have."""
+    def files(self, among: Collection[str] | None = None) -> Sequence[TableFile]:
+        """The live files, in the order of their names; only those `among` these names, if any are given.
+        Raises RewriteError for files that only another table would have."""
+
+    @abstractmethod
+    def in_groups(self, files: Sequence[TableFile]) -> Sequence[Sequence[TableFile]]:
+        """These of its files in groups, each of which one commit had better record as a whole."""
 
     @abstractmethod
     def refusals(self, sole_writer: bool, commits: bool) -> tuple[str, ...]:

@@ -1,16 +1,16 @@
 """Add Bloom filters to the files of a table, and tell it their new sizes.
 
-    for each live file     append filters and a footer, write, verify at both lengths, take its name
-    for all of them        one commit that records the new sizes
+    for each live file             append filters and a footer, write, verify at both lengths, take its name
+    for all, or for every 50,000   one commit that records the new sizes
 
 A table is right at every moment in between: each file still is what the old record says, too. What a
-killed run has appended the next one recognizes, and commits.
+killed run has committed stays so; what else it has appended the next run recognizes, and commits.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,7 +19,7 @@ from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import open_file
-from parquet_bloom.options import BuildOptions, TableOptions
+from parquet_bloom.options import FILES_PER_COMMIT, BuildOptions, TableOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.open import open_table
@@ -33,18 +33,21 @@ from parquet_bloom.tables.table import (
 from parquet_bloom.verbs.build import build_opened
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.table_runner import (
-    ChangedFile,
     Elsewhere,
+    TableCommit,
+    change_table,
+    check_changeable,
+    least_size_given,
+)
+from parquet_bloom.verbs.table_step import (
+    ChangedFile,
     FileResult,
     SkippedColumn,
     added_up,
     appended,
-    change_table,
-    check_changeable,
     check_record,
     columns_returning,
     in_place_of,
-    least_size_given,
     without_columns,
 )
 from parquet_bloom.vocabulary import Existing, TableChoice, TableKind
@@ -55,8 +58,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TableBuildReport(VerbReport):
-    """What build_table did to one table. `version`: that it was read at; `committed`: the one that
-    records the new sizes, None if there is none; `columns`: that filters were built for, by the
+    """What build_table did to one table. `version`: that it was read at; `committed`: the one in which all
+    new sizes are recorded, None if nothing is; `commits`: it and those before it, in their order;
+    `columns`: that filters were built for, by the
     table's names; `skipped`: column chunks without a filter. `notes`: what to know about it."""
 
     _rows: ClassVar = ("files",)
@@ -65,6 +69,7 @@ class TableBuildReport(VerbReport):
     table: TableKind
     version: int
     committed: int | None
+    commits: tuple[TableCommit, ...]
     columns: tuple[str, ...]
     files: tuple[ChangedFile, ...]
     skipped: tuple[SkippedColumn, ...]
@@ -90,6 +95,7 @@ def build_table(
     existing: Existing = "keep",
     force: bool = False,
     min_file_size: int = MIN_FILE_SIZE,
+    files_per_commit: int = FILES_PER_COMMIT,
     commit: bool = True,
     sole_writer: bool = False,
     dry_run: bool = False,
@@ -103,18 +109,19 @@ def build_table(
     progress: Progress | None = None,
 ) -> TableBuildReport:
     """Add filters for `columns` to the live files of a table, in place, and record their new sizes in
-    one commit. `table`: its folder or URL; in a catalog, its identifier, as in `lake.events`.
+    one commit, or in several if there are many files. `table`: its folder or URL; in a catalog, its identifier, as in `lake.events`.
 
     columns: as the table calls them, dotted; None for those that its properties name, with their rates
     and largest bitset. kind: of the table. catalog: of an Iceberg table, as PyIceberg's configuration
     has it. where: only files that can have rows of these partitions: a value, or several, for each
     partition column, as text; None for null. min_file_size: files of fewer bytes are left as they are;
-    0 for all. commit: whether to record the new sizes; if not, the next run does. sole_writer: promise
+    0 for all. files_per_commit: after at most so many files their sizes are recorded, at the end of a
+    partition (in Iceberg, of a manifest) if it is not larger. commit: whether to record the new sizes; if not, the next run does. sole_writer: promise
     that nobody else writes to the table meanwhile, which a table on S3 needs. dry_run: build, but write nothing.
     progress: called with (files done, files in all). All others as for build.
 
-    What fails of single files is in the report, and the others are committed. Raises RewriteError for
-    a table that must not be changed, UnsupportedError, ColumnError, FormatError for a damaged log,
+    What fails of single files is in the report, and the others are committed; so is what fails after a
+    first commit. Raises RewriteError for a table that must not be changed, UnsupportedError, ColumnError, FormatError for a damaged log,
     ValueError, TypeError, OSError.
     """
     given = locals()
@@ -148,7 +155,7 @@ def build_in_table(
     return TableBuildReport(
         **done.facts,
         columns=tuple(rates),
-        skipped=_added_up(each for result in done.results for each in result.skipped),
+        skipped=done.skipped,
         num_filters=sum(file.num_filters for file in done.files),
         bytes_added=done.bytes_added,
         notes=done.notes,
@@ -187,17 +194,13 @@ class Appending:
             report = build_opened(opened, wanted, in_place_of(self.of_table))
         return FileResult(
             appended(file, report.size_before, report.size_after, report.num_filters),
-            skipped=_added_up(
+            skipped=added_up(
                 SkippedColumn(called.get(each.column, each.column), each.reason, 1)
                 for each in report.skipped
             ),
             requests=in_all([report.requests, asked]),
             returning=tuple(sorted(called.get(name, name) for name in returning - {*stored})),
         )
-
-
-def _added_up(skipped: Iterable[SkippedColumn]) -> tuple[SkippedColumn, ...]:
-    return added_up(skipped, lambda each: (each.column, each.reason))
 
 
 def _chosen(

@@ -17,7 +17,7 @@ from parquet_bloom.arguments import SomeNames
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open_file
-from parquet_bloom.options import Destination, RepairOptions, TableOptions
+from parquet_bloom.options import FILES_PER_COMMIT, Destination, RepairOptions, TableOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.open import open_table
@@ -31,18 +31,20 @@ from parquet_bloom.tables.table import (
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.repair import RepairReport, repair_opened
 from parquet_bloom.verbs.table_runner import (
+    TableCommit,
+    change_table,
+    check_changeable,
+    least_size_given,
+)
+from parquet_bloom.verbs.table_step import (
     ChangedFile,
     FileResult,
     LeftColumn,
     RepairedColumn,
-    added_up,
     appended,
-    change_table,
-    check_changeable,
     check_record,
     columns_returning,
     in_place_of,
-    least_size_given,
     unchanged,
     without_columns,
 )
@@ -54,9 +56,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TableRepairReport(VerbReport):
-    """What repair_table did to one table. `version`: that it was read at; `committed`: the one that
-    records the new sizes, None if there is none; `looked_up`: whether stored values were looked up.
-    `notes`: what to know about it."""
+    """What repair_table did to one table. `version`, `committed`, `commits`: see TableBuildReport;
+    `looked_up`: whether stored values were looked up. `notes`: what to know about it."""
 
     _rows: ClassVar = ("files",)
 
@@ -64,6 +65,7 @@ class TableRepairReport(VerbReport):
     table: TableKind
     version: int
     committed: int | None
+    commits: tuple[TableCommit, ...]
     files: tuple[ChangedFile, ...]
     repaired: tuple[RepairedColumn, ...]
     left: tuple[LeftColumn, ...]
@@ -87,6 +89,7 @@ def repair_table(
     fpp: float | None = None,
     max_bytes: int | None = None,
     min_file_size: int = MIN_FILE_SIZE,
+    files_per_commit: int = FILES_PER_COMMIT,
     commit: bool = True,
     sole_writer: bool = False,
     dry_run: bool = False,
@@ -99,7 +102,7 @@ def repair_table(
     progress: Progress | None = None,
 ) -> TableRepairReport:
     """Repair the filters of the live files of a table, as its current version has them: what is new is
-    appended to each file, and one commit records the new sizes. Older versions keep their filters.
+    appended to each file, and a commit records the new sizes. Older versions keep their filters.
 
     columns: as the table calls them; None for all. drop_bad, rebuild, fpp and max_bytes as for repair,
     all others as for build_table. A file with plaintext filters of encrypted columns fails: they would
@@ -129,14 +132,8 @@ def repair_in_table(
     done = change_table(table, step, threads=options.threads, keys=keys, progress=progress)
     return TableRepairReport(
         **done.facts,
-        repaired=added_up(
-            (each for result in done.results for each in result.repaired),
-            lambda each: (each.column, each.action, each.rule),
-        ),
-        left=added_up(
-            (each for result in done.results for each in result.left),
-            lambda each: (each.column or "", each.rule),
-        ),
+        repaired=done.repaired,
+        left=done.left,
         looked_up=options.reads_values,
         bytes_added=done.bytes_added,
         notes=done.notes,

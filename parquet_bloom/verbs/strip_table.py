@@ -1,6 +1,6 @@
 """Take the filters back that were appended to the files of a table.
 
-One commit records the sizes of before. The bytes stay: versions of the table in between know them, and
+A commit records the sizes of before. The bytes stay: versions of the table in between know them, and
 whoever reads one of those must find them.
 """
 
@@ -14,17 +14,20 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open_file
-from parquet_bloom.options import TableOptions
+from parquet_bloom.options import FILES_PER_COMMIT, TableOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.open import open_table
 from parquet_bloom.tables.table import LakeTable, TableFile
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.table_runner import (
-    ChangedFile,
-    FileResult,
+    TableCommit,
     change_table,
     check_changeable,
+)
+from parquet_bloom.verbs.table_step import (
+    ChangedFile,
+    FileResult,
     check_record,
     unchanged,
 )
@@ -38,9 +41,8 @@ REPLACED: Final = "its first filters were repaired or replaced, and stay so"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TableStripReport(VerbReport):
-    """What strip_table did to one table. `version`: that it was read at; `committed`: the one that
-    records the sizes of before, None if there is none; `bytes_removed`: by which the records are less.
-    """
+    """What strip_table did to one table. `version`, `committed`, `commits`: see TableBuildReport, with
+    the sizes of before for the new ones; `bytes_removed`: by which the records are less."""
 
     _rows: ClassVar = ("files",)
 
@@ -48,6 +50,7 @@ class TableStripReport(VerbReport):
     table: TableKind
     version: int
     committed: int | None
+    commits: tuple[TableCommit, ...]
     files: tuple[ChangedFile, ...]
     bytes_removed: int
     dry_run: bool
@@ -61,14 +64,15 @@ def strip_table(
     kind: TableChoice = "auto",
     catalog: str | None = None,
     where: Mapping[str, str | Sequence[str | None] | None] | None = None,
+    files_per_commit: int = FILES_PER_COMMIT,
     sole_writer: bool = False,
     dry_run: bool = False,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> TableStripReport:
-    """Record the sizes that the live files of a table had before filters were appended to them, in one
-    commit; no file is changed. Filters that the files had from the first stay, and so does what has
+    """Record the sizes that the live files of a table had before filters were appended to them; no file
+    is changed. Filters that the files had from the first stay, and so does what has
     repaired or replaced them. Arguments and errors as for build_table.
     """
     options = TableOptions.of(locals())

@@ -11,6 +11,7 @@ from make.commands import PATIENCE_SECONDS, outcome
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.source import LocalSource
 from parquet_bloom.threads import (
     SMALL_CHUNK,
@@ -146,12 +147,12 @@ def test_files_behind_urls_are_read_at_the_same_time(ending, monkeypatch):
     """Without being told to: they wait for each other's network."""
     from parquet_bloom.commands.inputs import Inputs
 
-    inputs = Inputs(("lake",))
+    inputs = Inputs(expand(["lake"]))
     assert inputs.threads_for(None) == (1, None)
     assert inputs.threads_for(3) == (3, 1)
     monkeypatch.setattr("parquet_bloom.threads.is_url", lambda path: True)
     assert inputs.threads_for(None) == (16, 1)
-    assert Inputs((f"lake/1.{ending}",)).threads_for(5) == (1, 5)
+    assert Inputs(expand([f"lake/1.{ending}"])).threads_for(5) == (1, 5)
 
 
 def test_small_filters_are_read_by_one_thread(tmp_path):

@@ -49,7 +49,8 @@ from parquet_bloom.verbs.recover import RecoveryReport
 from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport
 from parquet_bloom.verbs.strip import StripReport
 from parquet_bloom.verbs.strip_table import TableStripReport
-from parquet_bloom.verbs.table_runner import ChangedFile, SkippedColumn
+from parquet_bloom.verbs.table_runner import TableCommit
+from parquet_bloom.verbs.table_step import ChangedFile, SkippedColumn
 from parquet_bloom.verbs.validate import Checked, ValidationReport
 
 README = (ROOT / "README.md").read_text()
@@ -122,7 +123,7 @@ def keys_of(field, report):
     ("section", "reports"),
     {
         "build": (BuildReport, BuiltFilters, LeftChunk),
-        "build --table": (TableBuildReport, ChangedFile, SkippedColumn),
+        "build --table": (TableBuildReport, TableCommit, ChangedFile, SkippedColumn),
         "inspect": (
             FileInspection,
             PartDescription,

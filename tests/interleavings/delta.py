@@ -1,4 +1,4 @@
-"""Two of our commands and a stranger at one Delta table of one file."""
+"""Two of our commands and a stranger at one Delta table of one file, or of two that get a commit each."""
 
 import json
 import os
@@ -18,6 +18,7 @@ from parquet_bloom.storage.temporary_files import is_temporary
 
 TABLE: Final = "/sim/table"
 FILE: Final = f"{TABLE}/part-0.parquet"
+SECOND: Final = f"{TABLE}/part-2.parquet"
 LOG: Final = f"{TABLE}/_delta_log"
 
 
@@ -30,7 +31,7 @@ def _add(name: str, size: int) -> dict[str, Any]:
     return {"add": add | {"modificationTime": 1, "dataChange": True}}
 
 
-def _first() -> bytes:
+def _first(num_files: int) -> bytes:
     fields = [
         {"name": name, "type": type, "nullable": True, "metadata": {}}
         for name, type in (("a", "long"), ("b", "string"))
@@ -43,8 +44,8 @@ def _first() -> bytes:
         "configuration": {},
     }
     protocol = {"minReaderVersion": 1, "minWriterVersion": 2}
-    add = _add("part-0.parquet", len(parquet()))
-    return _commit({"protocol": protocol}, {"metaData": metadata}, add)
+    adds = [_add("part-0.parquet", len(parquet())), _add("part-2.parquet", len(parquet(7)))]
+    return _commit({"protocol": protocol}, {"metaData": metadata}, *adds[:num_files])
 
 
 def build(column: str) -> Command:
@@ -52,13 +53,15 @@ def build(column: str) -> Command:
     ndv = {"a": 10, "b": 200}[column]
 
     def work(_: Any) -> Any:
-        return pb.build_table(TABLE, columns=[column], ndv=ndv, min_file_size=0, threads=1)
+        return pb.build_table(
+            TABLE, columns=[column], ndv=ndv, min_file_size=0, files_per_commit=1, threads=1
+        )
 
     return Command(f"build {column}", work, _is_committed)
 
 
 def strip() -> Command:
-    return Command("strip", lambda _: pb.strip_table(TABLE), _is_committed)
+    return Command("strip", lambda _: pb.strip_table(TABLE, files_per_commit=1), _is_committed)
 
 
 def _is_committed(report: Any) -> bool:
@@ -117,12 +120,17 @@ def columns_with_filters(path: str, size: int | None) -> frozenset[str]:
         raise AssertionError(f"cannot be opened at {size or 'its'} size: {error}") from None
 
 
-def scenario(commands: Sequence[Command], can: Can = USUAL, kills: bool = True) -> Scenario:
+def scenario(
+    commands: Sequence[Command], can: Can = USUAL, kills: bool = True, num_files: int = 1
+) -> Scenario:
+    """`num_files`: 1, or 2."""
     files = {
         FILE: parquet(),
         f"{TABLE}/part-1.parquet": parquet(7),
-        f"{LOG}/{0:020}.json": _first(),
+        f"{LOG}/{0:020}.json": _first(num_files),
     }
+    if num_files > 1:
+        files[SECOND] = parquet(7)
 
     def make(touched: Any) -> FileSystem:
         return FileSystem(touched, files, can)
@@ -140,50 +148,63 @@ def check(
     world: Any,
     processes: Sequence[Process],
 ) -> None:
-    """`look`: what the table records, of each file. Where a command failed of some files, each file is
-    compared by itself."""
+    """`look`: what the table records, of each file. Where a command failed of some files, or another one
+    could come between two of its commits, each file is compared by itself."""
     sure, unsure = sorted_out(commands, processes, is_strict=False)
     killed = [c for c, p in zip(commands, processes, strict=True) if p.is_dead]
     left = [path for path in world.contents() if is_temporary(os.path.basename(path))]
     assert killed or not left, f"left without a kill: {left}"
     said = [_said(process) for process in processes]
-    failed = {c.name: _failed(p) for c, p in zip(commands, processes, strict=True)}
-    problem = _unexplained(look(world), outcomes, sure, unsure, failed)
+    failed = {c.name: _files(p, "failed") for c, p in zip(commands, processes, strict=True)}
+    gone = {c.name: _files(p, "gone") for c, p in zip(commands, processes, strict=True)}
+    is_whole = not (unsure or any(failed.values()) or any(map(_has_commits, processes)))
+    explained = partial(_unexplained, outcomes, is_whole, failed, gone)
+    problem = explained(look(world), sure, unsure)
     assert problem is None, f"no order of {said} comes to this: {problem}"
     for command in killed:
         report = command.work(world)
         assert all(each.action != "failed" for each in report.files), report.to_dict()
         again = Command(f"{command.name} again", command.work)
-        problem = _unexplained(look(world), outcomes, [*sure, again], unsure, failed)
+        problem = explained(look(world), [*sure, again], unsure)
         assert problem is None, f"after another run: {said}: {problem}"
 
 
 def _unexplained(
-    found: Any,
     outcomes: Outcomes,
+    is_whole: bool,
+    failed: Mapping[str, Collection[str]],
+    gone: Mapping[str, Collection[str]],
+    found: Any,
     sure: Sequence[Command],
     unsure: Sequence[Command],
-    failed: Mapping[str, Collection[str]],
 ) -> Hashable | None:
     """What no order of the commands comes to. `failed`: the files that each failed of, as if these had not
-    been there. Then, and after a kill, each file is compared by itself: some may be done, others not."""
-    if not (unsure or any(failed.values())):
+    been there; `gone`: those that it left to whoever recorded them, with what it had appended or without.
+    Then, and after a kill, each file is compared by itself: some may be done, others not."""
+    if is_whole:
         return None if found in set(outcomes.allowed(sure, unsure)) else found
     strangers = [command for command in sure if not command.is_ours]
     names = {frozenset(dict(each)) for each in outcomes.allowed(strangers, [])}
     if frozenset(dict(found)) not in names:
         return found
     for name, columns in found:
-        did = [command for command in sure if name not in failed.get(command.name, ())]
-        if columns not in {dict(each).get(name) for each in outcomes.allowed(did, unsure)}:
+        there = [command for command in sure if name not in failed.get(command.name, ())]
+        did = [command for command in there if name not in gone.get(command.name, ())]
+        may = [*unsure, *(command for command in there if command not in did)]
+        if columns not in {dict(each).get(name) for each in outcomes.allowed(did, may)}:
             return name, columns
     return None
 
 
-def _failed(process: Process) -> set[str]:
-    """The files of which it says that it failed."""
+def _files(process: Process, action: str) -> set[str]:
+    """Those of which it says that this became of them."""
     files = process.result.files if process.result is not None else ()
-    return {each.file for each in files if each.action == "failed"}
+    return {each.file for each in files if each.action == action}
+
+
+def _has_commits(process: Process) -> bool:
+    """Whether it made several."""
+    return process.result is not None and len(process.result.commits) > 1
 
 
 def _said(process: Process) -> str:

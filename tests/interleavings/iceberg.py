@@ -1,6 +1,6 @@
-"""Two of our commands and a stranger at one Iceberg table of one file: its catalog and its metadata are in
-memory, as the file system is that has its file. What the catalog is asked is a step; metadata files have
-names of their own.
+"""Two of our commands and a stranger at one Iceberg table of one file, or of two that get a commit each: its
+catalog and its metadata are in memory, as the file system is that has its files. What the catalog is asked
+is a step; metadata files have names of their own.
 """
 
 import io
@@ -34,6 +34,7 @@ NAME: Final = "lake.events"
 FOLDER: Final = "/sim/table"
 FILE: Final = f"{FOLDER}/part-0.parquet"
 OTHER: Final = f"{FOLDER}/part-1.parquet"
+SECOND: Final = f"{FOLDER}/part-2.parquet"
 
 _SCHEMA: Final = Schema(
     NestedField(1, "a", LongType(), required=False),
@@ -133,7 +134,7 @@ class Catalog:
 
 
 @cache
-def _first() -> tuple[TableMetadata, dict[str, bytes]]:
+def _first(num_files: int) -> tuple[TableMetadata, dict[str, bytes]]:
     metadata = new_table_metadata(
         schema=_SCHEMA,
         partition_spec=UNPARTITIONED_PARTITION_SPEC,
@@ -141,17 +142,22 @@ def _first() -> tuple[TableMetadata, dict[str, bytes]]:
         location=FOLDER,
         properties=_QUICKLY,
     )
-    catalog = Catalog(metadata, {FILE: parquet(), OTHER: parquet(7)}, Touched())
-    catalog.load_table(NAME).add_files([FILE])
+    files = {FILE: parquet(), OTHER: parquet(7), SECOND: parquet(7)}
+    catalog = Catalog(metadata, files, Touched())
+    for name in (FILE, SECOND)[:num_files]:
+        catalog.load_table(NAME).add_files([name])
     return catalog.metadata, catalog.io.files
 
 
 class Lake:
     """A World: files, and the catalog."""
 
-    def __init__(self, touched: Touched, can: Can) -> None:
-        metadata, files = _first()
-        self.files = FileSystem(touched, {FILE: parquet(), OTHER: parquet(7)}, can)
+    def __init__(self, touched: Touched, can: Can, num_files: int) -> None:
+        metadata, files = _first(num_files)
+        there = {FILE: parquet(), OTHER: parquet(7)}
+        if num_files > 1:
+            there[SECOND] = parquet(7)
+        self.files = FileSystem(touched, there, can)
         self.catalog = Catalog(metadata, files, touched)
         self._patches = ExitStack()
 
@@ -182,7 +188,13 @@ def build(column: str) -> Command:
 
     def work(_: Any) -> Any:
         return pb.build_table(
-            NAME, catalog=CATALOG, columns=[column], ndv=ndv, min_file_size=0, threads=1
+            NAME,
+            catalog=CATALOG,
+            columns=[column],
+            ndv=ndv,
+            min_file_size=0,
+            files_per_commit=1,
+            threads=1,
         )
 
     return Command(f"build {column}", work, _is_committed)
@@ -234,9 +246,13 @@ def recorded(lake: Lake) -> Hashable:
     return tuple(found)
 
 
-def scenario(commands: Sequence[Command], can: Can = USUAL, kills: bool = True) -> Scenario:
+def scenario(
+    commands: Sequence[Command], can: Can = USUAL, kills: bool = True, num_files: int = 1
+) -> Scenario:
+    """`num_files`: 1, or 2."""
+
     def make(touched: Touched) -> Lake:
-        return Lake(touched, can)
+        return Lake(touched, can, num_files)
 
     ours = [number for number, command in enumerate(commands) if command.is_ours]
     checked = partial(check, commands, Outcomes(make, recorded), recorded)

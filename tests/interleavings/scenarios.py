@@ -138,7 +138,28 @@ SEARCHED = (
         for where, can in _MODES
     ),
     *(
+        Searched(
+            "Delta Lake",
+            f"{who}, two commits",
+            "exchange",
+            delta.scenario(commands, num_files=2),
+            deep=1,
+        )
+        for who, commands in _OF_TABLE
+    ),
+    *(
         Searched("Iceberg", who, "exchange", iceberg.scenario(commands), deep=2)
+        for who, commands in _OF_LAKE
+    ),
+    *(
+        Searched(
+            "Iceberg",
+            f"{who}, two commits",
+            "exchange",
+            iceberg.scenario(commands, num_files=2),
+            short=None,
+            deep=1,
+        )
         for who, commands in _OF_LAKE
     ),
     Searched(

@@ -1,8 +1,8 @@
 """Builds that die: before and after any call that touches the disk, a process ends.
 
     python -m make.dying links|no-links SOURCE [OUTPUT]
-    python -m make.dying table TABLE
-    python -m make.dying iceberg CATALOG
+    python -m make.dying table|batches TABLE
+    python -m make.dying iceberg|iceberg-batches CATALOG
 
 Reads the number of a call, two for each, from a line of stdin, and answers with the exit code of a
 build that was to die there. The process that forks is this one, which has one thread and no locks
@@ -28,6 +28,10 @@ from parquet_bloom.storage import local_output
 CALLS = ("open", "pwrite", "fchmod", "fsync", "replace", "link", "unlink")
 DEAD = 9
 
+# The ways to build in tables, with their options.
+DELTA: dict[str, dict[str, Any]] = {"table": {}, "batches": {"files_per_commit": 1}}
+ICEBERG: dict[str, dict[str, Any]] = {"iceberg": {}, "iceberg-batches": {"files_per_commit": 1}}
+
 TO_COMMIT = (
     "make.iceberg_tables",
     "parquet_bloom.tables.iceberg.table",
@@ -44,7 +48,8 @@ def builds(
     """Gives a function that builds, in place without an output, and dies at the given step; it
     answers whether the build lived to its end. `links`: whether the file system has hard links.
     `way`: `table` for one of Delta Lake, `iceberg` for the folder of a catalog, whose files are
-    appended to, so that only the commit is left."""
+    appended to, so that only the commit is left; `batches` and `iceberg-batches`: the same with a
+    commit for each file."""
     paths = map(str, filter(None, (source, output)))
     way = way or ("links" if links else "no-links")
     command = [sys.executable, "-m", "make.dying", way, *paths]
@@ -91,15 +96,15 @@ def build_and_die(step: int, way: str, source: str, output: str | None = None) -
     # Whose calls Python does not have; and the copy, which is a call of the system for some file systems.
     for call in ("copy_range", "exchange", "rename_to_free"):
         setattr(local_output, call, dying(getattr(local_output, call)))
-    if way == "table":
-        build_in(source)
-    elif way == "iceberg":
-        commit_and_die(dying)
+    if way in DELTA:
+        build_in(source, **DELTA[way])
+    elif way in ICEBERG:
+        commit_and_die(dying, **ICEBERG[way])
     else:
         pb.build(source, output, columns=["a"], in_place=output is None, threads=1)
 
 
-def commit_and_die(dying: Callable[..., Any]) -> None:
+def commit_and_die(dying: Callable[..., Any], **options: Any) -> None:
     """Also around what PyIceberg writes, which is not for Python to see, and around its catalog's
     commit."""
     from make.iceberg_tables import build
@@ -114,11 +119,11 @@ def commit_and_die(dying: Callable[..., Any]) -> None:
         (SqlCatalog, "commit_table"),
     ):
         setattr(kind, name, dying(getattr(kind, name)))
-    build(threads=1)
+    build(threads=1, **options)
 
 
-def build_in(table: str) -> None:
-    pb.build_table(table, columns=["id"], min_file_size=0, threads=1)
+def build_in(table: str, **options: Any) -> None:
+    pb.build_table(table, columns=["id"], min_file_size=0, threads=1, **options)
 
 
 def main() -> None:
@@ -127,11 +132,11 @@ def main() -> None:
         os.link = no_link
     # So that no child has to import what a build imports.
     with TemporaryDirectory() as folder:
-        if way == "iceberg":
+        if way in ICEBERG:
             # What a build there does starts threads.
             for name in TO_COMMIT:
                 import_module(name)
-        elif way == "table":
+        elif way in DELTA:
             build_in(shutil.copytree(paths[0], f"{folder}/table"))
         else:
             pb.build(paths[0], Path(folder) / "out.parquet", columns=["a"], threads=1)

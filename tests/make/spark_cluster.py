@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Self
@@ -269,7 +270,14 @@ def run_verb(
         patch.object(job, "on_executor", on_executor if stop is None else stopping),
         patch.object(verbs, "BOUNDS", in_parts or BOUNDS),
     ):
-        return getattr(lake, verb)(_SESSIONS[-1], paths, **options)
+        report = getattr(lake, verb)(_SESSIONS[-1], paths, **options)
+        if not isinstance(report, lake.Report):
+            return report
+        # The session stays in this process, what was read through it leaves.
+        read = {"outcomes": report.outcomes, "troubles": report.troubles}
+        report = replace(report, accounts=None)
+        vars(report).update(read)
+        return report
 
 
 def new_session(python: str) -> None:

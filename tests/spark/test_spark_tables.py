@@ -60,6 +60,40 @@ def test_files_and_report_are_those_of_the_local_build(spark, table):
     ]
 
 
+def test_a_commit_and_a_job_for_each_batch(spark, table, monkeypatch):
+    real, sizes = tables.run_job, []
+
+    def counted(spark, files, *rest):
+        sizes.append(len(files))
+        return real(spark, files, *rest)
+
+    monkeypatch.setattr(tables, "run_job", counted)
+    report = build(spark, table, files_per_commit=2)
+    assert [(each.version, each.num_files) for each in report.commits] == [(2, 2), (3, 2)]
+    assert (report.committed, sizes) == (3, [2, 2])
+    assert {file.file: file.size for file in report.files} == live(table)
+
+
+def test_a_later_job_that_fails_leaves_what_is_committed(spark, table, monkeypatch):
+    real, done = tables.run_job, []
+
+    def run_once(*arguments):
+        if done:
+            raise SparkError("the Spark job failed: no executors")
+        done.append(True)
+        return real(*arguments)
+
+    monkeypatch.setattr(tables, "run_job", run_once)
+    report = build(spark, table, files_per_commit=2)
+    assert [each.num_files for each in report.commits] == [2]
+    assert [(file.action, file.reason) for file in report.files[2:]] == [
+        ("failed", "the Spark job failed: no executors")
+    ] * 2
+    monkeypatch.undo()
+    again = build(spark, table, files_per_commit=2)
+    assert (again.committed, [file.action for file in again.files[:2]]) == (3, ["unchanged"] * 2)
+
+
 def test_an_iceberg_table(spark, tmp_path, monkeypatch):
     iceberg_tables.use_catalog(tmp_path, monkeypatch)
     before = iceberg_tables.make_table(commits=2).current_snapshot()

@@ -3,6 +3,7 @@ and the one after it nothing."""
 
 import shutil
 
+import pytest
 from make.delta_tables import build, live, make_table, newest
 from make.dying import builds
 from oracle.delta_readers import by_dataset, by_query_builder
@@ -10,24 +11,27 @@ from oracle.delta_readers import by_dataset, by_query_builder
 MOST_STEPS = 500
 
 
-def test_killed_at_every_step(tmp_path):
+@pytest.mark.parametrize(
+    ("way", "options", "last"), [("table", {}, 2), ("batches", {"files_per_commit": 1}, 3)]
+)
+def test_killed_at_every_step(tmp_path, way, options, last):
     table, original = tmp_path / "events", tmp_path / "original"
     make_table(original, commits=2, rows=100)
     expected = by_query_builder(original)
     shutil.copytree(original, table)
     versions = set()
-    with builds(table, way="table") as dies_at:
+    with builds(table, way=way) as dies_at:
         for step in range(MOST_STEPS):
             is_done = dies_at(step)
             versions.add(newest(table))
             assert by_query_builder(table) == by_dataset(table) == expected
-            again = build(table)
+            again = build(table, **options)
             assert {file.action for file in again.files} <= {
                 "appended",
                 "appended before",
                 "unchanged",
             }
-            assert newest(table) == 2
+            assert newest(table) == last
             assert build(table).committed is None
             assert by_query_builder(table) == by_dataset(table) == expected
             assert all((table / path).stat().st_size == size for path, size in live(table).items())
@@ -36,4 +40,4 @@ def test_killed_at_every_step(tmp_path):
             shutil.rmtree(table)
             shutil.copytree(original, table)
     assert step > 40
-    assert versions == {1, 2}
+    assert versions == {*range(1, last + 1)}

@@ -136,10 +136,10 @@ class Steps:
         self._moving = False
         self._step += 1
 
-    def run(self, verb: str) -> None:
+    def run(self, verb: str, **options_of_table: int) -> None:
         table = open_table(self.rival.table)
         self.step()
-        options = TableOptions(where={})
+        options = TableOptions(where={}, **options_of_table)
         if verb == "strip":
             strip_in_table(table, options, progress=self.step)
         else:
@@ -161,6 +161,22 @@ def test_one_rival(tmp_path, monkeypatch, move, step):
     rival.check()
 
 
+@pytest.mark.parametrize("move", MOVES)
+def test_one_rival_between_two_commits(tmp_path, monkeypatch, move):
+    rival = Rival(make_table(tmp_path / "events", rows=100), 0)
+    real, moves = OurTable.refreshed, [move]
+
+    def refreshed(table: OurTable) -> OurTable:
+        if moves:
+            rival.move(moves.pop())
+        return real(table)
+
+    monkeypatch.setattr(OurTable, "refreshed", refreshed)
+    build(rival.table, files_per_commit=1)
+    assert rival.done == [move]
+    rival.check()
+
+
 @pytest.mark.parametrize("seed", range(NUM_RACES))
 def test_random_rivals(tmp_path, monkeypatch, seed):
     chosen = random.Random(f"races {seed}")
@@ -170,7 +186,8 @@ def test_random_rivals(tmp_path, monkeypatch, seed):
     moves: dict[int, list[str]] = {}
     for _ in range(chosen.randint(1, 5)):
         moves.setdefault(chosen.randrange(7), []).append(chosen.choice(MOVES))
-    Steps(rival, moves, monkeypatch).run(chosen.choice(["build", "build", "strip"]))
+    verb = chosen.choice(["build", "build", "strip"])
+    Steps(rival, moves, monkeypatch).run(verb, files_per_commit=chosen.choice([1, 2, 100]))
     rival.check()
 
 

@@ -388,16 +388,15 @@ def test_other_formats_are_left(monkeypatch):
     from parquet_bloom.tables.iceberg import live_files
 
     make_table(commits=1)
-    read = live_files.data_files
+    read = live_files.table_file
     first = min(live())
 
-    def as_orc(io, manifests):
-        for file in read(io, manifests):
-            if file.file_path == first:
-                file[2] = FileFormat.ORC
-            yield file
+    def as_orc(file, fields):
+        if file.file_path == first:
+            file[2] = FileFormat.ORC
+        return read(file, fields)
 
-    monkeypatch.setattr("parquet_bloom.tables.iceberg.table.data_files", as_orc)
+    monkeypatch.setattr(live_files, "table_file", as_orc)
     report = build()
     assert [(file.action, file.reason) for file in report.files] == [
         ("unchanged", "ORC, expected Parquet"),

@@ -20,21 +20,25 @@ def folder(tmp_path, monkeypatch):
     return folder
 
 
-def test_killed_at_every_step(folder, tmp_path):
+@pytest.mark.parametrize(
+    ("way", "options", "commits"),
+    [("iceberg", {}, 1), ("iceberg-batches", {"files_per_commit": 1}, 2)],
+)
+def test_killed_at_every_step(folder, tmp_path, way, options, commits):
     build(commit=False)
     expected, snapshots = by_pyiceberg(load()), len(load().snapshots())
     shutil.copytree(folder, tmp_path / "original")
     states = set()
-    with builds(folder, way="iceberg") as dies_at:
+    with builds(folder, way=way) as dies_at:
         for step in range(MOST_STEPS):
             is_done = dies_at(step)
             killed = load()
             states.add(len(killed.snapshots()))
             assert by_pyiceberg(killed) == expected
-            again = build()
+            again = build(**options)
             assert {file.action for file in again.files} <= {"appended before", "unchanged"}
             resumed = load()
-            assert len(resumed.snapshots()) == snapshots + 1
+            assert len(resumed.snapshots()) == snapshots + commits
             assert by_pyiceberg(resumed) == expected
             sizes = live(resumed)
             assert all(path_of(path).stat().st_size == size for path, size in sizes.items())
@@ -43,4 +47,4 @@ def test_killed_at_every_step(folder, tmp_path):
             shutil.rmtree(folder)
             shutil.copytree(tmp_path / "original", folder)
     assert step >= 10
-    assert states == {snapshots, snapshots + 1}
+    assert states == {*range(snapshots, snapshots + commits + 1)}

@@ -150,10 +150,10 @@ class Steps:
         self._moving = False
         self._step += 1
 
-    def run(self, verb: str) -> None:
+    def run(self, verb: str, **options_of_table: int) -> None:
         table = open_table(NAME, catalog=CATALOG)
         self.step()
-        options = TableOptions(where={})
+        options = TableOptions(where={}, **options_of_table)
         if verb == "strip":
             strip_in_table(table, options, progress=self.step)
         else:
@@ -165,6 +165,21 @@ class Steps:
 
 # When the table was read; after the second file; before the commit.
 STEPS = (0, 2, 5)
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_one_rival_between_two_commits(rival, monkeypatch, move):
+    real, moves = OurTable.refreshed, [move]
+
+    def refreshed(table: OurTable) -> OurTable:
+        if moves:
+            rival.move(moves.pop())
+        return real(table)
+
+    monkeypatch.setattr(OurTable, "refreshed", refreshed)
+    build(files_per_commit=1)
+    assert rival.done == [move]
+    rival.check()
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -182,7 +197,8 @@ def test_random_rivals(rival, monkeypatch, seed):
     moves: dict[int, list[str]] = {}
     for _ in range(chosen.randint(1, 5)):
         moves.setdefault(chosen.randrange(9), []).append(chosen.choice(MOVES))
-    Steps(rival, moves, monkeypatch).run(chosen.choice(["build", "build", "strip"]))
+    verb = chosen.choice(["build", "build", "strip"])
+    Steps(rival, moves, monkeypatch).run(verb, files_per_commit=chosen.choice([1, 2, 100]))
     rival.check()
 
 

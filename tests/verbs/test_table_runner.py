@@ -6,7 +6,8 @@ import pytest
 
 from parquet_bloom.tables.table import TableFile
 from parquet_bloom.threads import MANY, SMALL_FILE
-from parquet_bloom.verbs.table_runner import ChangedFile, FileResult, each_file
+from parquet_bloom.verbs.table_runner import each_file
+from parquet_bloom.verbs.table_step import ChangedFile, FileResult
 
 
 def files(count, size=1000):

@@ -100,7 +100,7 @@ def _listed(address: Address, prefix: str) -> list[ObjectMeta]:
 
 
 def _address(beside: Address, meta: ObjectMeta) -> Address:
-    return beside.found(meta["path"], Listed(meta["size"], meta["e_tag"]))
+    return beside.found(meta["path"], Listed(meta["size"], meta["e_tag"], meta["last_modified"]))
 
 
 def found_at(address: Address) -> Found | None:

@@ -128,7 +128,7 @@ class ObjectSource:
     def _opened(self) -> memoryview:
         """The tail; what comes with it says which version this is."""
         listed = self.address.listed
-        if listed is not None:
+        if listed is not None and listed.size is not None:
             self.size, self._etag = listed.size, quoted(listed.etag)
             try:
                 return self._tail_of_known()

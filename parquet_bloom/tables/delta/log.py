@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Final
 
 from parquet_bloom.dataclass import dataclass
@@ -44,13 +44,15 @@ def commit_name(version: int) -> str:
 @dataclass(slots=True)
 class Snapshot:
     """What is live at `version`. `adds`: the last `add` of each file, as it was read;
-    `in_commit_timestamp`: of that version, None without."""
+    `in_commit_timestamp`: of that version, None without; `commit`: the file of that version, None if
+    the log has it no more."""
 
     version: int = -1
     adds: dict[FileKey, Action] = field(default_factory=dict)
     protocol: Action = field(default_factory=dict)
     metadata: Action = field(default_factory=dict)
     in_commit_timestamp: int | None = None
+    commit: Entry | None = None
 
     @property
     def configuration(self) -> dict[str, str]:
@@ -58,13 +60,22 @@ class Snapshot:
 
     def apply(self, action: Action) -> None:
         if add := action.get("add"):
-            self.adds[decoded(add["path"]), deletion_vector_id(add)] = add
+            key = decoded(add["path"]), deletion_vector_id(add)
+            self.adds[key] = _sharing(add, self.adds.get(key))
         elif remove := action.get("remove"):
             self.adds.pop((decoded(remove["path"]), deletion_vector_id(remove)), None)
         elif protocol := action.get("protocol"):
             self.protocol = protocol
         elif metadata := action.get("metaData"):
             self.metadata = metadata
+
+
+def _sharing(add: Action, before: Action | None) -> Action:
+    """An `add` whose values are those of the one before it where they are equal: after a commit that
+    only changes sizes, two snapshots take little more memory than one."""
+    if before is None or [*before] != [*add]:
+        return add
+    return before | {name: value for name, value in add.items() if before[name] != value}
 
 
 class Log:
@@ -103,18 +114,19 @@ class Log:
             raise FormatError(f"{self._folder.path}: {LOG}: no commit and no checkpoint")
         return max(known)
 
-    def snapshot(self, version: int | None = None) -> Snapshot:
-        """The table at this version, None for the newest one. Raises RewriteError if the log does not
-        have it any more, FormatError, OSError."""
+    def snapshot(self, version: int | None = None, known: Snapshot | None = None) -> Snapshot:
+        """The table at this version, None for the newest one. `known`: an older snapshot of it, whose
+        part of the log is not read again. Raises RewriteError if the log does not have it any more,
+        FormatError, OSError."""
         target = self.newest if version is None else version
         if not 0 <= target <= self.newest:
             raise RewriteError(
                 f"{self._folder.path}: no version {target:,}, expected 0 to {self.newest:,}"
             )
-        start = max((each for each in self._checkpoints if each <= target), default=-1)
-        found = Snapshot(start)
-        for name in self._checkpoints.get(start, ()):
-            self._replay(name, found)
+        if known is not None and self._goes_on_from(known, target):
+            found = replace(known, adds=dict(known.adds))
+        else:
+            found = self._at_checkpoint(target)
         while found.version < target:
             end, name = self._next(found.version + 1, target)
             self._replay(name, found)
@@ -122,6 +134,26 @@ class Log:
         if not found.protocol or not found.metadata:
             raise FormatError(f"{self._folder.path}: {LOG}: neither protocol nor metadata")
         found.in_commit_timestamp = self.in_commit_timestamp(target)
+        found.commit = self._commits.get(target)
+        return found
+
+    def _goes_on_from(self, known: Snapshot, target: int) -> bool:
+        """Whether the log still has that version, the same one, and all commits behind it: others may
+        have cleaned it up, or made another table in the same place."""
+        after = range(known.version + 1, target + 1)
+        return (
+            known.version <= target
+            and known.commit is not None
+            and self._commits.get(known.version) == known.commit
+            and all(version in self._commits for version in after)
+        )
+
+    def _at_checkpoint(self, target: int) -> Snapshot:
+        """The table at its last checkpoint up to a version; empty if there is none."""
+        start = max((each for each in self._checkpoints if each <= target), default=-1)
+        found = Snapshot(start)
+        for name in self._checkpoints.get(start, ()):
+            self._replay(name, found)
         return found
 
     def _replay(self, name: str, snapshot: Snapshot) -> None:
@@ -215,11 +247,13 @@ def _lines(data: bytes, where: str) -> Iterator[Action]:
         yield action
 
 
-def read_snapshot(folder: Folder, version: int | None = None) -> Snapshot:
-    """The table at a version, None for the newest one. Raises as Log and Log.snapshot."""
+def read_snapshot(
+    folder: Folder, version: int | None = None, known: Snapshot | None = None
+) -> Snapshot:
+    """The table at a version, None for the newest one. Arguments and errors as for Log.snapshot."""
     for _ in range(_ATTEMPTS - 1):
         try:
-            return Log(folder).snapshot(version)
+            return Log(folder).snapshot(version, known)
         except FileNotFoundError:
             continue
-    return Log(folder).snapshot(version)
+    return Log(folder).snapshot(version, known)

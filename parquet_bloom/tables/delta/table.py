@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +21,7 @@ from parquet_bloom.errors import RewriteError, UnsupportedError
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.storage.source import is_object
 from parquet_bloom.storage.traffic import Requests
+from parquet_bloom.tables.batches import by_partition
 from parquet_bloom.tables.delta.action import Action, decoded
 from parquet_bloom.tables.delta.columns import columns_of
 from parquet_bloom.tables.delta.features import is_outside, unreadable, unwritable
@@ -52,12 +53,14 @@ class DeltaTable(LakeTable):
     kind: TableKind = "delta"
     situation: Situation = "in a Delta table"
 
-    def __init__(self, folder: Folder, version: int | None = None) -> None:
-        """Raises UnsupportedError for a table that cannot be read here, FormatError, RewriteError for a
-        log with gaps, OSError."""
+    def __init__(
+        self, folder: Folder, version: int | None = None, known: Snapshot | None = None
+    ) -> None:
+        """`known`: an older snapshot of it. Raises UnsupportedError for a table that cannot be read here,
+        FormatError, RewriteError for a log with gaps, OSError."""
         self._folder, self.location = folder, folder.path
         self._is_newest = version is None
-        self._snapshot = read_snapshot(folder, version)
+        self._snapshot = read_snapshot(folder, version, known)
         if reasons := list(unreadable(self._snapshot)):
             raise UnsupportedError(f"{self.location}: {'; '.join(reasons)}")
 
@@ -84,16 +87,24 @@ class DeltaTable(LakeTable):
         return columns_of(self._snapshot, self.location)
 
     def refreshed(self) -> DeltaTable:
-        return DeltaTable(self._folder)
+        return DeltaTable(self._folder, known=self._snapshot)
 
     @property
     def requests(self) -> Requests | None:
         return self._folder.requests
 
-    def files(self) -> Sequence[TableFile]:
+    def files(self, among: Collection[str] | None = None) -> Sequence[TableFile]:
         partitions = self._columns.partitions
-        found = [self._file(add, partitions) for add in self._snapshot.adds.values()]
+        found = [
+            self._file(add, partitions)
+            for (name, _), add in self._snapshot.adds.items()
+            if among is None or name in among
+        ]
         return sorted(found, key=lambda file: file.name)
+
+    def in_groups(self, files: Sequence[TableFile]) -> Sequence[Sequence[TableFile]]:
+        """By partition: that is where other writers look for conflicts."""
+        return by_partition(files)
 
     def _file(self, add: Action, partitions: Mapping[str, str]) -> TableFile:
         name = decoded(add["path"])
@@ -118,9 +129,10 @@ class DeltaTable(LakeTable):
         return tuple(_refusals(self._folder, self._snapshot, sole_writer or not commits))
 
     def commit(self, sizes: Mapping[str, NewSize], operation: str) -> Committed:
+        snapshot = self._snapshot
         for _ in range(_ATTEMPTS):
             # What is live may have changed since this table was read.
-            snapshot = read_snapshot(self._folder)
+            snapshot = read_snapshot(self._folder, known=snapshot)
             if reasons := [*unreadable(snapshot), *unwritable(snapshot)]:
                 raise RewriteError(
                     f"{self.location}: changed in the meantime: {'; '.join(reasons)}"
@@ -174,7 +186,7 @@ def _recorded_anew(
     folder: Folder, snapshot: Snapshot, sizes: Mapping[str, NewSize]
 ) -> tuple[list[Action], dict[str, str]]:
     """The `add` of each file with its new size, and why others are left out. Raises OSError."""
-    live = {path: add for (path, _), add in snapshot.adds.items()}
+    live = {path: add for (path, _), add in snapshot.adds.items() if path in sizes}
     wanted, left = [], {}
     for name, size in sizes.items():
         add = live.get(name)

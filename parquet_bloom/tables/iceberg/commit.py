@@ -16,7 +16,7 @@ Source: Iceberg, BaseRewriteManifests and IncrementalFileCleanup; PyIceberg, _Sn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -196,10 +196,13 @@ class NewSizes(_SnapshotProducer["NewSizes"]):
         sizes: Mapping[str, NewSize],
         operation: str,
         reached: Callable[[str], str],
+        without: Collection[str],
     ) -> None:
-        """`reached`: the path or URL of a file, by its name."""
+        """`reached`: the path or URL of a file, by its name; `without`: the paths of manifests that are
+        known to have none of the files, and are not read."""
         super().__init__(Operation.REPLACE, transaction, transaction._table.io)
         self._sizes, self._work, self._reached = sizes, operation, reached
+        self._without = without
         self.left: dict[str, str] = {}
         self._is_changed: set[str] = set()
         self._counts: dict[str, int] = {}
@@ -283,7 +286,7 @@ class NewSizes(_SnapshotProducer["NewSizes"]):
 
     def _entries(self, manifest: ManifestFile) -> tuple[list[ManifestEntry], bool]:
         """The live entries of a manifest, and whether any differs from what is recorded."""
-        if manifest.content != ManifestContent.DATA:
+        if manifest.content != ManifestContent.DATA or manifest.manifest_path in self._without:
             return [], False
         entries = manifest.fetch_manifest_entry(self._io)
         is_new = False

@@ -6,7 +6,7 @@ Spec: Iceberg Table Spec, "Manifests", "Manifest Lists".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
@@ -76,12 +76,22 @@ def _field(
     return PartitionField(name, transform, schema.find_type(source))
 
 
-def data_files(io: FileIO, manifests: list[ManifestFile]) -> Iterator[DataFile]:
-    """The live ones of a snapshot."""
-    for manifest in manifests:
-        if manifest.content == ManifestContent.DATA:
-            for entry in manifest.fetch_manifest_entry(io):
-                yield entry.data_file
+# The live files of each manifest that was read, by its path.
+ByManifest: TypeAlias = Mapping[str, Sequence[TableFile]]
+
+
+def files_by_manifest(
+    io: FileIO, metadata: TableMetadata, manifests: list[ManifestFile], known: ByManifest
+) -> ByManifest:
+    """The live files of a snapshot, whose paths lack the options of their stores. `known`: what was read
+    of manifests before, which never change."""
+    fields = partition_fields(metadata)
+    return {
+        each.manifest_path: known.get(each.manifest_path)
+        or [table_file(entry.data_file, fields) for entry in each.fetch_manifest_entry(io)]
+        for each in manifests
+        if each.content == ManifestContent.DATA
+    }
 
 
 def delete_files(io: FileIO, manifests: list[ManifestFile]) -> str | None:
@@ -98,14 +108,12 @@ def delete_files(io: FileIO, manifests: list[ManifestFile]) -> str | None:
 
 
 def table_file(
-    file: DataFile,
-    fields: Mapping[int, tuple[PartitionField | None, ...]],
-    reached: Callable[[str], str],
+    file: DataFile, fields: Mapping[int, tuple[PartitionField | None, ...]]
 ) -> TableFile:
-    """`reached`: the path or URL of a file, by its name."""
+    """`fields`: of every spec, by its id."""
     return TableFile(
         name=file.file_path,
-        path=reached(file.file_path),
+        path=place(file.file_path),
         size=file.file_size_in_bytes,
         partition={
             field.name: field.text(file.partition[at])

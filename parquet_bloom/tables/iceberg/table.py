@@ -9,7 +9,8 @@ Spec: Iceberg Table Spec, "Table Metadata", "Snapshots".
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +22,7 @@ from pyiceberg.table import StaticTable
 from pyiceberg.table import Table as Loaded
 from pyiceberg.table.name_mapping import MappedField, NameMapping
 from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.typedef import EMPTY_DICT
 from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
 from parquet_bloom.container.in_commands import AsTable
@@ -29,14 +31,15 @@ from parquet_bloom.parallel import read_once
 from parquet_bloom.storage import with_options
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.folder import Folder
+from parquet_bloom.tables.batches import partition_of
 from parquet_bloom.tables.iceberg.commit import NewSizes, committed
 from parquet_bloom.tables.iceberg.library import asking
 from parquet_bloom.tables.iceberg.live_files import (
-    data_files,
+    ByManifest,
     delete_files,
+    files_by_manifest,
     partition_fields,
     place,
-    table_file,
 )
 from parquet_bloom.tables.iceberg.names import NamesById
 from parquet_bloom.tables.iceberg.refusals import in_manifests, in_the_way
@@ -76,11 +79,13 @@ class IcebergTable(LakeTable):
         moment: Moment,
         options: Mapping[str, str] | None,
         catalog: str | None = None,
+        known: ByManifest = EMPTY_DICT,
     ) -> None:
         """`load`: gives the table as it is by now; `options`: of the store of its files; `catalog`: in
-        which it is, if in any. Raises RewriteError, OSError."""
+        which it is, if in any; `known`: what was read of its manifests before. Raises RewriteError,
+        OSError."""
         self.location, self._catalog = location, catalog
-        self._load, self._options = load, options
+        self._load, self._options, self._known = load, options, known
         self._is_newest = moment == Moment()
         with asking(location):
             self.loaded = load()
@@ -133,7 +138,9 @@ class IcebergTable(LakeTable):
         return (f"{deletes} in the table: filters still find the rows that they delete",)
 
     def refreshed(self) -> IcebergTable:
-        return IcebergTable(self._load, self.location, Moment(), self._options, self._catalog)
+        return IcebergTable(
+            self._load, self.location, Moment(), self._options, self._catalog, self._live
+        )
 
     def read_columns(self) -> TableColumns:
         return columns_of(self._schema, self.loaded.name_mapping())
@@ -152,15 +159,32 @@ class IcebergTable(LakeTable):
         with asking(self.location):
             return [] if self._snapshot is None else self._snapshot.manifests(self.loaded.io)
 
-    def files(self) -> Sequence[TableFile]:
+    @read_once
+    def _live(self) -> ByManifest:
         with asking(self.location):
-            fields = partition_fields(self.loaded.metadata)
-            found = [
-                table_file(file, fields, self._reached)
-                for file in data_files(self.loaded.io, self._manifests)
-            ]
+            loaded = self.loaded
+            return files_by_manifest(loaded.io, loaded.metadata, self._manifests, self._known)
+
+    def files(self, among: Collection[str] | None = None) -> Sequence[TableFile]:
         # One may be live twice.
-        return sorted({file.name: file for file in found}.values(), key=lambda file: file.name)
+        found = {
+            file.name: file
+            for files in self._live.values()
+            for file in files
+            if among is None or file.name in among
+        }
+        # With the options by now: credentials may be newer than what was read of a manifest.
+        return [replace(found[name], path=self._reached(name)) for name in sorted(found)]
+
+    def in_groups(self, files: Sequence[TableFile]) -> Sequence[Sequence[TableFile]]:
+        """By manifest, which is written anew for each commit that changes a file of it; those of a
+        partition follow each other."""
+        left = {file.name: file for file in files}
+        groups = [
+            sorted((left.pop(each.name) for each in known if each.name in left), key=partition_of)
+            for known in self._live.values()
+        ]
+        return sorted(filter(None, groups), key=lambda group: partition_of(group[0]))
 
     def _reached(self, name: str) -> str:
         """The path or URL of a file, with what the store needs to be told. Raises UnsupportedError."""
@@ -188,13 +212,23 @@ class IcebergTable(LakeTable):
                 newest = self._load()
                 if newest.metadata.table_uuid != self.loaded.metadata.table_uuid:
                     raise RewriteError(f"{self.location}: is another table by now")
-                producer = NewSizes(newest.transaction(), sizes, operation, self._reached)
+                producer = NewSizes(
+                    newest.transaction(), sizes, operation, self._reached, self._without(sizes)
+                )
                 if (done := committed(self.location, producer)) is not None:
                     return done
         raise RewriteError(
             f"{self.location}: other writers kept committing first: nothing was committed; the"
             " files are already appended to, so run it again"
         )
+
+    def _without(self, names: Collection[str]) -> set[str]:
+        """The paths of the manifests that have none of these files."""
+        return {
+            path
+            for path, files in self._live.items()
+            if not any(file.name in names for file in files)
+        }
 
 
 def in_catalog(

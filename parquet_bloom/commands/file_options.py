@@ -1,0 +1,134 @@
+"""Which files a command works on: names or a manifest, a time, a shard."""
+
+from __future__ import annotations
+
+import errno
+import io
+import sys
+from datetime import datetime
+from functools import wraps
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from parquet_bloom.commands import parameters
+from parquet_bloom.commands.completers import file_names
+from parquet_bloom.commands.inputs import Found, Inputs
+from parquet_bloom.commands.sections import Callback, Decorator, files_option, together
+from parquet_bloom.commands.store_options import storage_options
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.render.terminal import complain
+from parquet_bloom.storage.paths import expand, is_changed_since
+
+if TYPE_CHECKING:
+    from parquet_bloom.storage.paths import Input
+    from parquet_bloom.storage.shard import Shard
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class FilesAsked:
+    """The files that a command was asked to work on: those that `names` mean or a `manifest` lists, of
+    which only those changed `since` then, and of these only those in a `shard`."""
+
+    names: tuple[str, ...]
+    manifest: str | None
+    since: datetime | None
+    shard: Shard | None
+
+    def found(self) -> Found:
+        """The files, and errors. Of a manifest, only those in the shard; names mean files of all shards,
+        so that whoever chooses outputs sees that two have the same. Raises UnsupportedError if nothing
+        here can list them, FormatError and OSError for a manifest."""
+        if self.manifest is None:
+            files, errors = expand(self.names, storage_options())
+        else:
+            files, errors = _listed_in(self.manifest, self.shard), []
+        if self.since is not None:
+            files = [file for file in files if is_changed_since(file.path, self.since)]
+        return files, errors
+
+    def narrow(self, inputs: Inputs) -> None:
+        """Keep those of the inputs that are in the shard, and say so if nothing is left."""
+        shard, limits = self.shard, ""
+        if self.since is not None:
+            limits += f" changed since {self.since:%Y-%m-%d %H:%M:%S} UTC"
+        if shard is not None:
+            inputs.files = [file for file in inputs.files if shard.takes(file.path)]
+            limits += f" in shard {shard}"
+        if limits and not inputs.files and not inputs.errors:
+            complain(f"nothing to do: no files{limits}")
+
+
+def _listed_in(manifest: str, shard: Shard | None) -> list[Input]:
+    from parquet_bloom.storage.manifest import inputs_in
+    from parquet_bloom.storage.stream import open_stream
+
+    if not manifest:
+        # An unset shell variable must not mean the current folder.
+        raise FileNotFoundError(errno.ENOENT, "--manifest: an empty name, expected a file")
+    if manifest == STDIN:
+        stdin = io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
+        return inputs_in(
+            "standard input",
+            stdin,
+            storage_options(),
+            shard,
+        )
+    with open_stream(manifest, storage_options()) as stream:
+        return inputs_in(manifest, stream, storage_options(), shard)
+
+
+def file_argument(name: str, **settings: Any) -> Decorator:
+    """An argument that shells complete with the names of files."""
+    return click.argument(name, shell_complete=file_names, **settings)
+
+
+since = files_option(
+    "--since",
+    callback=parameters.since,
+    metavar="TIME|AGE",
+    help="Only files changed since then: 2026-11-20, 2026-11-20T06:00Z, 2d, 12h.",
+)
+_names = file_argument("files", nargs=-1, metavar="FILE...")
+_manifest = files_option(
+    "--manifest",
+    metavar="FILE",
+    help="Instead of FILE...: the files that this one lists, or - for standard input; one path per"
+    " line, JSON lines, CSV, Parquet, or the manifest.json of an S3 Inventory.",
+)
+_shard = files_option(
+    "--shard",
+    callback=parameters.shard,
+    metavar="I/N",
+    help="Only the files in shard I of N, counted from 0. All N together are each file once.",
+)
+
+
+def _asked(*options: Decorator) -> Decorator:
+    """The command gets what was asked for as `files`, a FilesAsked."""
+
+    def add(command: Callback) -> Callback:
+        @together(_names, _manifest, since, *options)
+        @wraps(command)
+        def with_files(
+            files: tuple[str, ...], manifest: str | None, since: datetime | None,
+            shard: Shard | None = None, **given: object,
+        ) -> object:  # fmt: skip
+            if manifest is not None and files:
+                raise click.UsageError("expected FILE or --manifest, not both")
+            if manifest is None and not files:
+                context = click.get_current_context()
+                (argument,) = (each for each in context.command.params if each.name == "files")
+                raise click.MissingParameter(ctx=context, param=argument)
+            return command(files=FilesAsked(files, manifest, since, shard), **given)
+
+        return with_files
+
+    return add
+
+
+files = _asked(_shard)
+# For a command that judges all files together, which no shard can.
+files_together = _asked()

@@ -1,0 +1,202 @@
+"""What a verb does with one file of a table, and what became of it. What runs it over all of them, and
+commits, is table_runner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
+
+from parquet_bloom.container.protocols import Container
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import RewriteError
+from parquet_bloom.files import open_file
+from parquet_bloom.options import Destination, TableOptions
+from parquet_bloom.storage.traffic import Requests
+from parquet_bloom.tables.table import TableFile
+from parquet_bloom.vocabulary import RepairAction, TableAction
+
+if TYPE_CHECKING:
+    from parquet_bloom.encryption.keys import Keys
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """What became of one file. `recorded`: its size in the table before, in bytes; `size`: that was
+    found or made, which the table records if it was committed; `num_deleted`: rows that a deletion
+    vector leaves out, which filters know nevertheless; `reason`: why it was left as it was."""
+
+    file: str
+    action: TableAction
+    recorded: int
+    size: int
+    num_filters: int = 0
+    num_deleted: int = 0
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedColumn:
+    """A column that gets no filter in so many column chunks, and why."""
+
+    column: str
+    reason: str
+    num_chunks: int
+
+    @property
+    def likeness(self) -> tuple[str, ...]:
+        """Those that share it are reported as one."""
+        return self.column, self.reason
+
+
+@dataclass(frozen=True, slots=True)
+class RepairedColumn:
+    """What was done about a rule that filters of a column broke, in so many column chunks. `column`:
+    as the table calls it; `reason`: of the first of them."""
+
+    column: str
+    action: RepairAction
+    rule: str
+    reason: str
+    num_chunks: int
+
+    @property
+    def likeness(self) -> tuple[str, ...]:
+        """See SkippedColumn."""
+        return self.column, self.action, self.rule
+
+
+@dataclass(frozen=True, slots=True)
+class LeftColumn:
+    """A rule that is still broken in so many column chunks, and what would repair it, see
+    repair.LeftFilter."""
+
+    column: str | None
+    rule: str
+    reason: str
+    num_chunks: int
+
+    @property
+    def likeness(self) -> tuple[str, ...]:
+        """See SkippedColumn."""
+        return self.column or "", self.rule
+
+
+OfColumn = TypeVar("OfColumn", SkippedColumn, RepairedColumn, LeftColumn)
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What became of one file and of the filters in it, and what was asked of its object store.
+    `returning`: the columns whose filters a commit brings back into sight, although nobody asked."""
+
+    changed: ChangedFile
+    skipped: tuple[SkippedColumn, ...] = ()
+    repaired: tuple[RepairedColumn, ...] = ()
+    left: tuple[LeftColumn, ...] = ()
+    requests: Requests | None = None
+    returning: tuple[str, ...] = ()
+
+
+class TableStep(Protocol):
+    """What a verb does with each file of a table: a value, which other processes can be sent."""
+
+    # What the table's history calls it.
+    OPERATION: ClassVar[str]
+
+    @property
+    def of_table(self) -> TableOptions: ...
+
+    def change(self, file: TableFile, keys: Keys | None, threads: int | None = None) -> FileResult:
+        """What became of one file. `threads`: to work with, None for those of the verb's options.
+        Raises what the verb raises of a file."""
+
+
+def added_up(columns: Iterable[OfColumn]) -> tuple[OfColumn, ...]:
+    """Those that are alike as one, which has the reason of the first and the chunks of all."""
+    found: dict[tuple[str, ...], OfColumn] = {}
+    for each in columns:
+        first = found.get(each.likeness)
+        more = 0 if first is None else first.num_chunks
+        found[each.likeness] = replace(first or each, num_chunks=more + each.num_chunks)
+    return tuple(found[key] for key in sorted(found))
+
+
+def unchanged(file: TableFile) -> ChangedFile:
+    """What became of a file that is left as its record says."""
+    return ChangedFile(file.name, "unchanged", file.size, file.size, num_deleted=file.num_deleted)
+
+
+def left_alone(file: TableFile, of_table: TableOptions) -> ChangedFile | None:
+    """Why nothing is appended to a file, which is not even opened; None if something may be."""
+    if file.unfit is not None:
+        return replace(unchanged(file), reason=file.unfit)
+    if file.size < of_table.min_file_size:
+        reason = f"{file.size:,} bytes, fewer than {of_table.min_file_size:,}"
+        return replace(unchanged(file), action="too small", reason=reason)
+    return None
+
+
+def without_columns(file: TableFile, opened: Container) -> FileResult:
+    """What became of an open file in which nothing was to be changed."""
+    left = replace(unchanged(file), size=opened.source.size, reason="has none of these columns")
+    return FileResult(left, requests=opened.source.requests)
+
+
+def appended(file: TableFile, before: int, after: int, num_filters: int) -> ChangedFile:
+    """What became of a file of `before` bytes that has `after` now."""
+    action: TableAction = "unchanged"
+    if after != before:
+        action = "appended"
+    elif after != file.size:
+        action = "appended before"
+    return ChangedFile(file.name, action, file.size, after, num_filters, file.num_deleted)
+
+
+def failed(file: TableFile, problem: str) -> FileResult:
+    """What became of a file that could not be changed."""
+    reason = problem.removeprefix(f"{file.path}: ")
+    return FileResult(replace(unchanged(file), action="failed", reason=reason))
+
+
+def check_record(file: TableFile, opened: Container) -> None:
+    """Raise RewriteError unless the file is as long as its record says, or only filters were appended to
+    what it says."""
+    if opened.source.size != file.size and file.size not in opened.earlier_ends:
+        raise RewriteError(
+            f"{file.path}: {opened.source.size:,} bytes, expected the {file.size:,} that the table"
+            " records, or these and filters that were appended"
+        )
+
+
+def in_place_of(options: TableOptions) -> Destination:
+    """Where new versions of files of a table go."""
+    return Destination(
+        in_place=True,
+        dry_run=options.dry_run,
+        verify=options.verify,
+        unconditional=options.unconditional,
+        in_table=True,
+    )
+
+
+def columns_returning(
+    file: TableFile, opened: Container, keys: Keys | None
+) -> tuple[set[str], Requests | None]:
+    """The columns that have filters in an open file, and none as far as its record says: whatever made
+    them did not commit, or its commit was taken back. And what was asked to find out. Raises as
+    open."""
+    if opened.source.size == file.size:
+        return set(), None
+    with open_file(file.path, keys, size=file.size) as recorded:
+        found = _columns_with_filters(opened) - _columns_with_filters(recorded)
+        return found, recorded.source.requests
+
+
+def _columns_with_filters(file: Container) -> set[str]:
+    return {
+        chunk.column.name
+        for part in file.select_parts(None)
+        for chunk in file.chunks(part, file.select(None))
+        if chunk.has_filters
+    }
