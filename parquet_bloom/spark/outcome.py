@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, field
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 import pyarrow as pa
 
@@ -17,7 +17,6 @@ from parquet_bloom.spark.schemas import OUTCOME, RowFields, arrow_schema
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from parquet_bloom.spark.job import Outcomes
     from parquet_bloom.spark.run import Run
 
 Status = Literal["added", "removed", "read", "unchanged", "skipped", "refused", "error"]
@@ -128,6 +127,16 @@ def rows_of(run: Run, outcomes: Iterable[Outcome]) -> Iterator[RowFields]:
         yield about | {name: getattr(outcome, name) for name in OUTCOME.names}
 
 
+class Accounts(Protocol):
+    """What the tasks of a run have said of its files, wherever that is."""
+
+    def each(self, statuses: frozenset[Status] | None) -> Iterator[Outcome]:
+        """The outcomes of some statuses, None for all. Raises SparkError."""
+
+    def frame(self) -> DataFrame:
+        """All of them, as rows of OUTCOME."""
+
+
 @dataclass(frozen=True)
 class Report:
     """What became of all files; the run `run_id` began at `started_at` and took `seconds`. `totals` is
@@ -140,7 +149,7 @@ class Report:
     totals: tuple[Total, ...]
     seconds: float
     audit: str | None = None
-    accounts: Outcomes | None = field(default=None, repr=False, compare=False)
+    accounts: Accounts | None = field(default=None, repr=False, compare=False)
 
     @property
     def counts(self) -> dict[Status, int]:

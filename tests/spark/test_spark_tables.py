@@ -63,9 +63,9 @@ def test_files_and_report_are_those_of_the_local_build(spark, table):
 def test_a_commit_and_a_job_for_each_batch(spark, table, monkeypatch):
     real, sizes = tables.run_job, []
 
-    def counted(spark, files, *rest):
-        sizes.append(len(files))
-        return real(spark, files, *rest)
+    def counted(spark, request, search):
+        sizes.append(len(search.files))
+        return real(spark, request, search)
 
     monkeypatch.setattr(tables, "run_job", counted)
     report = build(spark, table, files_per_commit=2)
