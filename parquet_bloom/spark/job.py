@@ -33,18 +33,17 @@ from parquet_bloom.spark.listing import names_for_executors
 from parquet_bloom.spark.outcome import Outcome, Report, Status, Total
 from parquet_bloom.spark.plan import Plan
 from parquet_bloom.spark.planning import ACCOUNTS_AT_ONCE, Planning, Search, without_files
-from parquet_bloom.spark.request import Request, on_executor
+from parquet_bloom.spark.request import Request, Tasks, on_executor
 from parquet_bloom.spark.run import Run
 from parquet_bloom.spark.schemas import CONTROL, OUTCOME, SEEN, TOTAL
 from parquet_bloom.spark.shipping import shipped
-from parquet_bloom.spark.worker import Tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
 PLANNING = "parquet_bloom.spark.planning"
-WORKER = "parquet_bloom.spark.worker"
+TASKS = "parquet_bloom.spark.tasks"
 PARTS = "parquet_bloom.spark.parts"
 ENDING = "parquet_bloom.spark.ending"
 
@@ -226,7 +225,7 @@ def _compared(executors: Executors, planning: Planning) -> Plan:
 def _worked(executors: Executors, tasks: Tasks) -> list[Total]:
     if not tasks.plan.num_sheets:
         return []
-    frame = executors.frame(WORKER, "work", tasks, TOTAL, tasks.plan.num_sheets)
+    frame = executors.frame(TASKS, "work", tasks, TOTAL, tasks.plan.num_sheets)
     sums = [
         f.sum(name).alias(name) for name in ("files", "filters", "bytes", "seconds", "requests")
     ]

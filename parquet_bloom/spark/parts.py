@@ -27,12 +27,11 @@ from parquet_bloom.files import open_file
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.plan import Planned, planned
-from parquet_bloom.spark.request import Request
+from parquet_bloom.spark.request import Request, Tasks
 from parquet_bloom.spark.run import Account, RowFields, packed
 from parquet_bloom.spark.schemas import BUILT, CONTROL, Batches, arrow_schema, giving, numbers_in
 from parquet_bloom.spark.worker import (
     FAILURES,
-    Tasks,
     build_outcome,
     has_been_built,
     once_more,

@@ -48,7 +48,7 @@ from parquet_bloom.spark.schemas import (
     giving,
     numbers_in,
 )
-from parquet_bloom.storage.listing import Found
+from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.paths import NO_FILES
 from parquet_bloom.storage.source import has_wildcard
 

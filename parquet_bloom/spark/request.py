@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.options import Destination
+from parquet_bloom.spark.plan import BOUNDS, Plan
+from parquet_bloom.spark.run import Run
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +38,17 @@ class Request:
         if self.destination.dry_run:
             return False
         return self.verb == "strip" or (self.verb == "build" and self.options.existing == "keep")
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """What executors are sent: the run and its plan, and what is to be done to each file; `least_share`:
+    see Bounds."""
+
+    run: Run
+    plan: Plan
+    request: Request
+    least_share: float = BOUNDS.least_share
 
 
 def on_executor(

@@ -7,17 +7,14 @@ is, the same input gives the same bytes, and a new version appears whole or not 
 from __future__ import annotations
 
 import json
-import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark import TaskContext
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
     ColumnError,
     ParquetBloomError,
@@ -27,21 +24,9 @@ from parquet_bloom.errors import (
     complaint_about,
 )
 from parquet_bloom.files import open_file
-from parquet_bloom.spark.outcome import DRY_RUN, Outcome, Status, Totals, rows_of
-from parquet_bloom.spark.plan import BOUNDS, LakeFile, Plan, planned
+from parquet_bloom.spark.outcome import DRY_RUN, Outcome, Status
+from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Request
-from parquet_bloom.spark.run import Account, Run, as_document
-from parquet_bloom.spark.schemas import (
-    ACCOUNT,
-    OUTCOME,
-    TOTAL,
-    Batches,
-    RowFields,
-    arrow_schema,
-    giving,
-    numbers_in,
-)
-from parquet_bloom.storage.table_formats import asking_once
 from parquet_bloom.verbs.build import BuildReport, TakeFilters, build_opened
 from parquet_bloom.verbs.documents import as_json
 from parquet_bloom.vocabulary import HAS_ONE
@@ -57,76 +42,6 @@ REFUSALS = (ColumnError, RewriteError, UnsupportedError, ValueTypeError)
 
 # What can go wrong with one file and must not stop the others.
 FAILURES = (ParquetBloomError, OSError, ValueError, MemoryError)
-
-
-@dataclass(frozen=True, slots=True)
-class Tasks:
-    """What executors are sent: the run and its plan, and what is to be done to each file; `least_share`:
-    see Bounds."""
-
-    run: Run
-    plan: Plan
-    request: Request
-    least_share: float = BOUNDS.least_share
-
-
-@giving(TOTAL)
-def work(tasks: Tasks, batches: Batches) -> Iterator[RowFields]:
-    """Numbers of sheets to rows of TOTAL. What an earlier attempt has done is taken from its account."""
-    account = Account(tasks.run)
-    for number in numbers_in(batches):
-        totals = Totals()
-        name = f"task-{number:06}"
-        known = account.outcomes(name, OUTCOME.names)
-        if known is None:
-            began = {"task": number, "attempt": attempt_number(), "task_attempt": task_attempt()}
-            # Numbers of attempts begin anew with each application.
-            account.put(f"began-{number:06}-{os.urandom(4).hex()}", as_document(began))
-            done = rows_of(tasks.run, _added_up(_outcomes(account, tasks, number), totals))
-            with asking_once():
-                is_first = account.put_outcomes(name, done, arrow_schema(ACCOUNT))
-            if not is_first:
-                known, totals = account.outcomes(name, OUTCOME.names), Totals()
-        for row in known or ():
-            totals.add(Outcome(**row))
-        yield from map(asdict, totals.all())
-
-
-def _added_up(outcomes: Iterable[Outcome], totals: Totals) -> Iterator[Outcome]:
-    for outcome in outcomes:
-        totals.add(outcome)
-        yield outcome
-
-
-def _outcomes(account: Account, tasks: Tasks, number: int) -> Iterator[Outcome]:
-    """Those of all files of a sheet."""
-    request, sheet = tasks.request, tasks.plan.sheet(number)
-    together = TOGETHER.get(request.verb)
-    if together is not None:
-        module, name = together
-        files = [each.file for each in planned(account, sheet)]
-        yield from getattr(import_module(module), name)(request, files)
-        return
-    for each in planned(account, sheet):
-        if each.status is not None:
-            yield _as_listed(each.file, Outcome(each.file.path, each.status, message=each.message))
-        elif each.parts > 1:
-            from parquet_bloom.spark.parts import written_in_parts
-
-            yield attempt(each.file, partial(written_in_parts, account, each, request))
-        else:
-            yield work_on_file(request, each.file)
-
-
-def _as_listed(file: LakeFile, outcome: Outcome) -> Outcome:
-    return replace(
-        outcome,
-        size_before=file.size,
-        size=file.size,
-        version_before=file.version,
-        version=file.version,
-        task_attempt=task_attempt(),
-    )
 
 
 def work_on_file(request: Request, file: LakeFile) -> Outcome:
@@ -159,6 +74,18 @@ def attempt(file: LakeFile, done: Callable[[], Outcome]) -> Outcome:
         task_attempt=task_attempt(),
         size_before=file.size,
         version_before=file.version,
+    )
+
+
+def as_listed(file: LakeFile, outcome: Outcome) -> Outcome:
+    """The outcome of a file that is not opened."""
+    return replace(
+        outcome,
+        size_before=file.size,
+        size=file.size,
+        version_before=file.version,
+        version=file.version,
+        task_attempt=task_attempt(),
     )
 
 
@@ -350,11 +277,3 @@ def advise(request: Request, files: Sequence[LakeFile]) -> Iterator[Outcome]:
             message=", ".join(report.recommended) or None,
             document=text_of(report),
         )
-
-
-# The functions of verbs that do not take files one by one.
-TOGETHER = {
-    "advise": ("parquet_bloom.spark.worker", "advise"),
-    "change_in_table": ("parquet_bloom.spark.tables", "change_in_table"),
-    "clean_temp": ("parquet_bloom.spark.cleaning", "sweep"),
-}

@@ -28,6 +28,17 @@ class Entry:
     modified: int
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file that is not empty. `version`: as Source.version of the open file; None if a listing does
+    not tell; `modified`: in seconds since 1970, None likewise."""
+
+    path: str
+    size: int
+    version: str | None
+    modified: float | None
+
+
 class Folder(Protocol):
     """A folder, by path or URL. Names are relative to it, with `/` between their parts. Methods raise
     OSError."""

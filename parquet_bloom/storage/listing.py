@@ -12,20 +12,9 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
-from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage import address_of
+from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.source import is_data_file, is_hidden, is_object, is_url, version_of
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A file that is not empty. `version`: as Source.version of the open file; None if a listing does
-    not tell; `modified`: in seconds since 1970, None likewise."""
-
-    path: str
-    size: int
-    version: str | None
-    modified: float | None
 
 
 def list_folder(path: str, root: str | None = None) -> tuple[list[Found], list[str]]:

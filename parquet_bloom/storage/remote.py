@@ -23,8 +23,7 @@ from pyarrow import fs
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import UNESCAPED, Address
-from parquet_bloom.storage.folder import Entry
-from parquet_bloom.storage.listing import Found
+from parquet_bloom.storage.folder import Entry, Found
 from parquet_bloom.storage.local_output import COPY_CHUNK, Output
 from parquet_bloom.storage.source import (
     Source,

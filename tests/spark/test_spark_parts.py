@@ -19,9 +19,10 @@ from parquet_bloom.files import open_file
 from parquet_bloom.parquet.thrift.ttypes import Type
 from parquet_bloom.spark import parts
 from parquet_bloom.spark.plan import Bounds, LakeFile, Plan, SheetWriter, planned
+from parquet_bloom.spark.request import Tasks
 from parquet_bloom.spark.run import Account, Run, packed, unpacked
 from parquet_bloom.spark.schemas import BUILT, arrow_schema
-from parquet_bloom.spark.worker import Tasks, attempt
+from parquet_bloom.spark.worker import attempt
 
 GROUPS, PARTS = 6, 4
 COLUMNS = ("id", "name")

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import obstore
 
 from parquet_bloom.storage.address import Address, Listed
-from parquet_bloom.storage.listing import Found
+from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.objects.requests import ask, count, submit
 from parquet_bloom.storage.objects.stores import open_store
 from parquet_bloom.storage.source import has_wildcard, is_data_file, is_hidden

@@ -1,0 +1,88 @@
+"""What runs on the executors: the tasks of a run, each of which has one account of its files, however often
+it is attempted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from functools import partial
+from importlib import import_module
+
+from parquet_bloom.spark.outcome import Outcome, Totals, rows_of
+from parquet_bloom.spark.parts import written_in_parts
+from parquet_bloom.spark.plan import planned
+from parquet_bloom.spark.request import Tasks
+from parquet_bloom.spark.run import Account, as_document
+from parquet_bloom.spark.schemas import (
+    ACCOUNT,
+    OUTCOME,
+    TOTAL,
+    Batches,
+    RowFields,
+    arrow_schema,
+    giving,
+    numbers_in,
+)
+from parquet_bloom.spark.worker import (
+    as_listed,
+    attempt,
+    attempt_number,
+    task_attempt,
+    work_on_file,
+)
+from parquet_bloom.storage.table_formats import asking_once
+
+# The functions of verbs that do not take files one by one.
+TOGETHER = {
+    "advise": ("parquet_bloom.spark.worker", "advise"),
+    "change_in_table": ("parquet_bloom.spark.tables", "change_in_table"),
+    "clean_temp": ("parquet_bloom.spark.cleaning", "sweep"),
+}
+
+
+@giving(TOTAL)
+def work(tasks: Tasks, batches: Batches) -> Iterator[RowFields]:
+    """Numbers of sheets to rows of TOTAL. What an earlier attempt has done is taken from its account."""
+    account = Account(tasks.run)
+    for number in numbers_in(batches):
+        totals = Totals()
+        name = f"task-{number:06}"
+        known = account.outcomes(name, OUTCOME.names)
+        if known is None:
+            began = {"task": number, "attempt": attempt_number(), "task_attempt": task_attempt()}
+            # Numbers of attempts begin anew with each application.
+            account.put(f"began-{number:06}-{os.urandom(4).hex()}", as_document(began))
+            done = rows_of(tasks.run, _added_up(_outcomes(account, tasks, number), totals))
+            with asking_once():
+                is_first = account.put_outcomes(name, done, arrow_schema(ACCOUNT))
+            if not is_first:
+                known, totals = account.outcomes(name, OUTCOME.names), Totals()
+        for row in known or ():
+            totals.add(Outcome(**row))
+        yield from map(asdict, totals.all())
+
+
+def _added_up(outcomes: Iterable[Outcome], totals: Totals) -> Iterator[Outcome]:
+    for outcome in outcomes:
+        totals.add(outcome)
+        yield outcome
+
+
+def _outcomes(account: Account, tasks: Tasks, number: int) -> Iterator[Outcome]:
+    """Those of all files of a sheet."""
+    request, sheet = tasks.request, tasks.plan.sheet(number)
+    together = TOGETHER.get(request.verb)
+    if together is not None:
+        module, name = together
+        files = [each.file for each in planned(account, sheet)]
+        yield from getattr(import_module(module), name)(request, files)
+        return
+    for each in planned(account, sheet):
+        if each.status is not None:
+            yield as_listed(each.file, Outcome(each.file.path, each.status, message=each.message))
+        elif each.parts > 1:
+            yield attempt(each.file, partial(written_in_parts, account, each, request))
+        else:
+            yield work_on_file(request, each.file)
