@@ -64,6 +64,9 @@ def offers_of(column: ColumnSketch, reads: ExpectedReads) -> tuple[Offer, ...]:
         wasted = min(others, in_vain * fpp / at_target if at_target else others * fpp)
         read = reads.holding + wasted
         offer = Offer(rung.rate, rung.filter_bytes, read, reads.by_statistics - read)
+        if ladder and offer.num_bytes == ladder[-1].num_bytes:
+            # The same filters, which keep a lower rate, too.
+            ladder.pop()
         before = ladder[-1].saved if ladder else 0.0
         if 0 < offer.num_bytes <= column.counts.chunk_bytes and offer.saved >= before + LEAST_SAVED:
             ladder.append(offer)

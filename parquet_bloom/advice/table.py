@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -101,12 +102,13 @@ def survey_file(
     sketches, unread = [], []
     surveys = survey_columns(surveyor, columns, samples, options.threads, progress)
     for place, (sketch, reason) in enumerate(surveys):
+        # Counts are copied: those of the sketch become those of the table.
         if reason:
-            of_file.append(SurveyedColumn(sketch.counts, reason))
+            of_file.append(SurveyedColumn(replace(sketch.counts), reason))
             unread.append(UnreadFiles(1, file.path, reason, sketch.counts))
             sketch = ColumnSketch(new_sample(place), len(columns))
         else:
-            of_file.append(SurveyedColumn(sketch.counts, "", *sketch.ndv))
+            of_file.append(SurveyedColumn(replace(sketch.counts), "", *sketch.ndv))
             unread.append(UnreadFiles())
         sketch.pack(limit)
         sketches.append(sketch)

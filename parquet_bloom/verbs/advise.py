@@ -243,13 +243,16 @@ class TableAdvisor:
         """The key of the table of a file that was added."""
         return self._files[path][0]
 
-    def to_build(self, options: BuildOptions) -> Iterator[tuple[str, BuildOptions | None]]:
-        """Each file that was added, and `options` with the columns and rates to build in it; None for
-        none."""
-        reports = zip(self._sketches, self.tables(), strict=True)
-        of_table = {key: options_to_build(report, options) for key, report in reports}
+    def to_build(
+        self, reports: Iterable[AdviceReport], options: BuildOptions
+    ) -> Iterator[tuple[str, BuildOptions]]:
+        """Each file that was added, and options_to_build of its table without the columns that cannot have
+        filters in this file. `reports`: what `tables` gave."""
+        pairs = zip(self._sketches, reports, strict=True)
+        of_table = {key: options_to_build(report, options) for key, report in pairs}
         for path, (key, unread) in self._files.items():
-            yield path, _without(of_table[key], unread)
+            wanted = of_table[key]
+            yield path, _without(wanted, unread) if unread else wanted
 
 
 def merged_sketches(parts: Iterable[bytes]) -> bytes:
@@ -276,20 +279,21 @@ def advise_sketches(
         yield judged.report(whole_table(judged.sketch), judged.sketch.path)
 
 
-def options_to_build(report: AdviceReport, options: BuildOptions) -> BuildOptions | None:
-    """`options` with what the report recommends, within its budget if it has one; None for nothing."""
+def options_to_build(report: AdviceReport, options: BuildOptions) -> BuildOptions:
+    """`options` with the columns that the report recommends, which may be none; within a budget, with the
+    rate of each."""
     if report.budget is None:
-        return replace(options, columns=report.recommended) if report.recommended else None
+        return replace(options, columns=report.recommended)
     rates = tuple((each.column, each.fpp) for each in report.budget.columns)
-    return replace(options, columns=tuple(dict(rates)), fpp_of=rates) if rates else None
+    return replace(options, columns=tuple(name for name, _ in rates), fpp_of=rates)
 
 
-def _without(options: BuildOptions | None, unread: Sequence[str]) -> BuildOptions | None:
-    if options is None or not unread:
-        return options
-    columns = tuple(name for name in options.columns or () if name not in unread)
-    rates = tuple((name, rate) for name, rate in options.fpp_of if name in columns)
-    return replace(options, columns=columns, fpp_of=rates) if columns else None
+def _without(options: BuildOptions, unread: Sequence[str]) -> BuildOptions:
+    return replace(
+        options,
+        columns=tuple(name for name in options.columns or () if name not in unread),
+        fpp_of=tuple((name, rate) for name, rate in options.fpp_of if name not in unread),
+    )
 
 
 class Advisor(TableAdvisor):
