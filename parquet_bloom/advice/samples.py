@@ -70,8 +70,7 @@ class StoredSample:
         self._known_elsewhere = np.empty(0, np.uint64)
 
     def for_next_file(self) -> StoredSample:
-        """A sample that is merged into this one, and leaves out what this one would drop or has."""
-        self._shrink()
+        """A sample that is merged into this one, and leaves out what this one is known to drop or has."""
         found = StoredSample(self.is_ordered, self.limit)
         found._threshold, found._known_elsewhere = self._threshold, self._hashes
         return found
@@ -93,6 +92,9 @@ class StoredSample:
         keys = zip(other._hashes.tolist(), other._keys, strict=True)
         known = {hash: key for hash, key in keys if key is not None}
         self._add(other._hashes, other._held, other._held_fpp, known)
+        # The next file can leave out more. Not after each: that takes as long as so many values.
+        if self._num_new > self.limit:
+            self._shrink()
 
     def _add(
         self,

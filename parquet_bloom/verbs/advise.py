@@ -233,7 +233,7 @@ class TableAdvisor:
 
     def tables(self) -> Iterator[AdviceReport]:
         """One for each table, with all its files as one."""
-        yield from advise_sketches(self._sketches.values(), self._options)
+        yield from _reports(self._sketches.values(), self._options)
 
     def sketches(self) -> dict[str, bytes]:
         """What is known of each table, by its key: for merged_sketches and advise_sketches."""
@@ -265,16 +265,14 @@ def merged_sketches(parts: Iterable[bytes]) -> bytes:
     return first.to_bytes()
 
 
-def read_sketches(parts: Iterable[bytes]) -> list[TableSketch]:
-    """Sketches of one table each, in the order of the paths of their first files. Raises FormatError."""
-    return sorted(map(TableSketch.from_bytes, parts), key=lambda sketch: (sketch.path, sketch.key))
+def advise_sketches(sketches: Iterable[bytes], options: AdviseOptions) -> Iterator[AdviceReport]:
+    """A report for each sketch, which are those of a table each and share the budget; in the order of the
+    paths of their first files. `options`: those that the sketches were made with. Raises FormatError."""
+    tables = map(TableSketch.from_bytes, sketches)
+    yield from _reports(sorted(tables, key=lambda table: (table.path, table.key)), options)
 
 
-def advise_sketches(
-    sketches: Iterable[TableSketch], options: AdviseOptions
-) -> Iterator[AdviceReport]:
-    """A report for each table, which share the budget. `options`: those that the sketches were made
-    with."""
+def _reports(sketches: Iterable[TableSketch], options: AdviseOptions) -> Iterator[AdviceReport]:
     for judged in _judged_tables(sketches, options):
         yield judged.report(whole_table(judged.sketch), judged.sketch.path)
 

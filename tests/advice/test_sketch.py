@@ -24,7 +24,6 @@ from parquet_bloom.verbs.advise import (
     advise_sketches,
     merged_sketches,
     options_to_build,
-    read_sketches,
 )
 
 FILES = 14
@@ -127,7 +126,7 @@ def test_merged_parts_give_the_advice_of_one_run(lake):
         advisor.add(path)
     (expected,) = advisor.tables()
     parts = [sketch_of(part, options) for part in split(lake, random.Random(5))]
-    (found,) = advise_sketches(read_sketches([merged_sketches(parts)]), options)
+    (found,) = advise_sketches([merged_sketches(parts)], options)
     assert found == expected
     assert found.files == FILES
     assert "build" in {column.verdict for column in found.columns}
@@ -140,7 +139,7 @@ def test_a_value_sample_merges(lake):
     parts = [sketch_of(part, options) for part in split(lake, random.Random(1))]
     whole = sketch_of(lake, options)
     assert merged_in_any_order(parts, random.Random(2)) == whole
-    (report,) = advise_sketches(read_sketches([whole]), options)
+    (report,) = advise_sketches([whole], options)
     by_name = {column.column: column for column in report.columns}
     assert (by_name["id"].basis, by_name["id"].values_asked) == ("value sample", 4)
     assert by_name["sorted"].basis == "stored values"
@@ -209,12 +208,12 @@ def test_keys_and_back(keys):
 
 def test_what_to_build_follows_from_the_report(lake):
     options = AdviseOptions(budget=1 << 20)
-    (report,) = advise_sketches(read_sketches([sketch_of(lake, options)]), options)
+    (report,) = advise_sketches([sketch_of(lake, options)], options)
     wanted = options_to_build(report, BuildOptions(existing="replace"))
     assert wanted.existing == "replace"
     assert wanted.columns == tuple(each.column for each in report.budget.columns) != ()
     assert dict(wanted.fpp_of) == {each.column: each.fpp for each in report.budget.columns}
-    (report,) = advise_sketches(read_sketches([sketch_of(lake, AdviseOptions())]), AdviseOptions())
+    (report,) = advise_sketches([sketch_of(lake, AdviseOptions())], AdviseOptions())
     wanted = options_to_build(report, BuildOptions())
     assert (wanted.columns, wanted.fpp_of) == (report.recommended, ())
 
