@@ -60,7 +60,10 @@ if TYPE_CHECKING:
     from parquet_bloom.values.types import literal as literal
     from parquet_bloom.verbs.advise import AdviceReport as AdviceReport
     from parquet_bloom.verbs.advise import Advisor as Advisor
+    from parquet_bloom.verbs.advise import TableAdvisor as TableAdvisor
     from parquet_bloom.verbs.advise import advise as advise
+    from parquet_bloom.verbs.advise import advise_sketches as advise_sketches
+    from parquet_bloom.verbs.advise import merged_sketches as merged_sketches
     from parquet_bloom.verbs.build import BuildReport as BuildReport
     from parquet_bloom.verbs.build import build as build
     from parquet_bloom.verbs.build_table import TableBuildReport as TableBuildReport
@@ -120,7 +123,7 @@ _NAMES = {
     "tables.open": "open_table",
     "tables.table": "TableFile",
     "values.types": "literal",
-    "verbs.advise": "AdviceReport Advisor advise",
+    "verbs.advise": "AdviceReport Advisor TableAdvisor advise advise_sketches merged_sketches",
     "verbs.build": "BuildReport build",
     "verbs.build_table": "TableBuildReport build_table",
     "verbs.clean_temp": "CleaningReport clean_temp",

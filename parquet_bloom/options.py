@@ -274,12 +274,15 @@ class AdviseOptions(ReadOptions):
 
     fpp: float | None = None
     max_bytes: int | None = None
+    budget: int | None = None
     value_sample: Mapping[str, Sequence[Any]] | None = None
     threads: int | None = None
 
     def __post_init__(self) -> None:
         check_flags(self)
         check_sizing(self.fpp, self.max_bytes)
+        if self.budget is not None and self.budget < 1:
+            raise ValueError(f"budget: {self.budget}, expected 1 or more")
 
     @property
     def target_fpp(self) -> float:
@@ -329,7 +332,7 @@ _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
     "files_per_commit": partial(number_given, "files_per_commit"),
     **{
         name: partial(number_if_given, name)
-        for name in ("max_bytes", "min_file_size", "ndv", "seed")
+        for name in ("budget", "max_bytes", "min_file_size", "ndv", "seed")
     },
     "threads": threads_given,
     "value_sample": sample_given,

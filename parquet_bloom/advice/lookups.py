@@ -6,6 +6,9 @@ For a value v, let S be the groups whose statistics do not rule it out, and H th
     with filters            |H| + sum of the FPPs of the filters in S that are not in H
     v itself not stored     sum of the FPPs of all filters in S
 
+Of a table of very many groups, a sample of them tells how many statistics leave (see groups), so S is
+estimated, from the same share of the sample. Which groups hold a value is counted in all of them.
+
 What counts is the mean of each over the values that are looked up. Unless the user gives real ones,
 these are stored values, all equally likely; values that are not stored are assumed to be spread over
 the ranges like the stored ones. FPPs are those of the filters that `build` would write, computed from
@@ -31,6 +34,19 @@ OrderKey = int | float | bytes | Decimal
 
 # Only so many bytes of a value or a bound are compared, which at most widens a range a little.
 KEY_BYTES = 64
+
+# FPPs are added as multiples of this: a sum of whole numbers is the same in any order. 64 bits hold the sum
+# for 8 million groups without a filter, and a double that for as many groups as are sampled.
+FPP_UNIT = 2.0**-40
+
+
+def in_units(fpp: float) -> int:
+    """The nearest multiple of FPP_UNIT."""
+    return round(fpp / FPP_UNIT)
+
+
+def from_units(sums: NDArray[np.int64]) -> NDArray[np.float64]:
+    return sums.astype(np.float64) * np.float64(FPP_UNIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,32 +80,50 @@ class LookUps:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedReads:
-    """Groups that a look-up reads on average; `num_stored` of `num_values` are stored."""
+    """Groups that a look-up reads on average; `num_stored` of `num_values` are stored. `holding`: those of
+    the groups read that hold the value, so that no filter can rule them out."""
 
     num_values: int
     num_stored: int
     by_statistics: float
     with_filter: float
     with_filter_if_absent: float
+    holding: float
 
 
 def expected_reads(
-    bounds: Sequence[Bounds | None], fpps: Sequence[float], values: LookUps
+    bounds: Sequence[Bounds | None], fpps: Sequence[float], values: LookUps, num_groups: int
 ) -> ExpectedReads | None:
-    """The means over `values`, None if there are none, for groups with these bounds and FPPs."""
+    """The means over `values`, None if there are none, for `num_groups` groups. Those with these bounds and
+    FPPs are all of them, or drawn from them at random."""
     num_values = int(values.times.sum())
     if num_values == 0:
         return None
+
+    def mean(of_each: NDArray[np.int64] | NDArray[np.float64]) -> float:
+        return float(of_each @ values.times) / num_values
+
     around, fpp = candidates(bounds, fpps, values.keys)
-    # Wrong statistics rule out groups that do hold the value.
-    held = np.minimum(values.held, around)
-    others = np.minimum(around - held, np.maximum(0, fpp - values.held_fpp))
+    if len(bounds) == num_groups:
+        # Wrong statistics rule out groups that do hold the value.
+        held = np.minimum(values.held, around)
+        others = np.minimum(around - held, np.maximum(0, fpp - values.held_fpp))
+        by_statistics, if_absent = mean(around), mean(fpp)
+        holding, with_filter = mean(held), mean(held + others)
+    else:
+        # A value may be in more groups than all those drawn stand for; the mean over all values is not.
+        scale = num_groups / len(bounds)
+        by_statistics, if_absent = scale * mean(around), scale * mean(fpp)
+        holding = min(mean(values.held), by_statistics)
+        spurious = max(0.0, if_absent - mean(values.held_fpp))
+        with_filter = holding + min(by_statistics - holding, spurious)
     return ExpectedReads(
         num_values=num_values,
         num_stored=int(values.times[values.held > 0].sum()),
-        by_statistics=float(around @ values.times) / num_values,
-        with_filter=float((held + others) @ values.times) / num_values,
-        with_filter_if_absent=float(fpp @ values.times) / num_values,
+        by_statistics=by_statistics,
+        with_filter=with_filter,
+        with_filter_if_absent=if_absent,
+        holding=holding,
     )
 
 

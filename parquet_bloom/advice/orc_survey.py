@@ -23,7 +23,6 @@ Spec: apache/orc-format, specification/ORCv1.md "Column Statistics".
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from functools import partial
@@ -33,15 +32,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from parquet_bloom.advice.budget import rates_of
 from parquet_bloom.advice.lookups import KEY_BYTES, Bounds, OrderKey, make_bounds
 from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.samples import GivenValue, Sample
-from parquet_bloom.advice.survey import ColumnCounts, GroupSurvey, Subject
+from parquet_bloom.advice.sketch import ColumnCounts, GroupSurvey, Rung, Subject
 from parquet_bloom.advice.verdict import seldom_asked
 from parquet_bloom.engines.reading import ELEMENTS, EngineUse, orc_engine_uses
-from parquet_bloom.engines.settings import WantedFilter, all_settings
+from parquet_bloom.engines.settings import WantedFilter
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.filters.k_hash import KHashFilter
+from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.options import AdviseOptions, refuse
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.arrays import Texts, Times, Values
@@ -90,6 +90,8 @@ class OrcSurveyor:
         self.parts = file.select_parts(options.parts)
         file.will_read_stripes(self.parts)
         self._size = OrcSize.usual(options.target_fpp, file.tail)
+        # The size at the target, then those at the rates of the ladder.
+        self._sizes = [self._size, *(OrcSize.usual(rate, file.tail) for rate in rates_of(options))]
 
     @property
     def num_groups(self) -> int:
@@ -106,21 +108,27 @@ class OrcSurveyor:
 
     def subject(self, column: OrcColumn) -> Subject:
         file, columns = self.file, self.file.tail.columns
-        wanted = WantedFilter(
-            path="",
-            column_path=names_to(columns, column),
-            fpp=self._size.fpp,
-            column_id=column.id,
-            type=column.kind,
-        )
         return Subject(
-            column=column,
-            is_ordered=is_ordered(column),
-            value_of=partial(_given_value, column),
+            name=column.name,
+            physical_type=column.physical_type,
+            logical_type=column.logical_type,
             engines=uses_of(file.generation, columns, column),
             seldom_asked="" if never_absent(column) else seldom_asked(leaf_type(column)),
-            settings=lambda path, counts: all_settings("orc", replace(wanted, path=path)),
+            wanted=WantedFilter(
+                path="",
+                column_path=names_to(columns, column),
+                fpp=self._size.fpp,
+                column_id=column.id,
+                type=column.kind,
+            ),
+            max_bytes=MAX_BYTES,
         )
+
+    def is_ordered(self, column: OrcColumn) -> bool:
+        return is_ordered(column)
+
+    def given(self, column: OrcColumn, value: object) -> GivenValue:
+        return _given_value(column, value)
 
     def reason_for_none(self, column: OrcColumn) -> str:
         try:
@@ -151,13 +159,12 @@ class OrcSurveyor:
         form = OrcKeyForm(writer_timezone=chunk.stripe.writer_timezone)
         entries = self.file.row_index(chunk.stripe.index, column) or ()
         smallest = DistinctHashes(self.num_drawn)
-        surveys = []
+        surveys, rungs = [], []
         for entry, group in zip(entries, groups(self.file, chunk), strict=True):
             values = group.values
             inserted = insertion_hashes(column, values, form)
-            filter = _build_filter(inserted, self._size)
-            if not self._size.allows(filter.fpp) and (keys := keys_per_value(values, inserted)) > 1:
-                filter = _build_filter(inserted, self._size.times(keys))
+            keys = keys_per_value(values, inserted)
+            rungs.append([_rung(inserted, keys, size) for size in self._sizes])
             # The first hash of each value comes first, then the others that some values have.
             hashes = spread(inserted[: len(values)])
             part = sample.begin(smallest.below)
@@ -166,21 +173,27 @@ class OrcSurveyor:
             counted.add(hashes)
             smallest.merge(counted)
             bounds = group_bounds(column, entry.statistics)
-            surveys.append(
-                GroupSurvey(len(values), counted, part, bounds, filter.num_bytes, filter.fpp)
-            )
+            surveys.append(GroupSurvey(len(values), counted, part, bounds))
         has_values = any(each.num_values for each in surveys)
-        if not has_values or not self._size.allows(max(each.fpp for each in surveys)):
-            # `build` would not write any filter into the stripe.
-            for each in surveys:
-                each.filter_bytes, each.fpp = 0, 1.0
+        for place, size in enumerate(self._sizes):
+            if not has_values or not size.allows(max(of_group[place].fpp for of_group in rungs)):
+                # `build` would not write any filter into the stripe.
+                for of_group in rungs:
+                    of_group[place] = Rung(size.fpp, 0, 1.0)
+        for survey, (wanted, *ladder) in zip(surveys, rungs, strict=True):
+            survey.filter_bytes, survey.fpp = wanted.num_bytes, wanted.fpp
+            survey.rungs = ladder
         return surveys
 
 
-def _build_filter(hashes: NDArray[np.uint64], size: OrcSize) -> KHashFilter:
+def _rung(hashes: NDArray[np.uint64], keys: float, size: OrcSize) -> Rung:
+    """A filter of this size, or of a larger one if it needs room for several keys of each value."""
     filter = size.empty_filter()
     filter.insert_hashes(hashes)
-    return filter
+    if keys > 1 and not size.allows(filter.fpp):
+        filter = size.times(keys).empty_filter()
+        filter.insert_hashes(hashes)
+    return Rung(size.fpp, filter.num_bytes, filter.fpp)
 
 
 def _keys_at(column: OrcColumn, values: Values, positions: Iterable[int]) -> list[OrderKey | None]:

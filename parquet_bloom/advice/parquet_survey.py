@@ -24,19 +24,22 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from math import isnan
 from typing import Final
 
+from parquet_bloom.advice.budget import rates_of
 from parquet_bloom.advice.lookups import KEY_BYTES, Bounds, OrderKey, make_bounds
 from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.samples import LIMIT, GivenValue, Sample
-from parquet_bloom.advice.survey import ColumnCounts, GroupSurvey, Subject
+from parquet_bloom.advice.sketch import ColumnCounts, GroupSurvey, Rung, Subject
 from parquet_bloom.advice.verdict import seldom_asked
 from parquet_bloom.engines.reading import ELEMENTS, engine_uses
-from parquet_bloom.engines.settings import WantedFilter, WriterSettings, all_settings
+from parquet_bloom.engines.settings import WantedFilter
 from parquet_bloom.errors import FormatError, UnsupportedError
-from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, Size
+from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES, Size
+from parquet_bloom.filters.split_block import SettledFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parquet.file import ParquetContainer
@@ -79,6 +82,8 @@ class ParquetSurveyor:
         self.file = file
         self.parts = file.select_parts(options.parts)
         self._size = Size(options.target_fpp, options.max_bytes or MAX_BYTES)
+        self._rates = rates_of(options)
+        self._finest = replace(self._size, fpp=min((self._size.fpp, *self._rates)))
 
     @property
     def num_groups(self) -> int:
@@ -93,15 +98,22 @@ class ParquetSurveyor:
         return self._size.max_bytes, f"within {self._size.max_bytes:,} bytes"
 
     def subject(self, leaf: LeafColumn) -> Subject:
-        key, kind = key_of(leaf.type), column_kind(leaf)
+        kind = column_kind(leaf)
         return Subject(
-            column=leaf,
-            is_ordered=key is not None,
-            value_of=lambda value: given_value(encode_given(leaf.type, value), key),
+            name=leaf.name,
+            physical_type=leaf.physical_type,
+            logical_type=leaf.logical_type,
             engines=engine_uses(kind),
             seldom_asked=ELEMENTS if kind.nesting == ELEMENTS else seldom_asked(leaf.type),
-            settings=partial(_settings, leaf, self._size),
+            wanted=WantedFilter(path="", column_path=leaf.path, fpp=self._size.fpp),
+            max_bytes=self._size.max_bytes,
         )
+
+    def is_ordered(self, leaf: LeafColumn) -> bool:
+        return key_of(leaf.type) is not None
+
+    def given(self, leaf: LeafColumn, value: object) -> GivenValue:
+        return given_value(encode_given(leaf.type, value), key_of(leaf.type))
 
     def reason_for_none(self, leaf: LeafColumn) -> str:
         if shredded.is_in_variant(leaf) and not shredded.is_typed(leaf):
@@ -117,7 +129,7 @@ class ParquetSurveyor:
         counts.dictionary_bytes = max(counts.dictionary_bytes, chunk.total_uncompressed_size or 0)
 
     def room(self, chunk: ColumnChunk) -> int:
-        filter = BLOCK_BYTES * self._size.blocks_for(_max_values(chunk))
+        filter = BLOCK_BYTES * self._finest.blocks_for(_max_values(chunk))
         pages = pages_room(self.file.source, self.file.footer, chunk)
         return filter + HASHES_BYTES + pages
 
@@ -138,12 +150,21 @@ class ParquetSurveyor:
                 lambda: _watched(chunk_runs(file.source, file.footer, chunk), found, key_of(type)),
                 type,
                 _max_values(chunk),
-                size,
+                self._finest,
             )
-        if filter is not None and filter.fpp <= size.fpp:
-            found.filter_bytes, found.fpp = filter.num_bytes, filter.fpp
+        found.rungs = [_rung(filter, rate) for rate in self._rates]
+        wanted = _rung(filter, size.fpp)
+        found.filter_bytes, found.fpp = wanted.num_bytes, wanted.fpp
         found.bounds = bounds(type, file.footer.column_meta_data(chunk).statistics)
         return (found,)
+
+
+def _rung(filter: SettledFilter | None, rate: float) -> Rung:
+    """What `build` would write at this rate, which is that filter or a fold of it."""
+    if filter is None or filter.fpp > rate:
+        return Rung(rate, 0, 1.0)
+    folded = filter.fold_to_fpp(rate, MIN_BYTES // BLOCK_BYTES)
+    return Rung(rate, folded.num_bytes, folded.fpp)
 
 
 def _watched(
@@ -179,21 +200,6 @@ def given_value(value: Encodings, key_of: KeyOf | None) -> GivenValue:
         key=key_of(value.plain[0]) if key_of and value.plain else None,
         is_unknown=bool(value.unknown),
     )
-
-
-def _settings(
-    leaf: LeafColumn, size: Size, path: str, counts: ColumnCounts
-) -> tuple[WriterSettings, ...]:
-    wanted = WantedFilter(
-        path=path,
-        column_path=leaf.path,
-        fpp=size.fpp,
-        ndv=counts.group_ndv,
-        num_bytes=counts.largest_filter,
-        dictionary_bytes=counts.dictionary_bytes,
-        only_dictionary=bool(counts.only_dictionary),
-    )
-    return all_settings("parquet", wanted, size.max_bytes)
 
 
 # ------------------------------------------------------------------------------------------------

@@ -4,7 +4,9 @@ Stored values are drawn by their hashes: the smallest hashes are the same in eve
 so one pass tells which groups hold these values, and every distinct value has the same chance.
 
 Groups are read by several threads, each into a part of its own (`begin`, `add`); `finish` merges a
-part into the whole and is called by one thread.
+part into the whole and is called by one thread. Each file has a sample of its own (`for_next_file`), which
+is merged if the file can be read to its end. What is kept follows from the groups alone, in whatever
+order and by way of whatever samples they were merged.
 """
 
 from __future__ import annotations
@@ -12,12 +14,13 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.advice import ndv
-from parquet_bloom.advice.lookups import LookUps, OrderKey
+from parquet_bloom.advice.lookups import LookUps, OrderKey, from_units, in_units
 from parquet_bloom.advice.ndv import ALL_HASHES
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, ValueTypeError
@@ -28,6 +31,21 @@ LIMIT = 4096
 # The places in the column's order of the values at some positions, None for values without one.
 KeysAt = Callable[[Iterable[int]], Iterable[OrderKey | None]]
 
+# A number for each of some values, or one for all of them.
+Counted = NDArray[np.int64] | int
+
+
+@dataclass(frozen=True, slots=True)
+class CountedValues:
+    """What is known of the values of a sample, in fields of the same length: `ids`, uint64, their hashes or
+    what they are in GivenSample; their keys; how many groups hold each, int64; and the sum of the FPPs of
+    their filters in FPP_UNITs, int64."""
+
+    ids: NDArray[np.uint64]
+    keys: Sequence[OrderKey | None]
+    held: NDArray[np.int64]
+    held_fpp: NDArray[np.int64]
+
 
 class StoredSample:
     """The values of a column with the smallest hashes, and which groups hold them."""
@@ -36,38 +54,64 @@ class StoredSample:
         """`is_ordered`: the type has an order, and values without a place in it are left out."""
         self.is_ordered = is_ordered
         self.limit = limit
-        # What was merged since the last `_shrink`: of each group, hashes and the FPP; and keys by hash.
-        self._new: list[tuple[NDArray[np.uint64], float]] = []
+        # What was merged since the last `_shrink`: hashes, how many groups hold each, and the sum of the
+        # FPPs of their filters, in FPP_UNITs; and keys by hash.
+        self._new: list[tuple[NDArray[np.uint64], Counted, Counted]] = []
         self._new_keys: dict[int, OrderKey | None] = {}
         self._num_new = 0
-        # The rest: hashes in ascending order, and of each value its key, how many groups hold it, and
-        # the sum of the FPPs of their filters.
+        # The rest: hashes in ascending order, and the same of each value.
         self._hashes = np.empty(0, np.uint64)
         self._keys: list[OrderKey | None] = []
         self._held = np.empty(0, np.int64)
-        self._held_fpp = np.empty(0, np.float64)
+        self._held_fpp = np.empty(0, np.int64)
         # Hashes from here on can no longer be among the smallest.
         self._threshold = ALL_HASHES
+        # Hashes whose keys the sample has that this one will be merged into.
+        self._known_elsewhere = np.empty(0, np.uint64)
+
+    def for_next_file(self) -> StoredSample:
+        """A sample that is merged into this one, and leaves out what this one is known to drop or has."""
+        found = StoredSample(self.is_ordered, self.limit)
+        found._threshold, found._known_elsewhere = self._threshold, self._hashes
+        return found
 
     def begin(self, below: int = ALL_HASHES) -> StoredPart:
         """`below`: hashes from here on are known not to be among the smallest of the column."""
         return StoredPart(self, min(below, self._threshold))
 
-    def merge(
+    def add_group(
         self, hashes: NDArray[np.uint64], keys: Mapping[int, OrderKey | None], fpp: float
     ) -> None:
         """Add the values of a group: at least the smallest of its hashes, distinct, up to the limit.
-        `keys`: by hash, of those that are not `known`."""
-        self._new.append((hashes, fpp))
+        `keys`: by hash, of those whose keys are not known."""
+        self._add(hashes, 1, in_units(fpp), keys)
+
+    def merge(self, other: StoredSample) -> None:
+        """Add what another sample of the same limit has seen."""
+        other._shrink()
+        keys = zip(other._hashes.tolist(), other._keys, strict=True)
+        known = {hash: key for hash, key in keys if key is not None}
+        self._add(other._hashes, other._held, other._held_fpp, known)
+        # The next file can leave out more. Not after each: that takes as long as so many values.
+        if self._num_new > self.limit:
+            self._shrink()
+
+    def _add(
+        self,
+        hashes: NDArray[np.uint64],
+        held: Counted,
+        held_fpp: Counted,
+        keys: Mapping[int, OrderKey | None],
+    ) -> None:
+        self._new.append((hashes, held, held_fpp))
         self._new_keys |= keys
         self._num_new += hashes.size
         if self._num_new > 16 * self.limit:
             self._shrink()
 
-    @property
-    def known(self) -> NDArray[np.uint64]:
-        """Hashes, in ascending order, whose keys need not be read again."""
-        return self._hashes
+    def knows(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Of which hashes the keys need not be read again."""
+        return _are_among(self._hashes, hashes) | _are_among(self._known_elsewhere, hashes)
 
     def pack(self) -> None:
         """Save memory until the next group comes; a few values take little as they are."""
@@ -78,9 +122,10 @@ class StoredSample:
         """Keep the smallest. Groups that gave only their own smallest have given all of these."""
         if not self._new:
             return
-        hashes = np.concatenate([self._hashes, *(group for group, _ in self._new)])
-        held = np.append(self._held, np.ones(self._num_new))
-        fpps = [np.full(group.size, fpp) for group, fpp in self._new]
+        hashes = np.concatenate([self._hashes, *(part for part, _, _ in self._new)])
+        parts = [np.broadcast_to(held, part.size) for part, held, _ in self._new]
+        held = np.concatenate([self._held, *parts])
+        fpps = [np.broadcast_to(fpp, part.size) for part, _, fpp in self._new]
         held_fpp = np.concatenate([self._held_fpp, *fpps])
         keys = dict(zip(self._hashes.tolist(), self._keys, strict=True)) | self._new_keys
         self._new, self._new_keys, self._num_new = [], {}, 0
@@ -88,8 +133,7 @@ class StoredSample:
         distinct, place = np.unique(hashes, return_inverse=True)
         kept = slice(self.limit)
         self._keys = [keys.get(hash) for hash in distinct[kept].tolist()]
-        self._held = np.bincount(place, held)[kept].astype(np.int64)
-        self._held_fpp = np.array(np.bincount(place, held_fpp)[kept], np.float64)
+        self._held, self._held_fpp = _sums(place, held)[kept], _sums(place, held_fpp)[kept]
         self._hashes = distinct[kept].copy()
         if self._hashes.size == self.limit:
             self._threshold = int(self._hashes[-1]) + 1
@@ -102,8 +146,32 @@ class StoredSample:
             keys=[key for key, asked in zip(self._keys, is_asked, strict=True) if asked],
             times=np.ones(sum(is_asked), np.int64),
             held=self._held[is_asked],
-            held_fpp=self._held_fpp[is_asked],
+            held_fpp=from_units(self._held_fpp[is_asked]),
         )
+
+    @property
+    def counted(self) -> CountedValues:
+        """All that it has seen."""
+        self._shrink()
+        return CountedValues(self._hashes, self._keys, self._held, self._held_fpp)
+
+    @classmethod
+    def of(cls, counted: CountedValues, is_ordered: bool, limit: int) -> StoredSample:
+        """What has seen this."""
+        found = cls(is_ordered, limit)
+        found._hashes, found._keys = counted.ids, list(counted.keys)
+        found._held, found._held_fpp = counted.held, counted.held_fpp
+        if counted.ids.size == limit:
+            found._threshold = int(counted.ids[-1]) + 1
+        return found
+
+
+def _sums(place: NDArray[np.intp], counted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The sum for each place from 0. np.bincount would add floating-point numbers, whose sum depends on
+    the order."""
+    sums = np.zeros(int(place.max(initial=-1)) + 1, np.int64)
+    np.add.at(sums, place, counted)
+    return sums
 
 
 class StoredPart:
@@ -141,14 +209,14 @@ class StoredPart:
         self, hashes: NDArray[np.uint64], positions: NDArray[np.intp], keys_at: KeysAt
     ) -> None:
         """Groups often repeat each other's values; their keys take much longer than their hashes."""
-        is_new = ~(_are_among(self._whole.known, hashes) | _are_among(self._hashes, hashes))
+        is_new = ~(self._whole.knows(hashes) | _are_among(self._hashes, hashes))
         new = hashes[is_new].tolist()
         if new:
             self._keys |= zip(new, keys_at(positions[is_new].tolist()), strict=True)
 
     def finish(self, fpp: float) -> None:
         """Merge the group into the whole; `fpp`: of its filter."""
-        self._whole.merge(self._hashes, self._keys, fpp)
+        self._whole.add_group(self._hashes, self._keys, fpp)
 
 
 def _are_among(known: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -183,29 +251,52 @@ class GivenSample:
         self._ends = np.cumsum(counts)
         self._starts = self._ends - counts
         self._is_unknown = np.array([each.is_unknown for each in values], np.bool_)
-        self._look_ups = LookUps(
-            keys=[each.key for each in values],
-            times=np.array(times, np.int64),
-            held=np.zeros(len(values), np.int64),
-            held_fpp=np.zeros(len(values), np.float64),
-        )
+        self._keys = [each.key for each in values]
+        self._times = np.array(times, np.int64)
+        self._held = np.zeros(len(values), np.int64)
+        self._held_fpp = np.zeros(len(values), np.int64)
+
+    def for_next_file(self) -> GivenSample:
+        """The same values, of which nothing is counted yet."""
+        found = copy(self)
+        found._held, found._held_fpp = np.zeros_like(self._held), np.zeros_like(self._held_fpp)
+        return found
 
     def begin(self, below: int = ALL_HASHES) -> GivenPart:
         """Given values are looked for whatever their hashes."""
         return GivenPart(self)
 
-    def merge(self, found: NDArray[np.bool_], fpp: float) -> None:
+    def add_group(self, found: NDArray[np.bool_], fpp: float) -> None:
         """Add a group in which these of the hashes were found."""
         upto = np.concatenate([[0], np.cumsum(found[self._place])])
         is_held = (upto[self._ends] > upto[self._starts]) | self._is_unknown
-        self._look_ups.held[is_held] += 1
-        self._look_ups.held_fpp[is_held] += fpp
+        self._held[is_held] += 1
+        self._held_fpp[is_held] += in_units(fpp)
+
+    def merge(self, other: GivenSample) -> None:
+        """Add what was counted of the same values elsewhere."""
+        self._held = self._held + other._held
+        self._held_fpp = self._held_fpp + other._held_fpp
 
     def pack(self) -> None:
         """There is no memory to save."""
 
     def look_ups(self) -> LookUps:
-        return self._look_ups
+        return LookUps(self._keys, self._times, self._held, from_units(self._held_fpp))
+
+    @property
+    def counted(self) -> CountedValues:
+        """All that it has seen; in the place of hashes is how often each value is looked up."""
+        times = self._times.astype(np.uint64)
+        return CountedValues(times, self._keys, self._held, self._held_fpp)
+
+    @classmethod
+    def of(cls, counted: CountedValues) -> GivenSample:
+        """What has seen this. It can be merged, but finds nothing more: it has no hashes."""
+        values = [GivenValue((), key, False) for key in counted.keys]
+        found = cls(values, counted.ids.tolist())
+        found._held, found._held_fpp = counted.held, counted.held_fpp
+        return found
 
 
 class GivenPart:
@@ -224,7 +315,7 @@ class GivenPart:
             self._found[at[given[at] == hashes]] = True
 
     def finish(self, fpp: float) -> None:
-        self._whole.merge(self._found, fpp)
+        self._whole.add_group(self._found, fpp)
 
 
 Sample = StoredSample | GivenSample

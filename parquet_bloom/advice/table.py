@@ -1,46 +1,44 @@
 """Files that are searched together: those with the same columns are one table.
 
 Many writers put one row group into each file, and only with the others in view can it be told what
-a filter there saves. A file is read once, column by column; all that is kept of its values are the
-numbers by which the table is judged (see `survey`).
+a filter there saves. A file is read once, column by column; all that is kept of its values is in the
+sketch of its table (see sketch).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
 
 from parquet_bloom.advice import ndv
 from parquet_bloom.advice.lookups import ExpectedReads
-from parquet_bloom.advice.samples import GivenSample, StoredSample
-from parquet_bloom.advice.survey import (
-    AnySurveyor,
+from parquet_bloom.advice.samples import GivenSample, Sample, StoredSample
+from parquet_bloom.advice.sketch import (
     ColumnCounts,
-    ColumnSurvey,
-    Subject,
-    survey_columns,
+    ColumnSketch,
+    Obstacle,
+    TableSketch,
+    UnreadFiles,
+    limit_for,
 )
+from parquet_bloom.advice.survey import AnySurveyor, survey_columns
 from parquet_bloom.advice.verdict import Evidence, judge
-from parquet_bloom.container.protocols import Column, Container
+from parquet_bloom.container import UNITS
+from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, ValueTypeError
+from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import Progress
-from parquet_bloom.storage.traffic import Requests, in_all
+from parquet_bloom.storage.traffic import Requests
 from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict
-
-# With more columns than this, fewer values and hashes are kept of each.
-MANY_COLUMNS = 256
-LEAST_KEPT = 256
-
-
-def limit_for(limit: int, num_columns: int) -> int:
-    """How much each of so many columns may keep; `limit` is for up to MANY_COLUMNS."""
-    return max(LEAST_KEPT, limit * MANY_COLUMNS // max(MANY_COLUMNS, num_columns))
 
 
 @dataclass(frozen=True, slots=True)
 class SurveyedColumn:
-    """One column: `ndv` and `ndv_error` as ColumnSurvey.ndv. With a `reason` why it cannot have a
+    """One column: `ndv` and `ndv_error` as ColumnSketch.ndv. With a `reason` why it cannot have a
     filter, only `counts` is known, from the footer."""
 
     counts: ColumnCounts
@@ -74,127 +72,103 @@ class JudgedColumn:
     reason: str
 
 
-class SurveyedTable:
-    """Files that are judged together; `subjects`: their columns."""
+# ------------------------------------------------------------------------------------------------
+# From files to the sketch of a table
 
-    def __init__(
-        self,
-        surveyor: AnySurveyor,
-        columns: Sequence[Column],
-        value_sample: Mapping[str, Sequence[object]],
-    ) -> None:
-        """For files like this one, which is yet to be added. Raises ColumnError, ValueTypeError."""
-        self.files: list[SurveyedFile] = []
-        self.subjects = [surveyor.subject(column) for column in columns]
-        given = _given_samples(surveyor.file, self.subjects, value_sample)
-        drawn = limit_for(surveyor.num_drawn, len(columns))
-        self._samples = [
-            given.get(place) or StoredSample(subject.is_ordered, drawn)
-            for place, subject in enumerate(self.subjects)
-        ]
-        self._measured = frozenset(given)
-        self._limit = limit_for(ndv.LIMIT, len(columns))
-        self._columns = [ColumnSurvey(sample, self._limit) for sample in self._samples]
-        self._largest = surveyor.largest_filter
-        self.format = surveyor.file.format
-        self._unit = surveyor.file.units.group
 
-    def add(
-        self,
-        surveyor: AnySurveyor,
-        columns: Sequence[Column],
-        threads: int | None,
-        progress: Progress | None,
-    ) -> None:
-        """Read a file, whose `columns` are those of the table.
+def table_key(file: Container, columns: Sequence[Any]) -> str:
+    """The same for files that are judged together: those of a format whose `columns` have the same names
+    and types."""
+    named = repr((file.format, [(column.name, column.type) for column in columns]))
+    return sha256(named.encode(errors="surrogateescape")).hexdigest()[:32]
 
-        Raises FormatError for damage; then the file leaves no trace but in the samples.
-        """
-        of_file: list[SurveyedColumn] = []
-        read: list[tuple[ColumnSurvey, ColumnSurvey]] = []
-        surveys = survey_columns(surveyor, columns, self._samples, threads, progress)
-        for whole, (survey, reason) in zip(self._columns, surveys, strict=True):
-            if reason:
-                of_file.append(SurveyedColumn(survey.counts, reason))
-            else:
-                of_file.append(SurveyedColumn(survey.counts, "", *survey.ndv))
-                survey.pack(self._limit)
-                read.append((whole, survey))
-        for whole, survey in read:
-            whole.merge(survey)
-        self._largest = max(self._largest, surveyor.largest_filter)
-        source = surveyor.file.source
-        self.files.append(
-            SurveyedFile(
-                path=surveyor.file.path,
-                num_rows=surveyor.num_rows,
-                num_groups=surveyor.num_groups,
-                size=source.size,
-                columns=tuple(of_file),
-                obstacles=surveyor.file.obstacles,
-                requests=source.requests,
-            )
-        )
 
-    def whole(self) -> SurveyedFile:
-        """All files as one."""
-        first, *others = self.files
-        return SurveyedFile(
-            path=f"{first.path} and {len(others):,} more" if others else first.path,
-            num_rows=sum(file.num_rows for file in self.files),
-            num_groups=sum(file.num_groups for file in self.files),
-            size=sum(file.size for file in self.files),
-            columns=tuple(map(self._column, range(len(self.subjects)))),
-            obstacles=tuple(dict.fromkeys(each for file in self.files for each in file.obstacles)),
-            requests=in_all(file.requests for file in self.files),
-        )
+def survey_file(
+    surveyor: AnySurveyor,
+    columns: Sequence[Any],
+    options: AdviseOptions,
+    table: TableSketch | None,
+    progress: Progress | None,
+) -> tuple[SurveyedFile, TableSketch]:
+    """Read a file, whose `columns` are those of the table: what is in it, and its sketch, to be merged
+    into `table`, which may be None for the first file.
 
-    def _column(self, place: int) -> SurveyedColumn:
-        """A column of all files together, at least one."""
-        first, *others = (file.columns[place] for file in self.files)
-        if not others:
-            return first
-        if first.reason and all(column.reason for column in others):
-            counts = ColumnCounts()
-            for column in (first, *others):
-                counts.merge(column.counts)
-            return SurveyedColumn(counts, first.reason)
-        survey = self._columns[place]
-        return SurveyedColumn(survey.counts, "", *survey.ndv)
+    Raises ColumnError and ValueTypeError for values to look up, FormatError for damage.
+    """
+    file, of_file = surveyor.file, []
+    new_sample = _samples(surveyor, columns, options, table)
+    limit = limit_for(ndv.LIMIT, len(columns))
+    samples = [new_sample(place) for place in range(len(columns))]
+    sketches, unread = [], []
+    surveys = survey_columns(surveyor, columns, samples, options.threads, progress)
+    for place, (sketch, reason) in enumerate(surveys):
+        # Counts are copied: those of the sketch become those of the table.
+        if reason:
+            of_file.append(SurveyedColumn(replace(sketch.counts), reason))
+            unread.append(UnreadFiles(1, file.path, reason, sketch.counts))
+            sketch = ColumnSketch(new_sample(place), len(columns))
+        else:
+            of_file.append(SurveyedColumn(replace(sketch.counts), "", *sketch.ndv))
+            unread.append(UnreadFiles())
+        sketch.pack(limit)
+        sketches.append(sketch)
+    surveyed = SurveyedFile(
+        path=file.path,
+        num_rows=surveyor.num_rows,
+        num_groups=surveyor.num_groups,
+        size=file.source.size,
+        columns=tuple(of_file),
+        obstacles=file.obstacles,
+        requests=file.source.requests,
+    )
+    return surveyed, TableSketch(
+        key=table_key(file, columns),
+        format=file.format,
+        path=file.path,
+        subjects=tuple(map(surveyor.subject, columns)),
+        columns=sketches,
+        unread=unread,
+        largest=surveyor.largest_filter,
+        files=1,
+        num_rows=surveyed.num_rows,
+        num_groups=surveyed.num_groups,
+        size=surveyed.size,
+        obstacles=tuple(
+            Obstacle(file.path, number, text) for number, text in enumerate(file.obstacles)
+        ),
+        requests=surveyed.requests,
+    )
 
-    def judge(self) -> list[JudgedColumn]:
-        """The verdict on each column."""
-        return [self._judged(place) for place in range(len(self.subjects))]
 
-    def _judged(self, place: int) -> JudgedColumn:
-        column, subject = self._column(place), self.subjects[place]
-        is_measured = place in self._measured
-        reads = self._columns[place].expected_reads()
-        verdict, reason = judge(
-            Evidence(
-                files=len(self.files),
-                counts=column.counts,
-                ndv=column.ndv,
-                limit=self._largest[1],
-                users=tuple(use.engine for use in subject.engines if use.uses),
-                seldom_asked=subject.seldom_asked,
-                is_measured=is_measured,
-                reads=reads,
-                unit=self._unit,
-            )
-        )
-        basis: AdviceBasis = "value sample" if is_measured else "stored values"
-        return JudgedColumn(column.counts.groups, basis, reads, verdict, reason)
+def _samples(
+    surveyor: AnySurveyor,
+    columns: Sequence[Any],
+    options: AdviseOptions,
+    table: TableSketch | None,
+) -> Callable[[int], Sample]:
+    """What makes an empty sample for the column at a place."""
+    if table is not None:
+        of_table = [column.sample for column in table.columns]
+        return lambda place: of_table[place].for_next_file()
+    given = _given_samples(surveyor, columns, options.value_sample or {})
+    drawn = limit_for(surveyor.num_drawn, len(columns))
+
+    def new_sample(place: int) -> Sample:
+        if place in given:
+            return given[place].for_next_file()
+        return StoredSample(surveyor.is_ordered(columns[place]), drawn)
+
+    return new_sample
 
 
 def _given_samples(
-    file: Container, subjects: Sequence[Subject], value_sample: Mapping[str, Sequence[object]]
+    surveyor: AnySurveyor, columns: Sequence[Any], value_sample: Mapping[str, Sequence[object]]
 ) -> dict[int, GivenSample]:
-    """The values to look up, by the position of their column in `subjects`.
+    """The values to look up, by the position of their column in `columns`.
 
     Raises ColumnError, ValueTypeError.
     """
-    columns = [subject.column for subject in subjects]
+    file = surveyor.file
     given: dict[int, GivenSample] = {}
     for name, asked in value_sample.items():
         where = f"{file.path}: value sample: column {name}"
@@ -205,10 +179,58 @@ def _given_samples(
             raise ColumnError(f"{where}: no values, expected at least one")
         # By their types, too: 1, 1.0 and True are equal.
         times = Counter((type(value), value) for value in asked)
-        place = columns.index(column)
         try:
-            values = [subjects[place].value_of(value) for _, value in times]
+            values = [surveyor.given(column, value) for _, value in times]
         except ValueTypeError as error:
             raise ValueTypeError(f"{where}: {error}") from None
-        given[place] = GivenSample(values, list(times.values()))
+        given[columns.index(column)] = GivenSample(values, list(times.values()))
     return given
+
+
+# ------------------------------------------------------------------------------------------------
+# From the sketch to verdicts
+
+
+def whole_table(table: TableSketch) -> SurveyedFile:
+    """All files as one."""
+    more = table.files - 1
+    return SurveyedFile(
+        path=f"{table.path} and {more:,} more" if more else table.path,
+        num_rows=table.num_rows,
+        num_groups=table.num_groups,
+        size=table.size,
+        columns=tuple(_surveyed(table, place) for place in range(len(table.columns))),
+        obstacles=tuple(obstacle.text for obstacle in table.obstacles),
+        requests=table.requests,
+    )
+
+
+def _surveyed(table: TableSketch, place: int) -> SurveyedColumn:
+    if reason := table.reason(place):
+        return SurveyedColumn(table.counts(place), reason)
+    return SurveyedColumn(table.counts(place), "", *table.columns[place].ndv)
+
+
+def judge_table(table: TableSketch) -> list[JudgedColumn]:
+    """The verdict on each column in all files."""
+    return [_judged(table, place) for place in range(len(table.columns))]
+
+
+def _judged(table: TableSketch, place: int) -> JudgedColumn:
+    column, subject, sketch = _surveyed(table, place), table.subjects[place], table.columns[place]
+    reads = sketch.expected_reads()
+    verdict, reason = judge(
+        Evidence(
+            files=table.files,
+            counts=column.counts,
+            ndv=column.ndv,
+            limit=table.largest[1],
+            users=tuple(use.engine for use in subject.engines if use.uses),
+            seldom_asked=subject.seldom_asked,
+            is_measured=sketch.is_measured,
+            reads=reads,
+            unit=UNITS[table.format].group,
+        )
+    )
+    basis: AdviceBasis = "value sample" if sketch.is_measured else "stored values"
+    return JudgedColumn(column.counts.groups, basis, reads, verdict, reason)

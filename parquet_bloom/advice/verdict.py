@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from parquet_bloom.advice.lookups import ExpectedReads
-from parquet_bloom.advice.survey import ColumnCounts
+from parquet_bloom.advice.sketch import ColumnCounts
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_note

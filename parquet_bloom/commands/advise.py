@@ -19,12 +19,13 @@ from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.engines.reading import EngineUse
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.options import AdviseOptions
+from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.hints import would_refuse
 from parquet_bloom.render.reports import FileSummary, SummarizedView, Summary
 from parquet_bloom.render.terminal import Cells, progress, write_line, write_table, write_text
 from parquet_bloom.render.wording import shortened, size, without_numbers
 from parquet_bloom.values.types import literal
-from parquet_bloom.verbs.advise import AdviceReport, Advisor, ColumnAdvice
+from parquet_bloom.verbs.advise import AdviceReport, Advisor, ColumnAdvice, TableAdvisor
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 @option.row_groups
 @option.fpp
 @option.max_bytes
+@option.filter_budget
 @option.ignore_checksums
 @values_option(
     "--value-sample",
@@ -70,14 +72,17 @@ def advise(
     inputs, as_json = answers.inputs, answers.as_json
     inputs.check_columns((*texts, *(columns or ())))
     sample = {name: list(map(literal, each)) for name, each in texts.items()}
-    advisor = Advisor(AdviseOptions(columns=columns, value_sample=sample or None, **given), keys)
+    options = AdviseOptions(columns=columns, value_sample=sample or None, **given)
+    # Only documents are about single files.
+    of_files = Advisor(options, keys) if as_json else None
+    advisor = of_files or TableAdvisor(options, keys)
 
     def work(path: str) -> None:
         with progress(path) as show, inputs.open(path, keys) as file:
             advisor.add_file(file, show)
 
     code = inputs.each(work, complaints=inputs.complaints(answers.at_once))
-    reports = list(advisor.reports() if as_json else advisor.tables())
+    reports = list(of_files.reports() if of_files else advisor.tables())
     view = AdviceView()
     if len(reports) < 2 or answers.at_once or details:
         for report in reports:
@@ -120,6 +125,9 @@ class AdviceView(SummarizedView[AdviceReport]):
         write_text(f"{report.path}: {_heading(report)}")
         for line in would_refuse(report.obstacles):
             write_text(line)
+        if report.budget is not None:
+            for line in budget_lines(report.budget, unit):
+                write_text(line)
         cells = [_row(advice) for advice in report.columns]
         if not sys.stdout.isatty():
             write_table([name.format(unit) for name in HEADER], cells)

@@ -23,7 +23,9 @@ from parquet_bloom.commands.build_options import (
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.sections import Command, columns_option
 from parquet_bloom.commands.table_options import appending_in_tables
+from parquet_bloom.container import UNITS
 from parquet_bloom.options import AdviseOptions, BuildOptions, TableOptions
+from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.changes import BUILD, TABLE_BUILD
 from parquet_bloom.render.terminal import complain, no_progress, progress
 from parquet_bloom.verbs.build import BuildReport, build_file
@@ -31,13 +33,13 @@ from parquet_bloom.verbs.build import BuildReport, build_file
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
 
-# The columns to build, None for all; or why a file has none.
-Choice: TypeAlias = tuple[str, ...] | Exception | None
+# What to build in a file, or why nothing can be.
+Choice: TypeAlias = BuildOptions | Exception
 
 # What says nothing about the files of a table: their places, and formats that are not Parquet's own.
 _ONLY_FILES = {
     *("output", "output_dir", "in_place", "overwrite", "append_in_place", "layout"),
-    *("drop_foreign_fields", "auto", "parts", "orc_streams", "dialect"),
+    *("drop_foreign_fields", "auto", "budget", "parts", "orc_streams", "dialect"),
 }
 
 
@@ -51,6 +53,7 @@ _ONLY_FILES = {
 @append_in_place
 @drop_foreign_fields
 @filters
+@option.filter_budget
 @option.ignore_checksums
 @option.threads
 @orc_streams
@@ -58,7 +61,7 @@ _ONLY_FILES = {
 @option.access
 @expose_filter_location
 def build(
-    answers: Answers, columns: tuple[str, ...] | None, auto: bool,
+    answers: Answers, columns: tuple[str, ...] | None, auto: bool, budget: int | None,
     destination_of: option.DestinationOf, keys: Keys | None, of_table: TableOptions | None,
     **given: Any,
 ) -> None:  # fmt: skip
@@ -85,6 +88,8 @@ def build(
         raise click.UsageError(
             "--shard: not with --auto, which judges all files: name each --column"
         )
+    if budget is not None:
+        _check_budgeted(auto, dialect, given)
     options = BuildOptions(columns=columns, dialect=dialect, **given)
     if of_table is not None:
         from parquet_bloom.commands.table_inputs import change_tables
@@ -98,38 +103,43 @@ def build(
         )
         sys.exit(code)
     inputs = answers.inputs
-    chosen: Mapping[str, Choice] = dict.fromkeys((path for path, _ in inputs.files), columns)
-    if auto:
-        chosen = _recommended(answers, options, keys)
-
+    chosen: Mapping[str, Choice] = _recommended(answers, options, budget, keys) if auto else {}
     at_a_time, of_each = inputs.threads_to_change(options.threads)
-    options = replace(options, threads=of_each)
     bar = progress if at_a_time == 1 else no_progress
 
     def work(path: str) -> BuildReport:
-        choice = chosen[path]
+        choice = chosen.get(path, options)
         if isinstance(choice, Exception):
             raise choice
-        wanted = options if choice == columns else replace(options, columns=choice)
+        wanted = replace(choice, threads=of_each)
         with bar(path) as show:
             return build_file(path, wanted, destination_of(path), keys=keys, progress=show)
 
     sys.exit(answers.each(work, BUILD, threads=at_a_time))
 
 
+def _check_budgeted(auto: bool, dialect: object, given: Mapping[str, Any]) -> None:
+    """A budget chooses columns and rates; nothing else may decide on sizes."""
+    if not auto:
+        raise click.UsageError("--budget: expected with --auto")
+    if dialect is not None or given["ndv"] is not None or given["exact_blocks"]:
+        raise click.UsageError("--budget: expected without --ndv, --exact-blocks and --dialect")
+
+
 def _recommended(
-    answers: Answers, options: BuildOptions, keys: Keys | None
+    answers: Answers, options: BuildOptions, budget: int | None, keys: Keys | None
 ) -> Mapping[str, Choice]:
-    """By file, the columns that `pbloom advise` would recommend, or what went wrong with it."""
-    from parquet_bloom.verbs.advise import Advisor
+    """By file, `options` with what `pbloom advise` would recommend, or what went wrong with it."""
+    from parquet_bloom.verbs.advise import TableAdvisor
 
     wanted = AdviseOptions(
         fpp=options.fpp,
         max_bytes=options.max_bytes,
+        budget=budget,
         ignore_checksums=options.ignore_checksums,
         threads=options.threads,
     )
-    advisor = Advisor(wanted, keys)
+    advisor = TableAdvisor(wanted, keys)
     failed: dict[str, Exception] = {}
 
     def work(path: str) -> None:
@@ -141,7 +151,11 @@ def _recommended(
             raise
 
     answers.inputs.each(work, complaints=answers.inputs.complaints(answers.at_once))
-    for table in advisor.tables():
+    tables = list(advisor.tables())
+    for table in tables:
         if not table.recommended:
             complain(f"{table.path}: no column that advise would build; `pbloom advise` says why")
-    return {**failed, **{report.path: report.recommended for report in advisor.reports()}}
+        elif table.budget is not None:
+            for line in budget_lines(table.budget, UNITS[table.format].group):
+                complain(f"{table.path}: {line}")
+    return {**failed, **dict(advisor.to_build(tables, options))}

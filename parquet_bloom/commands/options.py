@@ -26,6 +26,7 @@ from parquet_bloom.commands.parameters import (
     RATE,
     age_in_seconds,
     any_size,
+    budget_size,
     filter_size,
     names,
     numbers,
@@ -100,6 +101,13 @@ fpp = filters_option(
     type=RATE,
     metavar="RATE",
     help="Target false positive rate, between 0 and 1.  [default: 0.01]",
+)
+filter_budget = filters_option(
+    "--budget",
+    callback=budget_size,
+    metavar="SIZE",
+    help="The most bytes of all new filters together, over all files: takes the columns, and for each"
+    " the rate, that spare look-ups the most row groups.",
 )
 max_bytes = filters_option(
     "--max-bytes",

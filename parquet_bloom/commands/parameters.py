@@ -57,6 +57,12 @@ def filter_size(ctx: click.Context, param: click.Parameter, text: str | None) ->
     return None if size is None else click.IntRange(MIN_BYTES, MAX_BYTES).convert(size, param, ctx)
 
 
+def budget_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+    """The same, at least a byte."""
+    size = any_size(ctx, param, text)
+    return None if size is None else click.IntRange(1).convert(size, param, ctx)
+
+
 def one_name(name: str) -> str:
     """A column, verbatim. An unset shell variable makes it empty, which must not mean all."""
     if not name:

@@ -12,9 +12,10 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import islice
 from math import ceil
+from types import MappingProxyType
 from typing import Final
 
 from parquet_bloom.container import BuildChange, BuiltFilters, LeftChunk, RepairChange, Repairs
@@ -46,7 +47,6 @@ _PARQUET_ONLY = (
     *(
         "append_in_place",
         "drop_foreign_fields",
-        "fpp_of",
         "kept_ends",
         "max_bytes",
         "exact_blocks",
@@ -125,6 +125,8 @@ class BuiltChange(StripesChange):
 
     # Whether filters are written even if they are too full.
     force = False
+    # By the names of columns, before the size of all others.
+    size_of: Mapping[str, OrcSize] = MappingProxyType({})
 
     def __init__(
         self,
@@ -183,12 +185,16 @@ class BuiltChange(StripesChange):
 
     def _room(self, chunk: OrcChunk) -> int:
         num_filters = chunk.stripe.num_index_groups * len(self._kinds)
-        return room_for_values(self.file, chunk) + self._size.empty_filter().num_bytes * num_filters
+        size = self._wanted_size(chunk)
+        return room_for_values(self.file, chunk) + size.empty_filter().num_bytes * num_filters
+
+    def _wanted_size(self, chunk: OrcChunk) -> OrcSize:
+        return self.size_of.get(chunk.column.name, self._size)
 
     def _build_or_reason(self, chunk: OrcChunk) -> BuiltStreams | str:
         """The filters of a chunk, or why it gets none. Raises FormatError for damaged values."""
         try:
-            return self._build(chunk, self._size)
+            return self._build(chunk, self._wanted_size(chunk))
         except UnsupportedError as error:
             return _reason(error, chunk)
 
@@ -220,7 +226,7 @@ class BuiltChange(StripesChange):
         first = filters[self._kinds[0]]
         fills = {kind: [filter.fill for filter in built] for kind, built in filters.items()}
         fpp = max(fills[self._kinds[0]]) ** first[0].num_hashes
-        if most_keys > 1 and size is self._size and not size.allows(fpp):
+        if most_keys > 1 and size is self._wanted_size(chunk) and not size.allows(fpp):
             return self._build(chunk, size.times(most_keys))
         if not (self.force or size.allows(fpp)):
             return (
@@ -261,6 +267,7 @@ class OrcBuild(BuiltChange, BuildChange):
         wanted = list(self._planned(file, options))
         fpp = DEFAULT_FPP if options.fpp is None else options.fpp
         size = OrcSize(fpp, options.ndv) if options.ndv else OrcSize.usual(fpp, file.tail)
+        self.size_of = {name: replace(size, fpp=fpp) for name, fpp in options.fpp_of}
         kinds = _KINDS[options.orc_streams or USUAL_STREAMS]
         self.force = options.force
         replaced = (chunk for chunk in wanted if chunk.has_filters)

@@ -12,6 +12,9 @@ from parquet_bloom.errors import ParquetBloomError, SparkError
 _TRACEBACK = "Traceback (most recent call last)"
 _RAISED = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt)(: |$)")
 
+# What Connect 4.0 puts before where in Java an error was raised.
+_JVM = "\nJVM stacktrace:\n"
+
 # How Py4J introduces an exception from Java, and Java the cause of one.
 _CALLING = "An error occurred while calling"
 _CAUSE = "Caused by: "
@@ -36,8 +39,9 @@ def failing(what: str) -> Iterator[None]:
 
 def said(error: Exception) -> str:
     """The message in one line; for a traceback from the executors, its last line."""
-    lines = [line.rstrip() for line in str(error).splitlines() if line.strip()]
-    ends = [line for line in lines if _RAISED.match(line)] if _TRACEBACK in str(error) else []
+    text, _, _ = str(error).partition(_JVM)
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    ends = [line for line in lines if _RAISED.match(line)] if _TRACEBACK in text else []
     if ends:
         return ends[-1]
     if len(lines) > 1 and lines[0].startswith(_CALLING):

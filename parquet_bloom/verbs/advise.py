@@ -8,16 +8,22 @@ to the verdict (see advice.verdict). Files with the same columns are judged as o
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.advice.survey import Subject
+from parquet_bloom.advice.budget import Offer, allot, offers_of
+from parquet_bloom.advice.sketch import ColumnCounts, Subject, TableSketch
 from parquet_bloom.advice.table import (
     JudgedColumn,
     SurveyedColumn,
     SurveyedFile,
-    SurveyedTable,
+    judge_table,
+    survey_file,
+    table_key,
+    whole_table,
 )
 from parquet_bloom.arguments import (
     PATH_OR_URL,
@@ -37,7 +43,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse
 from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.files import FORMATS, open_file
-from parquet_bloom.options import AdviseOptions
+from parquet_bloom.options import AdviseOptions, BuildOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import with_options
 from parquet_bloom.verbs.documents import VerbReport
@@ -91,10 +97,42 @@ class ColumnAdvice:
     settings: tuple[WriterSettings, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class BudgetedColumn:
+    """A column to build: the rate `fpp` at which it gets filters, `filter_bytes` of all their bitsets, and how
+    many groups a look-up then reads, on average; `groups_saved`: how many fewer than by min/max."""
+
+    column: str
+    fpp: float
+    filter_bytes: int
+    groups_filter: float
+    groups_saved: float
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A column that deserves filters, and why it gets none within the budget."""
+
+    column: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetPlan:
+    """What to build within a budget of `bytes`, of which `used` are spent on all tables; `columns` and
+    `left_out` are those of this table."""
+
+    bytes: int
+    used: int
+    columns: tuple[BudgetedColumn, ...]
+    left_out: tuple[LeftOut, ...]
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class AdviceReport(VerbReport):
     """The advice on one file; `size` in bytes; `fpp`: the target; `files`: how many were judged
-    together, including this one; `recommended`: the columns whose verdict is `build`; `obstacles`: what
+    together, including this one; `recommended`: the columns whose verdict is `build`; `budget`: which of them fit,
+    and at which rates, None without a budget; `obstacles`: what
     `build` would refuse the file for, or some of its columns, None for nothing; `requests`: sent to
     the object store that has the file, None for other files."""
 
@@ -109,6 +147,7 @@ class AdviceReport(VerbReport):
     fpp: float
     recommended: tuple[str, ...]
     columns: tuple[ColumnAdvice, ...]
+    budget: BudgetPlan | None = field(default=None, metadata=WHERE_KNOWN)
     obstacles: tuple[str, ...] | None = field(default=None, metadata=WHERE_KNOWN)
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
@@ -120,6 +159,7 @@ def advise(
     row_groups: SomeNumbers | None = None,
     fpp: float | None = None,
     max_bytes: int | None = None,
+    budget: int | None = None,
     value_sample: Mapping[str, Any] | None = None,
     ignore_checksums: bool = False,
     threads: int | None = None,
@@ -131,7 +171,8 @@ def advise(
     (default: all), which are the stripes of an ORC file.
 
     fpp: the target false positive rate, 0 to 1, exclusive; default 0.01. max_bytes: the limit of a
-    bitset, 64 to 134,217,728 (the default); not for ORC. value_sample: by column, the values that
+    bitset, 64 to 134,217,728 (the default); not for ORC. budget: the most bytes of all filters together, 1 or
+    more: which columns to build then, and at which rates, is in the report's `budget`. value_sample: by column, the values that
     are really looked up, repeated as often as they are, given as for probe. progress: called with
     (chunks done, chunks in all). ignore_checksums as for build, all others as for inspect.
 
@@ -146,31 +187,30 @@ def advise(
     return report
 
 
-class Advisor:
-    """Judges files. Those with the same columns are judged together, as one table."""
+class TableAdvisor:
+    """Judges tables, of files with the same columns, in memory that does not grow with what is in them."""
 
     def __init__(self, options: AdviseOptions | None = None, keys: Keys | None = None) -> None:
         """See `advise`."""
         self._options = options or AdviseOptions()
         self._keys = keys
-        # By the format and the columns, with their types.
-        self._tables: dict[tuple[Format, tuple[Any, ...]], SurveyedTable] = {}
-        self._files: dict[str, tuple[SurveyedTable, int]] = {}
+        self._sketches: dict[str, TableSketch] = {}
+        # The key of its table, and the columns of the file that cannot have filters.
+        self._files: dict[str, tuple[str, tuple[str, ...]]] = {}
 
     def add(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
         """Read a file, unless it was added before. Raises as `advise`."""
         name = path_given("path", path, PATH_OR_URL)
         if name not in self._files:
             with open_file(name, self._keys) as file:
-                self._files[name] = self._read(file, progress)
+                self.add_file(file, progress)
 
     def add_file(self, file: Any, progress: Progress | None = None) -> None:
         """The same for an open file."""
         if file.path not in self._files:
-            self._files[file.path] = self._read(file, progress)
+            self._read(file, progress)
 
-    def _read(self, file: Any, progress: Progress | None) -> tuple[SurveyedTable, int]:
-        """The table that a file belongs to, and its index there."""
+    def _read(self, file: Any, progress: Progress | None) -> SurveyedFile:
         options = self._options
         if options.ignore_checksums:
             file.ignore_checksums()
@@ -179,57 +219,199 @@ class Advisor:
         check_columns_room(file, columns, OF_COLUMN)
         check_room(file, columns, options.parts, TO_ADVISE)
         check_groups_room(file, len(columns) * surveyor.num_groups, TO_ADVISE)
-        key = file.format, tuple((column.name, column.type) for column in columns)
-        table = self._tables.get(key) or SurveyedTable(
-            surveyor, columns, options.value_sample or {}
-        )
-        table.add(surveyor, columns, options.threads, progress)
-        self._tables[key] = table
-        return table, len(table.files) - 1
-
-    def reports(self) -> Iterator[AdviceReport]:
-        """One for each file, in the order they were added."""
-        judged = {id(table): table.judge() for table in self._tables.values()}
-        for table, place in self._files.values():
-            file = table.files[place]
-            yield self._report(table, file, judged[id(table)], file.path)
+        key = table_key(file, columns)
+        table = self._sketches.get(key)
+        surveyed, sketch = survey_file(surveyor, columns, options, table, progress)
+        if table is None:
+            self._sketches[key] = sketch
+        else:
+            table.merge(sketch)
+        columns_read = zip(columns, surveyed.columns, strict=True)
+        unread = tuple(column.name for column, found in columns_read if found.reason)
+        self._files[file.path] = key, unread
+        return surveyed
 
     def tables(self) -> Iterator[AdviceReport]:
         """One for each table, with all its files as one."""
-        for table in self._tables.values():
-            yield self._report(table, table.whole(), table.judge(), table.files[0].path)
+        yield from _reports(self._sketches.values(), self._options)
 
-    def _report(
-        self, table: SurveyedTable, file: SurveyedFile, judged: Sequence[JudgedColumn], path: str
-    ) -> AdviceReport:
+    def sketches(self) -> dict[str, bytes]:
+        """What is known of each table, by its key: for merged_sketches and advise_sketches."""
+        return {key: sketch.to_bytes() for key, sketch in self._sketches.items()}
+
+    def key_of(self, path: str) -> str:
+        """The key of the table of a file that was added."""
+        return self._files[path][0]
+
+    def to_build(
+        self, reports: Iterable[AdviceReport], options: BuildOptions
+    ) -> Iterator[tuple[str, BuildOptions]]:
+        """Each file that was added, and options_to_build of its table without the columns that cannot have
+        filters in this file. `reports`: what `tables` gave."""
+        pairs = zip(self._sketches, reports, strict=True)
+        of_table = {key: options_to_build(report, options) for key, report in pairs}
+        for path, (key, unread) in self._files.items():
+            wanted = of_table[key]
+            yield path, _without(wanted, unread) if unread else wanted
+
+
+def merged_sketches(parts: Iterable[bytes]) -> bytes:
+    """One sketch of the files of all parts, at least one, which are those of one table. It is the same
+    however the files were split, and in whatever order they come. Raises ValueError for parts of
+    several tables, FormatError for what is no sketch."""
+    first, *others = map(TableSketch.from_bytes, parts)
+    for other in others:
+        first.merge(other)
+    return first.to_bytes()
+
+
+def advise_sketches(sketches: Iterable[bytes], options: AdviseOptions) -> Iterator[AdviceReport]:
+    """A report for each sketch, which are those of a table each and share the budget; in the order of the
+    paths of their first files. `options`: those that the sketches were made with. Raises FormatError."""
+    tables = map(TableSketch.from_bytes, sketches)
+    yield from _reports(sorted(tables, key=lambda table: (table.path, table.key)), options)
+
+
+def _reports(sketches: Iterable[TableSketch], options: AdviseOptions) -> Iterator[AdviceReport]:
+    for judged in _judged_tables(sketches, options):
+        yield judged.report(whole_table(judged.sketch), judged.sketch.path)
+
+
+def options_to_build(report: AdviceReport, options: BuildOptions) -> BuildOptions:
+    """`options` with the columns that the report recommends, which may be none; within a budget, with the
+    rate of each."""
+    if report.budget is None:
+        return replace(options, columns=report.recommended)
+    rates = tuple((each.column, each.fpp) for each in report.budget.columns)
+    return replace(options, columns=tuple(name for name, _ in rates), fpp_of=rates)
+
+
+def _without(options: BuildOptions, unread: Sequence[str]) -> BuildOptions:
+    return replace(
+        options,
+        columns=tuple(name for name in options.columns or () if name not in unread),
+        fpp_of=tuple((name, rate) for name, rate in options.fpp_of if name not in unread),
+    )
+
+
+class Advisor(TableAdvisor):
+    """Judges files. Those with the same columns are judged together, as one table. Of each file, some 300
+    bytes for each column are kept for its report."""
+
+    def __init__(self, options: AdviseOptions | None = None, keys: Keys | None = None) -> None:
+        """See `advise`."""
+        super().__init__(options, keys)
+        self._surveyed: dict[str, SurveyedFile] = {}
+
+    def _read(self, file: Any, progress: Progress | None) -> SurveyedFile:
+        surveyed = super()._read(file, progress)
+        self._surveyed[file.path] = surveyed
+        return surveyed
+
+    def reports(self) -> Iterator[AdviceReport]:
+        """One for each file, in the order they were added."""
+        tables = _judged_tables(self._sketches.values(), self._options)
+        of_table = {judged.sketch.key: judged for judged in tables}
+        for path, surveyed in self._surveyed.items():
+            yield of_table[self.key_of(path)].report(surveyed, path)
+
+
+@dataclass(frozen=True, slots=True)
+class _JudgedTable:
+    """A table, the verdicts on its columns, and its share of the budget."""
+
+    sketch: TableSketch
+    columns: Sequence[JudgedColumn]
+    fpp: float
+    budget: BudgetPlan | None
+
+    def report(self, file: SurveyedFile, path: str) -> AdviceReport:
         """About one file, or all as one; `path`: the input that the settings name."""
+        sketch = self.sketch
         columns = tuple(
-            _advice(subject, column, found, file.size, path)
-            for subject, column, found in zip(table.subjects, file.columns, judged, strict=True)
+            _advice(
+                subject, column, found, file.size, partial(subject.settings, sketch.format, path)
+            )
+            for subject, column, found in zip(
+                sketch.subjects, file.columns, self.columns, strict=True
+            )
         )
         return AdviceReport(
             path=file.path,
-            format=table.format,
-            files=len(table.files),
+            format=sketch.format,
+            files=sketch.files,
             num_rows=file.num_rows,
             num_groups=file.num_groups,
             size=file.size,
-            fpp=self._options.target_fpp,
+            fpp=self.fpp,
             recommended=tuple(each.column for each in columns if each.verdict == "build"),
             columns=columns,
+            budget=self.budget,
             obstacles=file.obstacles or None,
             requests=file.requests,
         )
 
 
+def _judged_tables(
+    sketches: Iterable[TableSketch], options: AdviseOptions
+) -> Iterator[_JudgedTable]:
+    tables = [(sketch, judge_table(sketch)) for sketch in sketches]
+    plans: Iterable[BudgetPlan | None] = repeat(None)
+    if options.budget is not None:
+        plans = _plans(options.budget, tables)
+    for (sketch, judged), plan in zip(tables, plans, strict=False):
+        yield _JudgedTable(sketch, judged, options.target_fpp, plan)
+
+
+def _plans(
+    budget: int, tables: Sequence[tuple[TableSketch, Sequence[JudgedColumn]]]
+) -> Iterator[BudgetPlan]:
+    """What each table gets of a budget for all of them."""
+    wanted = [
+        (number, subject.name, offers_of(column, found.reads))
+        for number, (sketch, judged) in enumerate(tables)
+        for subject, column, found in zip(sketch.subjects, sketch.columns, judged, strict=True)
+        if found.verdict == "build" and found.reads
+    ]
+    taken = allot(budget, [ladder for _, _, ladder in wanted])
+    used = sum(offer.num_bytes for offer in taken if offer)
+    chosen = list(zip(wanted, taken, strict=True))
+    for number in range(len(tables)):
+        here = [(name, ladder, offer) for (of, name, ladder), offer in chosen if of == number]
+        yield BudgetPlan(
+            bytes=budget,
+            used=used,
+            columns=tuple(
+                BudgetedColumn(name, offer.rate, offer.num_bytes, offer.groups_read, offer.saved)
+                for name, _, offer in here
+                if offer
+            ),
+            left_out=tuple(
+                LeftOut(name, _reason_left_out(ladder, budget - used))
+                for name, ladder, offer in here
+                if not offer
+            ),
+        )
+
+
+def _reason_left_out(ladder: Sequence[Offer], left: int) -> str:
+    if not ladder:
+        return "at no rate do filters save enough for their size"
+    return f"needs at least {ladder[0].num_bytes:,} bytes, and {left:,} of the budget are left"
+
+
 def _advice(
-    subject: Subject, column: SurveyedColumn, judged: JudgedColumn, file_size: int, path: str
+    subject: Subject,
+    column: SurveyedColumn,
+    judged: JudgedColumn,
+    file_size: int,
+    settings: Callable[[ColumnCounts], tuple[WriterSettings, ...]],
 ) -> ColumnAdvice:
     counts, reads = column.counts, judged.reads
     known = ColumnAdvice(
-        column=subject.column.name,
-        physical_type=subject.column.physical_type,
-        logical_type=subject.column.logical_type,
+        column=subject.name,
+        physical_type=subject.physical_type,
+        logical_type=subject.logical_type,
         num_values=counts.num_values,
         chunk_bytes=counts.chunk_bytes,
         already=counts.already,
@@ -257,5 +439,5 @@ def _advice(
         values_stored=reads.num_stored if reads else 0,
         verdict=judged.verdict,
         reason=judged.reason,
-        settings=subject.settings(path, counts) if counts.filter_bytes else (),
+        settings=settings(counts) if counts.filter_bytes else (),
     )

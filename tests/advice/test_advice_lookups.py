@@ -175,20 +175,20 @@ GROUPS = [Bounds(0, 9), Bounds(5, 14), Bounds(5, 20)], [0.125, 0.25, 0.5]
     ],
 )
 def test_reads_of_one_value(value, by_statistics, with_filter, if_absent):
-    assert expected_reads(*GROUPS, look_ups(value)) == ExpectedReads(
-        1, int(value[1] > 0), by_statistics, with_filter, if_absent
+    assert expected_reads(*GROUPS, look_ups(value), 3) == ExpectedReads(
+        1, int(value[1] > 0), by_statistics, with_filter, if_absent, min(value[1], by_statistics)
     )
 
 
 def test_reads_are_means():
-    reads = expected_reads(*GROUPS, look_ups((7, 1, 0.125), (99, 0, 0), (20, 1, 0.5)))
-    assert reads == ExpectedReads(3, 2, 4 / 3, 2.75 / 3, 1.375 / 3)
+    reads = expected_reads(*GROUPS, look_ups((7, 1, 0.125), (99, 0, 0), (20, 1, 0.5)), 3)
+    assert reads == ExpectedReads(3, 2, 4 / 3, 2.75 / 3, 1.375 / 3, 2 / 3)
 
 
 def test_what_is_looked_up_more_often_weighs_more():
-    reads = expected_reads(*GROUPS, look_ups((7, 1, 0.125), (99, 0, 0), times=[1, 3]))
-    assert reads == ExpectedReads(4, 1, 3 / 4, 1.75 / 4, 0.875 / 4)
+    reads = expected_reads(*GROUPS, look_ups((7, 1, 0.125), (99, 0, 0), times=[1, 3]), 3)
+    assert reads == ExpectedReads(4, 1, 3 / 4, 1.75 / 4, 0.875 / 4, 1 / 4)
 
 
 def test_no_values_are_no_reads():
-    assert expected_reads(*GROUPS, look_ups()) is None
+    assert expected_reads(*GROUPS, look_ups(), 3) is None

@@ -36,7 +36,13 @@ from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.orc.row_index import GroupStatistics
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.values.literals import TYPES
-from parquet_bloom.verbs.advise import AdviceReport, ColumnAdvice
+from parquet_bloom.verbs.advise import (
+    AdviceReport,
+    BudgetedColumn,
+    BudgetPlan,
+    ColumnAdvice,
+    LeftOut,
+)
 from parquet_bloom.verbs.build import BuildReport
 from parquet_bloom.verbs.build_table import TableBuildReport
 from parquet_bloom.verbs.clean_temp import CleaningReport, FoundLeftover
@@ -142,7 +148,10 @@ def keys_of(field, report):
         "dump --footer": (FooterDescription, Stretch),
         "strip": (StripReport, RemovedFilters, LeftChunk),
         "strip --table": (TableStripReport,),
-        "advise": (AdviceReport, ColumnAdvice, EngineUse, WriterSettings),
+        "advise": (
+            *(AdviceReport, ColumnAdvice, EngineUse, WriterSettings),
+            *(BudgetPlan, BudgetedColumn, LeftOut),
+        ),
         "clean-temp": (CleaningReport, FoundLeftover),
         "diff": (FileDiff, FilterDiff, FilterDescription),
         "recover": (RecoveryReport,),

@@ -29,6 +29,10 @@ from parquet_bloom.spark.session import session
             "java.io.IOException: no space",
         ),
         ("[X] thrown:\nTraceback (most recent call last):\n  x\nKeyError: 5\n\tat a", "KeyError: 5"),
+        (
+            "Traceback (most recent call last):\n  x\nKeyError: 5\n\nJVM stacktrace:\na.b.CError\n\tat a",
+            "KeyError: 5",
+        ),
         ("Error while instantiating:\n\tat x\nCaused by: a: b\nCaused by: c: d",
          "Error while instantiating: c: d"),
     ],

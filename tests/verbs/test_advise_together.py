@@ -13,7 +13,7 @@ from make.pages import data_page
 from make.parquet_files import forged
 
 import parquet_bloom as pb
-from parquet_bloom.advice.table import LEAST_KEPT, MANY_COLUMNS, limit_for
+from parquet_bloom.advice.sketch import LEAST_KEPT, MANY_COLUMNS, limit_for
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.verbs.advise import Advisor, advise

@@ -1,0 +1,159 @@
+"""Which columns get filters, at which rates, if all of them may take no more than a budget.
+
+Each column has a ladder: at a lower rate, its filters are larger and a look-up reads fewer groups. Nothing
+on a column's ladder that takes more bytes than another rung saves less.
+
+    groups saved                       x 0.001
+      |                     x 0.01
+      |          x 0.1
+      +----------------------------------------- bytes
+
+A step from one rung to a higher one costs bytes and saves groups. Of all columns, the step is taken next
+that saves most groups per byte, as long as it fits; a last pass looks for steps that fit what is left. All
+columns are taken to be looked up equally often. The best choice saves at most twice as many groups: if the
+steps taken saved less than a single rung that fits could, that one is taken first.
+
+Source: Kellerer, Pferschy, Pisinger, "Knapsack Problems" (2004), 11.2, on the multiple-choice knapsack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from parquet_bloom.advice.lookups import FPP_UNIT, ExpectedReads
+from parquet_bloom.advice.sketch import ColumnSketch
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.options import AdviseOptions
+
+# Filters have sizes of powers of two, and half the size is a rate some 3 to 50 times as high.
+RATES: Final = (0.5, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
+
+# Saving less than this many groups per look-up is not worth a byte.
+LEAST_SAVED: Final = 0.01
+
+
+def rates_of(options: AdviseOptions) -> tuple[float, ...]:
+    """The rates of the ladder, descending; none without a budget."""
+    return () if options.budget is None else tuple(sorted({*RATES, options.target_fpp})[::-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """All filters of a column at one rate: their bitsets in bytes, and how many groups a look-up reads, and
+    fewer than with min/max statistics alone."""
+
+    rate: float
+    num_bytes: int
+    groups_read: float
+    saved: float
+
+
+def offers_of(column: ColumnSketch, reads: ExpectedReads) -> tuple[Offer, ...]:
+    """The ladder of a column, each rung larger than the one before and saving more.
+
+    Bytes are exact. The groups that a look-up reads in vain are those at the target rate, times the ratio of
+    the mean FPPs of all filters. Filters larger than the column are left out.
+    """
+    at_target = reads.with_filter_if_absent / reads.by_statistics if reads.by_statistics else 0.0
+    in_vain = reads.with_filter - reads.holding
+    others = reads.by_statistics - reads.holding
+    ladder: list[Offer] = []
+    for rung in sorted(column.rungs.values(), key=lambda rung: -rung.rate):
+        fpp = rung.fpp * FPP_UNIT / max(1, column.counts.groups)
+        wasted = min(others, in_vain * fpp / at_target if at_target else others * fpp)
+        read = reads.holding + wasted
+        offer = Offer(rung.rate, rung.filter_bytes, read, reads.by_statistics - read)
+        if ladder and offer.num_bytes == ladder[-1].num_bytes:
+            # The same filters, which keep a lower rate, too.
+            ladder.pop()
+        before = ladder[-1].saved if ladder else 0.0
+        if 0 < offer.num_bytes <= column.counts.chunk_bytes and offer.saved >= before + LEAST_SAVED:
+            ladder.append(offer)
+    return tuple(ladder)
+
+
+def allot(budget: int, ladders: Sequence[Sequence[Offer]]) -> list[Offer | None]:
+    """The offer to take of each ladder, or None, so that they take at most `budget` bytes together."""
+    fitting = [[offer for offer in ladder if offer.num_bytes <= budget] for ladder in ladders]
+    taken = _filled(budget, fitting, _climbed(budget, fitting))
+    singles = [
+        (offer.saved, -place, offer) for place, ladder in enumerate(fitting) for offer in ladder
+    ]
+    if singles:
+        saved, place, best = max(singles, key=lambda single: single[:2])
+        if saved > _saved(taken):
+            alone: list[Offer | None] = [None] * len(ladders)
+            alone[-place] = best
+            taken = _filled(budget, fitting, alone)
+    return taken
+
+
+def _climbed(budget: int, ladders: Sequence[Sequence[Offer]]) -> list[Offer | None]:
+    """The best steps that fit, in order; a ladder whose next step does not fit is climbed no further."""
+    steps = [
+        (-step.saved / step.num_bytes, place, number, offer, step.num_bytes)
+        for place, ladder in enumerate(ladders)
+        for number, (offer, step) in enumerate(_steps(ladder))
+    ]
+    taken: list[Offer | None] = [None] * len(ladders)
+    stopped: set[int] = set()
+    for _, place, _, offer, num_bytes in sorted(steps, key=lambda step: step[:3]):
+        if place in stopped or num_bytes > budget:
+            stopped.add(place)
+        else:
+            taken[place] = offer
+            budget -= num_bytes
+    return taken
+
+
+def _steps(ladder: Sequence[Offer]) -> Iterable[tuple[Offer, Offer]]:
+    """The rungs that are worth stepping on, and what is added by each: groups saved per byte fall from step
+    to step."""
+    kept: list[tuple[Offer, Offer]] = []
+    for offer in ladder:
+        while True:
+            step = _step(kept[-1][0] if kept else None, offer)
+            # The same as above without dividing by bytes.
+            if not kept or _is_steeper(kept[-1][1], step):
+                break
+            kept.pop()
+        kept.append((offer, step))
+    return kept
+
+
+def _step(start: Offer | None, end: Offer) -> Offer:
+    if start is None:
+        return end
+    return Offer(
+        end.rate, end.num_bytes - start.num_bytes, end.groups_read, end.saved - start.saved
+    )
+
+
+def _is_steeper(one: Offer, other: Offer) -> bool:
+    return one.saved * other.num_bytes > other.saved * one.num_bytes
+
+
+def _filled(
+    budget: int, ladders: Sequence[Sequence[Offer]], taken: Sequence[Offer | None]
+) -> list[Offer | None]:
+    """Take the best step to any higher rung that fits, until none does."""
+    taken = list(taken)
+    left = budget - sum(offer.num_bytes for offer in taken if offer)
+    while True:
+        steps = [
+            (step.saved / step.num_bytes, -place, offer, step.num_bytes)
+            for place, ladder in enumerate(ladders)
+            for offer in ladder
+            if offer.saved > _saved([taken[place]])
+            and (step := _step(taken[place], offer)).num_bytes <= left
+        ]
+        if not steps:
+            return taken
+        _, place, offer, num_bytes = max(steps, key=lambda step: step[:2])
+        taken[-place] = offer
+        left -= num_bytes
+
+
+def _saved(taken: Iterable[Offer | None]) -> float:
+    return sum(offer.saved for offer in taken if offer)

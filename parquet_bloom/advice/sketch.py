@@ -1,0 +1,449 @@
+"""What is known of a table, in memory that does not grow with its files, and how two such parts are merged.
+
+Of each column, a sketch has
+
+    counts        sums and maxima
+    distinct      the smallest hashes of its values: how many there are           (see ndv)
+    sample        the values of the smallest hashes, or those that the user looks up, and how many groups
+                  hold each of them                                               (see samples)
+    groups        the ranges of the groups with the smallest hashes               (see groups)
+    rungs         the size of all filters at each rate of a ladder                (see budget)
+
+All of it follows from the set of files. However they are split among tasks, and in whatever order their
+sketches are merged, the same bytes come out. Up to the limits of each part, a sketch is exact.
+
+In bytes, before they are compressed, a column of numbers takes up to 400 KiB, one of texts 1.2 MiB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from parquet_bloom.advice import groups
+from parquet_bloom.advice.groups import GroupSample, SeenGroup
+from parquet_bloom.advice.lookups import Bounds, ExpectedReads, expected_reads, in_units
+from parquet_bloom.advice.ndv import DistinctHashes
+from parquet_bloom.advice.packed import Array, key_arrays, keys_of, packed, unpacked
+from parquet_bloom.advice.samples import (
+    CountedValues,
+    GivenSample,
+    Sample,
+    SamplePart,
+    StoredSample,
+)
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.engines.reading import EngineUse
+from parquet_bloom.engines.settings import WantedFilter, WriterSettings, all_settings
+from parquet_bloom.errors import FormatError
+from parquet_bloom.storage.traffic import Requests, in_all
+from parquet_bloom.vocabulary import Format
+
+# With more columns than this, fewer values, hashes and groups are kept of each.
+MANY_COLUMNS = 256
+LEAST_KEPT = 256
+
+# What `build` would refuse is nearly always the same in all files.
+MOST_OBSTACLES = 16
+
+
+def limit_for(limit: int, num_columns: int) -> int:
+    """How much each of so many columns may keep; `limit` is for up to MANY_COLUMNS."""
+    return max(LEAST_KEPT, limit * MANY_COLUMNS // max(MANY_COLUMNS, num_columns))
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """The filter of one group that `build` would write at this rate; without one, 0 bytes and an FPP of
+    1."""
+
+    rate: float
+    num_bytes: int
+    fpp: float
+
+
+@dataclass(slots=True)
+class GroupSurvey:
+    """What was found in one group of a column.
+
+    `num_values`: with nulls in Parquet, without them in ORC; `filter_bytes` and `fpp`: of the filter
+    that `build` would write, 0 and 1 if it would write none; `rungs`: the same at each rate of the
+    ladder; `dictionary`: the number of entries of
+    the dictionary page if it has all values, else 0; None in a format without such pages.
+    """
+
+    num_values: int
+    distinct: DistinctHashes
+    sample: SamplePart
+    bounds: Bounds | None = None
+    filter_bytes: int = 0
+    fpp: float = 1.0
+    rungs: Sequence[Rung] = ()
+    dictionary: int | None = None
+
+    @property
+    def ndv(self) -> int:
+        """Distinct values. The entries of a dictionary are distinct, however many they are."""
+        if self.dictionary and not self.distinct.is_exact:
+            return self.dictionary
+        return min(self.distinct.count, self.num_values)
+
+
+@dataclass(slots=True)
+class ColumnCounts:
+    """A column of one file, or of several together.
+
+    Of all chunks: `num_values`, `chunk_bytes` as stored, `already` (groups with a filter),
+    `dictionary_bytes` (the most that a dictionary of all values of one chunk can take). Of the
+    `groups` with a non-null value: `filters` and `filter_bytes` that `build` would write,
+    `largest_filter`, `group_ndv` (the most distinct values in one group), and `only_dictionary`:
+    dictionary pages have all values, None in a format without them.
+    """
+
+    num_values: int = 0
+    chunk_bytes: int = 0
+    already: int = 0
+    dictionary_bytes: int = 0
+    groups: int = 0
+    filters: int = 0
+    filter_bytes: int = 0
+    largest_filter: int = 0
+    group_ndv: int = 0
+    only_dictionary: bool | None = True
+
+    def merge(self, other: ColumnCounts) -> None:
+        """Add what was counted elsewhere."""
+        self.num_values += other.num_values
+        self.chunk_bytes += other.chunk_bytes
+        self.already += other.already
+        self.dictionary_bytes = max(self.dictionary_bytes, other.dictionary_bytes)
+        self.groups += other.groups
+        self.filters += other.filters
+        self.filter_bytes += other.filter_bytes
+        self.largest_filter = max(self.largest_filter, other.largest_filter)
+        self.group_ndv = max(self.group_ndv, other.group_ndv)
+        self.only_dictionary = other.only_dictionary and self.only_dictionary
+
+
+@dataclass(slots=True)
+class RungCounts:
+    """The filters of all groups with values at this rate: their sizes, and the sum of their FPPs in
+    FPP_UNITs."""
+
+    rate: float
+    filter_bytes: int = 0
+    fpp: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A column to be judged, by its name. `engines`: who uses its filters; `seldom_asked`: see
+    verdict.Evidence; `wanted`: the filter to get, as far as its type tells; `max_bytes`: its largest size."""
+
+    name: str
+    physical_type: str
+    logical_type: str | None
+    engines: tuple[EngineUse, ...]
+    seldom_asked: str
+    wanted: WantedFilter
+    max_bytes: int
+
+    def settings(
+        self, format: Format, path: str, counts: ColumnCounts
+    ) -> tuple[WriterSettings, ...]:
+        """For other writers, from the path of a file and what was counted."""
+        wanted = replace(
+            self.wanted,
+            path=path,
+            ndv=counts.group_ndv,
+            num_bytes=counts.largest_filter,
+            dictionary_bytes=counts.dictionary_bytes,
+            only_dictionary=bool(counts.only_dictionary),
+        )
+        return all_settings(format, wanted, self.max_bytes)
+
+    @classmethod
+    def of(cls, document: dict[str, Any]) -> Self:
+        """From what asdict made, by way of JSON."""
+        wanted = document["wanted"]
+        return cls(
+            **{
+                **document,
+                "engines": tuple(EngineUse(**use) for use in document["engines"]),
+                "wanted": WantedFilter(**{**wanted, "column_path": tuple(wanted["column_path"])}),
+            }
+        )
+
+
+class ColumnSketch:
+    """One column of one file, or of several."""
+
+    def __init__(self, sample: Sample, num_columns: int = 1) -> None:
+        """`num_columns`: of the table."""
+        self.counts = ColumnCounts()
+        # By their rates.
+        self.rungs: dict[float, RungCounts] = {}
+        self.sample = sample
+        self._distinct = DistinctHashes()
+        self._groups = GroupSample(limit_for(groups.LIMIT, num_columns))
+        # The NDV and its error where they are better known than by the hashes.
+        self._known_ndv: tuple[int, float | None] | None = None
+
+    def add(self, id: int, group: GroupSurvey) -> None:
+        """Add what was found in a group of a file. Call it once for each, from one thread."""
+        num_distinct, size = group.ndv, group.filter_bytes
+        # In a stripe with values elsewhere, a group without any gets a filter all the same.
+        self.counts.merge(ColumnCounts(num_values=group.num_values, filter_bytes=size))
+        for rung in group.rungs:
+            fpp = in_units(rung.fpp) if num_distinct else 0
+            self._add_rung(RungCounts(rung.rate, rung.num_bytes, fpp))
+        if num_distinct == 0:
+            return
+        only_dictionary = None if group.dictionary is None else group.dictionary > 0
+        self.counts.merge(
+            ColumnCounts(
+                groups=1,
+                filters=int(size > 0),
+                largest_filter=size,
+                group_ndv=num_distinct,
+                only_dictionary=only_dictionary,
+            )
+        )
+        # It is exact if one group has all values in a dictionary, however large.
+        is_exact = only_dictionary or group.distinct.is_exact
+        self._known_ndv = (num_distinct, None) if self.counts.groups == 1 and is_exact else None
+        self._groups.add(id, group.bounds, group.fpp)
+        self._distinct.merge(group.distinct)
+        group.sample.finish(group.fpp)
+
+    def merge(self, other: ColumnSketch) -> None:
+        """Add the column of other files."""
+        self.counts.merge(other.counts)
+        if other.counts.groups:
+            is_sole = self.counts.groups == other.counts.groups
+            self._known_ndv = other._known_ndv if is_sole else None
+        for rung in other.rungs.values():
+            self._add_rung(rung)
+        self._groups.merge(other._groups)
+        self._distinct.merge(other._distinct)
+        # A value sample of the user is one of all files, so both are of the same kind.
+        self.sample.merge(other.sample)  # type: ignore[arg-type]
+
+    def _add_rung(self, rung: RungCounts) -> None:
+        whole = self.rungs.setdefault(rung.rate, RungCounts(rung.rate))
+        whole.filter_bytes += rung.filter_bytes
+        whole.fpp += rung.fpp
+
+    def pack(self, limit: int) -> None:
+        """Once a file is read: save memory, and keep no more than `limit` hashes."""
+        self._known_ndv = self.ndv
+        self._distinct.pack(limit)
+        self.sample.pack()
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the user gave the values that are looked up."""
+        return isinstance(self.sample, GivenSample)
+
+    @property
+    def ndv(self) -> tuple[int, float | None]:
+        """The distinct non-null values of the whole column, and the relative standard error, None
+        if the number is exact."""
+        if self._known_ndv is not None:
+            return self._known_ndv
+        count = min(self._distinct.count, self.counts.num_values)
+        return count, self._distinct.relative_error
+
+    def expected_reads(self) -> ExpectedReads | None:
+        """How many groups a look-up reads; None if there is nothing to look up."""
+        seen, values = self._groups, self.sample.look_ups()
+        return expected_reads(seen.bounds, seen.fpps, values, self.counts.groups)
+
+    # --------------------------------------------------------------------------------------------
+
+    def packed(self) -> tuple[dict[str, Any], list[Array]]:
+        """All of it, for `of`."""
+        sample, counted, seen = self.sample, self.sample.counted, self._groups.groups
+        keys, key_parts = key_arrays(counted.keys)
+        has_bounds = np.array([group.bounds is not None for group in seen], np.uint8)
+        bounds = [group.bounds for group in seen if group.bounds]
+        ends, end_parts = key_arrays([end for each in bounds for end in (each.low, each.high)])
+        document = {
+            "counts": asdict(self.counts),
+            "rungs": [asdict(self.rungs[rate]) for rate in sorted(self.rungs)],
+            "ndv": self._known_ndv,
+            "is_exact": self._distinct.is_exact,
+            "limits": [self._distinct.limit, self._groups.limit],
+            # Of a value sample, nothing is left out.
+            "sample": [sample.is_ordered, sample.limit]
+            if isinstance(sample, StoredSample)
+            else None,
+            "keys": [keys, ends],
+        }
+        arrays = [
+            *(self._distinct.kept, counted.ids, counted.held, counted.held_fpp, *key_parts),
+            np.array([group.id for group in seen], np.uint64),
+            np.array([group.fpp for group in seen], np.int64),
+            *(has_bounds, *end_parts),
+        ]
+        return document, arrays
+
+    @classmethod
+    def of(cls, document: dict[str, Any], arrays: Iterator[Array]) -> Self:
+        """The sketch again, from the next of the arrays."""
+        keys, ends = document["keys"]
+        hash_limit, group_limit = document["limits"]
+        kept = next(arrays)
+        ids, held, held_fpp = next(arrays), next(arrays), next(arrays)
+        counted = CountedValues(ids, keys_of(keys, arrays), held, held_fpp)
+        group_ids, fpps, has_bounds = next(arrays).tolist(), next(arrays).tolist(), next(arrays)
+        low_high = iter(keys_of(ends, arrays))
+        seen = [
+            SeenGroup(id, Bounds(next(low_high), next(low_high)) if is_bounded else None, fpp)
+            for id, fpp, is_bounded in zip(group_ids, fpps, has_bounds.tolist(), strict=True)
+        ]
+        kind = document["sample"]
+        found = cls(StoredSample.of(counted, *kind) if kind else GivenSample.of(counted))
+        found._distinct = DistinctHashes.of(kept, document["is_exact"], hash_limit)
+        found._groups = GroupSample(group_limit, seen)
+        found.counts = ColumnCounts(**document["counts"])
+        for rung in document["rungs"]:
+            found._add_rung(RungCounts(**rung))
+        known = document["ndv"]
+        found._known_ndv = None if known is None else (known[0], known[1])
+        return found
+
+
+@dataclass(slots=True)
+class UnreadFiles:
+    """The `files` in which a column cannot have filters: what their footers say of it, and the `reason` in the
+    first of them in the order of paths."""
+
+    files: int = 0
+    path: str = ""
+    reason: str = ""
+    counts: ColumnCounts = field(default_factory=ColumnCounts)
+
+    def merge(self, other: UnreadFiles) -> None:
+        """Add other files."""
+        if other.files and (not self.files or other.path < self.path):
+            self.path, self.reason = other.path, other.reason
+        self.files += other.files
+        self.counts.merge(other.counts)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Obstacle:
+    """What `build` would refuse, and in which file, as the n-th of its obstacles."""
+
+    path: str
+    number: int
+    text: str
+
+
+@dataclass(slots=True)
+class TableSketch:
+    """Files with the same columns, at least one.
+
+    `key`: what the files of a table have in common, and those of others do not; `path`: the first of
+    them in order, to which `subjects` belong; `columns`: of the files in which each can have filters;
+    `unread`: of the others; `largest`: what limits the size of a filter, a number and the same in words;
+    `size` in bytes; `requests`: sent to object stores, None where nobody counts them.
+    """
+
+    key: str
+    format: Format
+    path: str
+    subjects: tuple[Subject, ...]
+    columns: list[ColumnSketch]
+    unread: list[UnreadFiles]
+    largest: tuple[int, str]
+    files: int
+    num_rows: int
+    num_groups: int
+    size: int
+    obstacles: tuple[Obstacle, ...]
+    requests: Requests | None
+
+    def merge(self, other: TableSketch) -> None:
+        """Add other files of the same table. Raises ValueError for those of another one."""
+        if self.key != other.key:
+            raise ValueError(f"sketch: of table {other.key}, expected {self.key}")
+        if other.path < self.path:
+            self.path, self.subjects = other.path, other.subjects
+        for column, its in zip(self.columns, other.columns, strict=True):
+            column.merge(its)
+        for unread, its_unread in zip(self.unread, other.unread, strict=True):
+            unread.merge(its_unread)
+        self.largest = max(self.largest, other.largest)
+        self.files += other.files
+        self.num_rows += other.num_rows
+        self.num_groups += other.num_groups
+        self.size += other.size
+        self.obstacles = _first_of_each((*self.obstacles, *other.obstacles))
+        self.requests = in_all((self.requests, other.requests))
+
+    def counts(self, place: int) -> ColumnCounts:
+        """Of the files in which that column can have filters; of all, if it can in none."""
+        return self.unread[place].counts if self.reason(place) else self.columns[place].counts
+
+    def reason(self, place: int) -> str:
+        """Why no file can have filters for that column, else empty."""
+        unread = self.unread[place]
+        return unread.reason if unread.files == self.files else ""
+
+    def to_bytes(self) -> bytes:
+        """The sketch for `from_bytes`; of equal sketches, the same bytes."""
+        columns = [column.packed() for column in self.columns]
+        document = {
+            "key": self.key,
+            "format": self.format,
+            "path": self.path,
+            "subjects": [asdict(subject) for subject in self.subjects],
+            "columns": [of_column for of_column, _ in columns],
+            "unread": [asdict(each) for each in self.unread],
+            "largest": self.largest,
+            "counts": [self.files, self.num_rows, self.num_groups, self.size],
+            "obstacles": [asdict(obstacle) for obstacle in self.obstacles],
+            "requests": self.requests and asdict(self.requests),
+        }
+        return packed(document, (array for _, arrays in columns for array in arrays))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Raises FormatError for what to_bytes did not make, or another version of this package."""
+        document, arrays = unpacked(data)
+        try:
+            files, num_rows, num_groups, size = document["counts"]
+            number, words = document["largest"]
+            return cls(
+                key=document["key"],
+                format=document["format"],
+                path=document["path"],
+                subjects=tuple(map(Subject.of, document["subjects"])),
+                columns=[ColumnSketch.of(each, arrays) for each in document["columns"]],
+                unread=[
+                    UnreadFiles(**{**each, "counts": ColumnCounts(**each["counts"])})
+                    for each in document["unread"]
+                ],
+                largest=(number, words),
+                files=files,
+                num_rows=num_rows,
+                num_groups=num_groups,
+                size=size,
+                obstacles=tuple(Obstacle(**each) for each in document["obstacles"]),
+                requests=document["requests"] and Requests(**document["requests"]),
+            )
+        except (LookupError, TypeError, ValueError, ArithmeticError, StopIteration) as error:
+            raise FormatError(f"sketch: damaged: {error!r}") from None
+
+
+def _first_of_each(obstacles: Sequence[Obstacle]) -> tuple[Obstacle, ...]:
+    """Each text once, in the first file that has it; the first few of them."""
+    first: dict[str, Obstacle] = {}
+    for obstacle in sorted(obstacles):
+        first.setdefault(obstacle.text, obstacle)
+    return tuple(first.values())[:MOST_OBSTACLES]
