@@ -13,10 +13,9 @@ from urllib.parse import unquote
 import obstore
 
 from parquet_bloom.storage.address import Address, Listed
-from parquet_bloom.storage.objects.requests import ask, count, submit
-from parquet_bloom.storage.objects.stores import open_store
+from parquet_bloom.storage.objects.requests import ask, submit
 from parquet_bloom.storage.source import has_wildcard, is_data_file, is_hidden
-from parquet_bloom.storage.traffic import LIST, Requests, Traffic
+from parquet_bloom.storage.traffic import LIST, Requests, Traffic, count
 
 if TYPE_CHECKING:
     from obstore import ListResult, ObjectMeta
@@ -90,20 +89,18 @@ def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
 
 def _listed(address: Address, prefix: str) -> Iterator[tuple[Address, str]]:
     """The objects below a prefix, which is whole segments, and their keys, sorted."""
-    metas = list_below(address, open_store(address), prefix, Traffic())
+    metas = list_below(address, prefix, Traffic())
     for meta in sorted(metas, key=lambda meta: meta["path"]):
         if meta["size"]:
             listed = Listed(meta["size"], meta["e_tag"], meta["last_modified"])
             yield address.found(meta["path"], listed), meta["path"]
 
 
-def list_below(
-    address: Address, store: ObjectStore, prefix: str, traffic: Traffic
-) -> Sequence[ObjectMeta]:
+def list_below(address: Address, prefix: str, traffic: Traffic) -> Sequence[ObjectMeta]:
     """All objects whose keys begin with the whole segments of `prefix`. Raises OSError that names
     `address`."""
 
-    def all_pages() -> Sequence[ObjectMeta]:
+    def all_pages(store: ObjectStore) -> Sequence[ObjectMeta]:
         # From the start if one fails: a listing must not lack what a page had.
         return obstore.list(store, prefix or None, chunk_size=_PAGE).collect()
 
@@ -112,12 +109,10 @@ def list_below(
     return metas
 
 
-def list_beside(
-    address: Address, store: ObjectStore, prefix: str, traffic: Traffic
-) -> Sequence[ObjectMeta]:
+def list_beside(address: Address, prefix: str, traffic: Traffic) -> Sequence[ObjectMeta]:
     """The same, without those in folders there."""
 
-    def all_pages() -> ListResult[Sequence[ObjectMeta]]:
+    def all_pages(store: ObjectStore) -> ListResult[Sequence[ObjectMeta]]:
         return obstore.list_with_delimiter(store, prefix)
 
     found = submit(lambda: ask(address, LIST, all_pages, traffic)).result()
