@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import re
 import shutil
 import socket
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -116,7 +116,6 @@ def _looking(archive: str | None) -> Callable[[Iterable[pa.RecordBatch]], Iterat
         import importlib
         import json
         import os
-        import platform
         import sys
 
         import pyarrow as pa
@@ -139,7 +138,7 @@ def _looking(archive: str | None) -> Callable[[Iterable[pa.RecordBatch]], Iterat
             return {"version": getattr(module, "__version__", None), "place": places[0]}
 
         found = {
-            "python": platform.python_version(),
+            "python": sys.version.split()[0],
             "executable": sys.executable,
             "numpy": imported("numpy"),
             "package": imported("parquet_bloom"),
@@ -200,7 +199,7 @@ def _explained(error: SparkError) -> ParquetBloomError:
         )
     if found := _NO_PROGRAM.search(text):
         return SparkError(
-            f"executors: no program {found[1]}: set PYSPARK_PYTHON to Python {platform.python_version()}"
+            f"executors: no program {found[1]}: set PYSPARK_PYTHON to Python {sys.version.split()[0]}"
             " there"
         )
     if found := _NO_MODULE.search(text):
