@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import wraps
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,9 @@ from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
 if TYPE_CHECKING:
     from parquet_bloom.spark.outcome import Report
     from parquet_bloom.verbs.build_table import TableBuildReport
+
+# Whose classes and methods the package uses.
+LEAST_PYSPARK = (3, 5)
 
 audit = output_option(
     "--audit",
@@ -123,10 +127,13 @@ def _needs_columns(command: Callback) -> Callback:
 
 
 def _check_pyspark() -> None:
-    """Raise SparkError if PySpark is missing."""
+    """Raise SparkError if PySpark is missing, or too old."""
+    expected = "expected PySpark 3.5 or later: pip install 'parquet-bloom[spark]'"
     if find_spec("pyspark") is None:
-        expected = "expected PySpark: pip install 'parquet-bloom[spark]'"
         raise SparkError(f"No module named 'pyspark': {expected}")
+    found = version("pyspark")
+    if tuple(map(int, found.split(".")[:2])) < LEAST_PYSPARK:
+        raise SparkError(f"PySpark {found}: {expected}")
 
 
 @click.group(cls=Ordered)
@@ -157,7 +164,8 @@ def _verb(*options: Decorator) -> Decorator:
             ship: bool, as_json: bool, of_table: TableOptions | None = None, **given: Any,
         ) -> None:  # fmt: skip
             _check_pyspark()
-            from parquet_bloom.spark import cleaning, verbs
+            from parquet_bloom.spark import cleaning, description, verbs
+            from parquet_bloom.spark.checks import check_executors
             from parquet_bloom.spark.session import session, shown
             from parquet_bloom.spark.shipping import ship as ship_package
 
@@ -168,8 +176,14 @@ def _verb(*options: Decorator) -> Decorator:
             with session(master, remote, conf) as connected:
                 if ship:
                     ship_package(connected)
+                check_executors(connected)
                 label = click.get_current_context().info_name or ""
-                with progress(label) as show, shown(connected, show):
+                what = f"pbloom {label}: {' '.join(given['paths'])}"
+                with (
+                    description.described(connected, what),
+                    progress(label) as show,
+                    shown(connected, show),
+                ):
                     if of_table is not None:
                         sys.exit(_build_in_tables(connected, of_table, as_json, **given))
                     report = verb(connected, **given)

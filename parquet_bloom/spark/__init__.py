@@ -10,6 +10,7 @@ Each function runs one job and returns when it is done. Extra: `parquet_bloom[sp
 
 from __future__ import annotations
 
+from parquet_bloom.spark.checks import check_executors
 from parquet_bloom.spark.cleaning import clean_temp
 from parquet_bloom.spark.outcome import Outcome, Report
 from parquet_bloom.spark.schemas import FILTER, OUTCOME
@@ -24,6 +25,7 @@ __all__ = [
     "advise",
     "build",
     "build_table",
+    "check_executors",
     "clean_temp",
     "inspect",
     "probe",

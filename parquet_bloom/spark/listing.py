@@ -20,13 +20,8 @@ from urllib.parse import quote, unquote
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.spark.plan import LakeFile
-from parquet_bloom.storage.listing import (
-    Found,
-    find_file,
-    list_folder,
-    list_objects,
-    match_objects,
-)
+from parquet_bloom.storage.folder import Found
+from parquet_bloom.storage.listing import find_file, list_folder, list_objects, match_objects
 from parquet_bloom.storage.source import (
     has_wildcard,
     is_data_file,

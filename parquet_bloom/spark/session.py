@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, cast
-from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
-from parquet_bloom.errors import SparkError
 from parquet_bloom.parallel import Progress
+from parquet_bloom.spark.checks import check_java, check_master, check_server
 from parquet_bloom.spark.failures import failing
 from parquet_bloom.spark.versions import is_connect, reports_progress
 
@@ -24,10 +22,6 @@ if TYPE_CHECKING:
 
 # Logs only errors: the answers of a command are on the same terminal.
 LOGGING = Path(__file__).with_name("log4j2.properties")
-
-# Where a Connect server listens if its URL does not say, and how many seconds it may take to answer.
-CONNECT_PORT = 15002
-PATIENCE = 10.0
 
 # The configuration of a session on this machine, unless the user says otherwise.
 LOCAL = {
@@ -70,13 +64,16 @@ def _settings(
 ) -> dict[str, str]:
     """Tell `builder` where the session is to be; its configuration."""
     if remote is not None:
-        _check_reachable(remote)
+        check_server(remote)
         builder.remote(remote)
         return dict(configuration)
     # spark-submit, if it runs this program, says where.
     if master is None and not {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"}.isdisjoint(os.environ):
         return dict(configuration)
-    builder.master(master or configuration.get("spark.master", "local[*]"))
+    place = master or configuration.get("spark.master", "local[*]")
+    check_java()
+    check_master(place)
+    builder.master(place)
     # Workers on this machine need this environment.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     locale = next(filter(None, map(os.environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))), "")
@@ -84,18 +81,6 @@ def _settings(
         # Java would read names of files as ASCII, and find some of them nowhere.
         os.environ["LC_ALL"] = "C.UTF-8"
     return LOCAL | dict(configuration)
-
-
-def _check_reachable(remote: str) -> None:
-    """Raise SparkError if a Connect server does not answer: PySpark would try on and on. `remote` is
-    `sc://host:port/;parameters`, or `local` to start one."""
-    url = urlsplit(remote)
-    if url.scheme != "sc" or url.hostname is None:
-        return
-    try:
-        socket.create_connection((url.hostname, url.port or CONNECT_PORT), PATIENCE).close()
-    except OSError as error:
-        raise SparkError(f"no Spark session: {remote}: {error.strerror or error}") from None
 
 
 # ------------------------------------------------------------------------------------------------

@@ -59,3 +59,9 @@ class Traffic:
 
 # Of this process.
 EVERYTHING = Traffic()
+
+
+def count(traffic: Traffic, more: Requests) -> None:
+    """For a source, and for the process."""
+    traffic.add(more)
+    EVERYTHING.add(more)

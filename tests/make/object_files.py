@@ -19,7 +19,8 @@ from make.s3_server import S3Server
 import parquet_bloom as pb
 from parquet_bloom.storage import remote
 from parquet_bloom.storage import table_formats as tables
-from parquet_bloom.storage.objects import replacement, requests, s3_adapter
+from parquet_bloom.storage.objects import pace, replacement, s3_adapter, sending
+from parquet_bloom.storage.objects.pace import Pace
 
 
 @pytest.fixture(params=[True, False], ids=["etags", "times"])
@@ -42,10 +43,17 @@ def store(
 # Objects that are read through obstore
 
 
+def send_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fails, three times; nothing is known of a store that was asked too often."""
+    monkeypatch.setattr(sending, "PAUSES", (0.001,) * 3)
+    monkeypatch.setattr(sending, "PACE", Pace())
+    monkeypatch.setattr(pace, "FIRST", 0.0)
+
+
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectServer]:
     """A server of objects; requests that fail are sent again at once."""
-    monkeypatch.setattr(requests, "PAUSES", (0.001,) * 3)
+    send_again_at_once(monkeypatch)
     for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_REGION"):
         monkeypatch.delenv(name, raising=False)
     server = ObjectServer()
@@ -80,7 +88,7 @@ def s3_server() -> Iterator[S3Server]:
 @pytest.fixture
 def s3(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Server:
     """A server like S3; small objects are uploaded in parts, too."""
-    monkeypatch.setattr(requests, "PAUSES", (0.001,) * 3)
+    send_again_at_once(monkeypatch)
     monkeypatch.setattr(s3_adapter, "LEAST_BYTES", 1000)
     monkeypatch.setattr(replacement, "_honouring", {})
     for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_REGION"):
@@ -103,7 +111,7 @@ def azure(azure_server: AzureServer, monkeypatch: pytest.MonkeyPatch) -> AzureSe
     """A server like Azure; small blobs are put together from blocks, too."""
     from parquet_bloom.storage.objects import azure_adapter
 
-    monkeypatch.setattr(requests, "PAUSES", (0.001,) * 3)
+    send_again_at_once(monkeypatch)
     monkeypatch.setattr(azure_adapter, "WHOLE_BYTES", 1000)
     monkeypatch.setattr(replacement, "_honouring", {})
     for name in [name for name in os.environ if name.startswith("AZURE_")]:
@@ -125,7 +133,7 @@ def gcs(gcs_server: GoogleServer, monkeypatch: pytest.MonkeyPatch) -> GoogleServ
     """A server like Google Cloud Storage; small objects are composed, too."""
     from parquet_bloom.storage.objects import gcs_adapter
 
-    monkeypatch.setattr(requests, "PAUSES", (0.001,) * 3)
+    send_again_at_once(monkeypatch)
     monkeypatch.setattr(gcs_adapter, "WHOLE_BYTES", 1000)
     monkeypatch.setattr(replacement, "_honouring", {})
     for name in [name for name in os.environ if name.startswith("GOOGLE_")]:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Literal
 from unittest import mock
 
@@ -59,8 +58,8 @@ class Kind:
     """Of a store. `look`: what is asked to look at an object, and how often it is before the last request;
     `unseen`: kinds that do not matter for the order. `codes`: its words for failures, by status. `broken`:
     what its library calls a connection that breaks. `optional`: what may fail, and the object is replaced
-    nevertheless. `unmet`: what a store is asked to find out whether it honours conditions. `client`: the
-    module that sends requests; `as_its_own`: patches it so that the server is taken for the cloud's own.
+    nevertheless. `unmet`: what a store is asked to find out whether it honours conditions. `as_its_own`:
+    patches the client so that the server is taken for the cloud's own.
     `versions_are_content`: the same bytes, written again, are the same version."""
 
     scheme: str
@@ -75,7 +74,6 @@ class Kind:
     broken: str
     optional: tuple[str, ...]
     unmet: tuple[str, ...]
-    client: ModuleType
     as_its_own: Callable[[], Any]
     versions_are_content: bool = False
 
@@ -105,7 +103,6 @@ S3 = Kind(
     broken="ConnectionClosedError",
     optional=("ACL",),
     unmet=("PUT", "CREATE", "PART", "COMPLETE", "ABORT"),
-    client=s3_client,
     as_its_own=lambda: mock.patch.object(s3_client, "_is_aws", return_value=True),
     versions_are_content=True,
 )
@@ -127,7 +124,6 @@ AZURE = Kind(
     broken="ServiceResponseError",
     optional=("COPY",),
     unmet=("PUT", "COMMIT"),
-    client=azure_client,
     as_its_own=lambda: mock.patch.object(azure_client, "_OWN", ("127.0.0.1",)),
 )
 
@@ -156,7 +152,6 @@ GOOGLE = Kind(
     broken="ConnectionError",
     optional=(),
     unmet=("INSERT", "INSERT", "COMPOSE", "DELETE"),
-    client=gcs_client,
     as_its_own=_as_googles_own,
 )
 

@@ -293,7 +293,7 @@ def test_what_is_no_xml(azure, kind, has_blocks):
 
 
 def test_credentials_that_expire(azure):
-    azure.faults.append(Fault(403, in_xml("ExpiredToken"), kind="COMMIT"))
+    azure.faults.append(Fault(403, in_xml("ExpiredToken"), kind="COMMIT", times=2))
     with pytest.raises(PermissionError) as raised:
         build(azure)
     assert (raised.value.filename, raised.value.strerror) == (
@@ -317,9 +317,7 @@ def test_a_failure_leaves_no_blocks(azure, kind, has_blocks):
         put_blocks(azure)
     azure.properties[NAME], azure.tags[NAME] = dict(PROPERTIES), "team=a+b"
     before = azure.etag(NAME)
-    azure.faults.append(
-        Fault(503, in_xml("ServerBusy"), kind=kind, times=len(sending.requests.PAUSES) + 1)
-    )
+    azure.faults.append(Fault(503, in_xml("ServerBusy"), kind=kind, times=len(sending.PAUSES) + 1))
     if has_blocks and kind == "COPY":
         build(azure)
         return
@@ -345,7 +343,7 @@ def test_what_others_have_written_is_not_put_back(azure):
     """Not by themselves either."""
     azure.faults += [
         Fault(kind="COMMIT", do=lambda: azure.put(NAME, OLD[::-1])),
-        Fault(503, kind="COMMIT", times=len(sending.requests.PAUSES)),
+        Fault(503, kind="COMMIT", times=len(sending.PAUSES)),
     ]
     with pytest.raises(pb.RewriteError) as raised:
         build(azure)

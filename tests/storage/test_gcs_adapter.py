@@ -410,7 +410,7 @@ def test_what_is_left_is_found_and_removed(gcs, monkeypatch, by):
         found.remove()
     else:
         # As an executor of Spark does.
-        stores._store.cache_clear()
+        stores._opened.cache_clear()
         monkeypatch.setenv("GOOGLE_BASE_URL", gcs.endpoint)
         monkeypatch.setenv("GOOGLE_BEARER_TOKEN", SECRET)
         request = Request("clean_temp", CleanOptions(0.0))
@@ -418,7 +418,7 @@ def test_what_is_left_is_found_and_removed(gcs, monkeypatch, by):
         assert [outcome.status for outcome in outcomes] == ["removed"]
         pb.build(URL, columns=["int64"], in_place=True)
         assert is_new(gcs.objects[NAME])
-        stores._store.cache_clear()
+        stores._opened.cache_clear()
     assert gcs.objects.keys() == {NAME, *others}
 
 

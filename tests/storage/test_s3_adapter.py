@@ -92,10 +92,10 @@ def test_whoever_asks_pays(unknown_store, s3, monkeypatch, place):
         options["request_payer"] = "true"
     else:
         monkeypatch.setenv("AWS_REQUEST_PAYER", "true")
-    stores._store.cache_clear()
+    stores._opened.cache_clear()
     pb.build(URL, columns=["int64"], in_place=True, storage_options=options)
     pb.clean_temp(URL, uploads_older_than=86_400, storage_options=options)
-    stores._store.cache_clear()
+    stores._opened.cache_clear()
     assert {"GET", "HEAD", "TAGS", "ACL", "CREATE", "COPY", "COMPLETE", "UPLOADS"} <= set(
         s3.kinds()
     )

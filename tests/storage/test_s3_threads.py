@@ -37,9 +37,9 @@ def test_one_client(monkeypatch):
     s3_client._client.cache_clear()
     address = Address.of("s3://lake/x.parquet", OPTIONS)
     clients = together(lambda: s3_client.S3Client(address, Traffic()))
-    assert len({id(client._s3) for client in clients}) == 1
-    assert len(made) == 1
-    assert clients[0]._s3.meta.config.max_pool_connections == 16
+    made_once = {id(client._sender.signed.now()) for client in clients}
+    assert len(made_once) == len(made) == 1
+    assert clients[0]._sender.signed.now().meta.config.max_pool_connections == 16
 
 
 def test_one_question_about_conditions(monkeypatch):

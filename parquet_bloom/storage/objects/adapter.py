@@ -26,10 +26,10 @@ from typing import Any, Final, TypeVar
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.objects.failures import ChangeFailures
 from parquet_bloom.storage.objects.object_source import ObjectSource
 from parquet_bloom.storage.objects.pieces import NewObject
-from parquet_bloom.storage.objects.requests import Returned
-from parquet_bloom.storage.objects.sending import Attempts, Failures
+from parquet_bloom.storage.objects.sending import Attempts, Returned
 from parquet_bloom.storage.temporary_files import hidden_name
 
 VersionPart = TypeVar("VersionPart")
@@ -73,7 +73,7 @@ def changed_meanwhile(address: Address) -> RewriteError:
 class Adapter(ABC):
     """One object of a kind of store, to be replaced once. All methods raise the kinds of `failures`."""
 
-    failures: Failures
+    failures: ChangeFailures
     # What the store calls the condition of a request that writes.
     condition: str = "If-Match"
     # Whether it is the cloud's own, which honours conditions; and where it is.

@@ -46,7 +46,6 @@ from parquet_bloom.storage.objects.pieces import Composition, NewObject, Piece, 
 from parquet_bloom.storage.objects.replacement import Commit, reporting
 from parquet_bloom.storage.objects.requests import IN_FLIGHT, ChangedError
 from parquet_bloom.storage.objects.sending import Attempts
-from parquet_bloom.storage.objects.stores import open_store
 from parquet_bloom.storage.temporary_files import Leftover
 from parquet_bloom.storage.traffic import GET, HEAD, PUT, Requests, Traffic
 
@@ -451,11 +450,10 @@ def unfinished_blocks(address: Address, older_than: float) -> Iterator[Leftover]
 def _blobs(address: Address) -> Iterator[Address]:
     key = address.key.strip("/")
     traffic = Traffic()
-    store = open_store(address)
     # Which of both it is, nobody knows.
     if key:
         yield address
-    for meta in list_below(address, store, f"{key}/" if key else "", traffic):
+    for meta in list_below(address, f"{key}/" if key else "", traffic):
         yield address.found(meta["path"], Listed(meta["size"], meta["e_tag"]))
 
 

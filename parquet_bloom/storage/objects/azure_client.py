@@ -40,7 +40,8 @@ from obstore.store import AzureStore
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.objects.sending import Attempts, Failures, send
+from parquet_bloom.storage.objects.failures import ChangeFailures
+from parquet_bloom.storage.objects.sending import Attempts, Renewable, Sender, prefix_of
 from parquet_bloom.storage.objects.stores import checks_certificates, is_on, open_store, proxies_in
 from parquet_bloom.storage.traffic import Requests, Traffic
 
@@ -66,10 +67,9 @@ class AzureClient:
     def __init__(self, address: Address, traffic: Traffic) -> None:
         """Raises RewriteError for credentials that are only for reading, OSError."""
         self.address = address
-        self._traffic = traffic
-        self.settings = AzureSettings(address)
-        self._kind = self.settings.credential()
-        if self._kind == "fabric":
+        access = Renewable(lambda: _Access(AzureSettings(address), self._json))
+        self._sender = Sender(prefix_of(address), traffic, AZURE, access)
+        if access.now().kind == "fabric":
             raise RewriteError(
                 f"{address}: not changed in place: with a session token of Fabric, objects are"
                 " read-only"
@@ -79,7 +79,14 @@ class AzureClient:
         self._proxies = {"proxies": proxies} if proxies else {}
         # Connections are not shared by processes.
         self._http = _http(checks_certificates(options), os.getpid())
-        self._token = Token(self.settings, self._kind, self._json)
+
+    @property
+    def settings(self) -> AzureSettings:
+        return self._access.settings
+
+    @property
+    def _access(self) -> _Access:
+        return self._sender.signed.now()
 
     def ask(
         self,
@@ -95,43 +102,24 @@ class AzureClient:
         AZURE's kinds."""
         where = self.address.key if key is None else key
 
-        def work() -> HttpResponse:
-            pairs = [*(query or {}).items(), *self._signature(where, "rcwtd")]
+        def work(access: _Access) -> HttpResponse:
+            pairs = [*(query or {}).items(), *access.signature(where, "rcwtd")]
             sent = {"x-ms-version": VERSION, **(headers or {})}
-            if self._is_bearer:
-                sent["Authorization"] = f"Bearer {self._token.now()}"
-            url = _with_query(self.settings.url(where), pairs)
+            if access.is_bearer:
+                sent["Authorization"] = f"Bearer {access.token.now()}"
+            url = _with_query(access.settings.url(where), pairs)
             return self._answer(HttpRequest(method, url, headers=sent, content=body))
 
-        return send(work, kind, self._traffic, AZURE, attempts)
+        return self._sender.send(work, kind, attempts)
 
     def as_source(self) -> dict[str, str]:
         """The headers by which the store is told to copy from the blob."""
-        pairs = self._signature(self.address.key, "r")
-        headers = {"x-ms-copy-source": _with_query(self.settings.url(self.address.key), pairs)}
-        if self._is_bearer:
-            headers["x-ms-copy-source-authorization"] = f"Bearer {self._token.now()}"
+        access = self._access
+        pairs = access.signature(self.address.key, "r")
+        headers = {"x-ms-copy-source": _with_query(access.settings.url(self.address.key), pairs)}
+        if access.is_bearer:
+            headers["x-ms-copy-source-authorization"] = f"Bearer {access.token.now()}"
         return headers
-
-    @property
-    def _is_bearer(self) -> bool:
-        return self._kind not in ("none", "access_key", "sas_token")
-
-    def _signature(self, key: str, permissions: str) -> list[tuple[str, str]]:
-        """What proves in the query of a URL that the account allows it."""
-        if self._kind == "sas_token":
-            return self.settings.shared_access_signature()
-        if self._kind != "access_key":
-            return []
-        signed = generate_blob_sas(
-            self.settings.of("account_name"),
-            self.settings.container,
-            key,
-            account_key=self.settings.of("account_key"),
-            permission=BlobSasPermissions.from_string(permissions),
-            expiry=datetime.now(UTC) + _SIGNED,
-        )
-        return parse_qsl(signed)
 
     def _answer(self, request: HttpRequest) -> HttpResponse:
         response: HttpResponse = self._http.send_request(request, **self._proxies)
@@ -152,20 +140,49 @@ class AzureClient:
         raise PermissionError(errno.EACCES, f"the credentials got no token ({problem})")
 
 
+class _Access:
+    """What proves that the account allows a request: a key, a signature or a token, by `kind`."""
+
+    def __init__(self, settings: AzureSettings, ask: Callable[[HttpRequest], _Granted]) -> None:
+        """`ask`: for tokens."""
+        self.settings, self.kind = settings, settings.credential()
+        self.token = Token(settings, self.kind, ask)
+
+    @property
+    def is_bearer(self) -> bool:
+        return self.kind not in ("none", "access_key", "sas_token")
+
+    def signature(self, key: str, permissions: str) -> list[tuple[str, str]]:
+        """What goes into the query of a URL."""
+        if self.kind == "sas_token":
+            return self.settings.shared_access_signature()
+        if self.kind != "access_key":
+            return []
+        signed = generate_blob_sas(
+            self.settings.of("account_name"),
+            self.settings.container,
+            key,
+            account_key=self.settings.of("account_key"),
+            permission=BlobSasPermissions.from_string(permissions),
+            expiry=datetime.now(UTC) + _SIGNED,
+        )
+        return parse_qsl(signed)
+
+
 def _with_query(url: str, pairs: list[tuple[str, str]]) -> str:
     return f"{url}?{urlencode(pairs, quote_via=quote)}" if pairs else url
 
 
 @lru_cache(maxsize=64)
 def _http(is_checked: bool, process: int) -> PipelineClient[HttpRequest, HttpResponse]:
-    # Attempts are made here, where they are counted: no policy makes others, or logs them.
+    # Attempts are made by `sending`, where they are counted: no policy makes others, or logs them.
     transport = RequestsTransport(
         connection_timeout=10, read_timeout=300, connection_verify=is_checked
     )
     return PipelineClient("", policies=[], transport=transport)
 
 
-class _AzureFailures(Failures):
+class _AzureFailures(ChangeFailures):
     kinds = (AzureError, OSError)
 
     def status(self, error: BaseException) -> int:
@@ -180,6 +197,11 @@ class _AzureFailures(Failures):
         response: HttpResponse = error.response
         found = _CODE.search(response.content)
         return response.headers.get("x-ms-error-code") or (found[1].decode() if found else "")
+
+    def headers(self, error: BaseException) -> Mapping[str, str]:
+        if not isinstance(error, HttpResponseError) or error.response is None:
+            return {}
+        return dict(error.response.headers)
 
     def is_broken(self, error: BaseException) -> bool:
         return isinstance(

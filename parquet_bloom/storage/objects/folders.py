@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import obstore
@@ -14,10 +15,14 @@ from obstore.exceptions import AlreadyExistsError
 from parquet_bloom.storage.address import UNESCAPED, Address, Listed
 from parquet_bloom.storage.folder import Entry
 from parquet_bloom.storage.objects.listing import list_below, list_beside
-from parquet_bloom.storage.objects.requests import Returned, ask, count, submit
-from parquet_bloom.storage.objects.stores import open_store
+from parquet_bloom.storage.objects.requests import ask, submit
+from parquet_bloom.storage.objects.sending import Returned
 from parquet_bloom.storage.temporary_files import Leftover, is_left
-from parquet_bloom.storage.traffic import GET, HEAD, LIST, PUT, Requests, Traffic
+from parquet_bloom.storage.traffic import GET, HEAD, LIST, PUT, Requests, Traffic, count
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+    from obstore.store import ObjectStore
 
 
 class ObjectFolder:
@@ -27,7 +32,6 @@ class ObjectFolder:
         self.path: str = address
         self._address = address
         self._prefix = f"{key}/" if (key := address.key.strip("/")) else ""
-        self._store = open_store(address)
         self._traffic = Traffic()
 
     @property
@@ -38,15 +42,15 @@ class ObjectFolder:
         """Raises OSError."""
         prefix = f"{self._prefix}{name}"
 
-        def first() -> object:
-            return next(iter(obstore.list(self._store, prefix)), None)
+        def first(store: ObjectStore) -> object:
+            return next(iter(obstore.list(store, prefix)), None)
 
         return bool(self._asked(LIST, first))
 
     def has_file(self, name: str) -> bool:
         """Raises OSError."""
         try:
-            self._asked(HEAD, lambda: obstore.head(self._store, f"{self._prefix}{name}"))
+            self._asked(HEAD, lambda store: obstore.head(store, f"{self._prefix}{name}"))
         except FileNotFoundError:
             return False
         return True
@@ -54,13 +58,13 @@ class ObjectFolder:
     def names_in(self, name: str) -> list[str]:
         """The names in its folder `name`; none if there is no such folder. Raises OSError."""
         prefix = f"{self._prefix}{name}"
-        found = list_below(self._address, self._store, prefix, self._traffic)
+        found = list_below(self._address, prefix, self._traffic)
         return [meta["path"].rpartition("/")[2] for meta in found]
 
     def leftovers(self, older_than: float, deep: bool = False) -> Iterator[Leftover]:
         """The leftovers in it of at least that many seconds; `deep`: below it, too. Raises OSError."""
         listed = list_below if deep else list_beside
-        for meta in listed(self._address, self._store, self._prefix, self._traffic):
+        for meta in listed(self._address, self._prefix, self._traffic):
             key, size, since = meta["path"], meta["size"], meta["last_modified"].timestamp()
             if is_left(key.rpartition("/")[2], since, older_than):
                 place = self._address.found(key, Listed(size, meta["e_tag"]))
@@ -68,14 +72,14 @@ class ObjectFolder:
 
     def discard(self) -> None:
         """Remove all that is in it. Raises OSError."""
-        for meta in list_below(self._address, self._store, self._prefix, self._traffic):
+        for meta in list_below(self._address, self._prefix, self._traffic):
             self._remove(self._address.found(meta["path"]))
 
     def _remove(self, place: Address) -> None:
         """Raises OSError."""
 
-        def delete() -> None:
-            obstore.delete(self._store, place.key)
+        def delete(store: ObjectStore) -> None:
+            obstore.delete(store, place.key)
 
         try:
             submit(lambda: ask(place, PUT, delete, Traffic())).result()
@@ -83,7 +87,7 @@ class ObjectFolder:
             raise PermissionError(errno.EACCES, "removing was refused", str(place)) from None
 
     def entries(self, name: str) -> list[Entry]:
-        found = list_beside(self._address, self._store, f"{self._prefix}{name}", self._traffic)
+        found = list_beside(self._address, f"{self._prefix}{name}", self._traffic)
         return sorted(
             (
                 Entry(
@@ -98,16 +102,16 @@ class ObjectFolder:
 
     def read(self, name: str) -> bytes:
         key = f"{self._prefix}{name}"
-        data = self._asked(GET, lambda: bytes(obstore.get(self._store, key).bytes()), name)
+        data = self._asked(GET, lambda store: bytes(obstore.get(store, key).bytes()), name)
         count(self._traffic, Requests(bytes_down=len(data)))
         return data
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
         key = f"{self._prefix}{name}"
 
-        def put() -> bool:
+        def put(store: ObjectStore) -> bool:
             try:
-                obstore.put(self._store, key, data, mode="create", use_multipart=False)
+                obstore.put(store, key, data, mode="create", use_multipart=False)
             except AlreadyExistsError:
                 return False
             return True
@@ -126,14 +130,19 @@ class ObjectFolder:
 
     def _size_of(self, name: str) -> int | None:
         key = f"{self._prefix}{name}"
-        look = partial(obstore.head, self._store, key)
+
+        def look(store: ObjectStore) -> ObjectMeta:
+            return obstore.head(store, key)
+
         try:
             size: int = ask(self.path_of(name), HEAD, look, self._traffic)["size"]
         except FileNotFoundError:
             return None
         return size
 
-    def _asked(self, kind: Requests, work: Callable[[], Returned], name: str = "") -> Returned:
+    def _asked(
+        self, kind: Requests, work: Callable[[ObjectStore], Returned], name: str = ""
+    ) -> Returned:
         """The answer about `name` in it."""
         address = self.path_of(name) if name else self._address
         return submit(lambda: ask(address, kind, work, self._traffic)).result()

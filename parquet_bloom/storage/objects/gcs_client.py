@@ -26,10 +26,16 @@ from requests import RequestException
 from urllib3.exceptions import NewConnectionError
 
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.objects.requests import Returned, count
-from parquet_bloom.storage.objects.sending import Attempts, Failures, send
+from parquet_bloom.storage.objects.failures import ChangeFailures
+from parquet_bloom.storage.objects.sending import (
+    Attempts,
+    Renewable,
+    Returned,
+    Sender,
+    prefix_of,
+)
 from parquet_bloom.storage.objects.stores import checks_certificates, is_on, proxies_in
-from parquet_bloom.storage.traffic import HEAD, PUT, Requests, Traffic
+from parquet_bloom.storage.traffic import HEAD, PUT, Requests, Traffic, count
 
 _ENDPOINT: Final = "https://storage.googleapis.com"
 _SCOPES: Final = ("https://www.googleapis.com/auth/devstorage.read_write",)
@@ -52,6 +58,7 @@ class Refused(Exception):
     def __init__(self, response: requests.Response) -> None:
         self.status = int(response.status_code)
         self.reason = _reason(response)
+        self.headers = response.headers
         super().__init__(f"{self.status} {self.reason}")
 
 
@@ -63,7 +70,7 @@ def _reason(response: requests.Response) -> str:
         return ""
 
 
-class _GoogleFailures(Failures):
+class _GoogleFailures(ChangeFailures):
     kinds = (Refused, RequestException, google.auth.exceptions.GoogleAuthError, OSError)
 
     def status(self, error: BaseException) -> int:
@@ -73,6 +80,9 @@ class _GoogleFailures(Failures):
 
     def code(self, error: BaseException) -> str:
         return error.reason if isinstance(error, Refused) else type(error).__name__
+
+    def headers(self, error: BaseException) -> Mapping[str, str]:
+        return error.headers if isinstance(error, Refused) else {}
 
     def is_broken(self, error: BaseException) -> bool:
         if not isinstance(error, RequestException) or isinstance(
@@ -115,7 +125,8 @@ class GoogleClient:
         host = urlsplit(self.endpoint).hostname or ""
         self.is_google = host == "googleapis.com" or host.endswith(".googleapis.com")
         # Connections are not shared by processes.
-        self._session = _session(tuple(sorted(found.items())), os.getpid())
+        session = _session(tuple(sorted(found.items())), os.getpid())
+        self._sender = Sender(prefix_of(address), traffic, GOOGLE, session)
         self._objects = f"/b/{quote(address.host, safe='')}/o"
         self._uploads = f"{self.endpoint}/upload/storage/v1{self._objects}"
 
@@ -177,14 +188,14 @@ class GoogleClient:
         checksum = {} if md5 is None else {"X-Goog-Hash": f"md5={md5}"}
         has_failed = False
 
-        def work() -> requests.Response:
+        def work(session: requests.Session) -> requests.Response:
             nonlocal has_failed
             at = start
             if has_failed:
                 # A part may have come in part.
                 count(self._traffic, PUT)
                 answer = self._answered(
-                    "PUT", upload, 308, headers={"Content-Range": f"bytes */{size}"}
+                    session, "PUT", upload, 308, headers={"Content-Range": f"bytes */{size}"}
                 )
                 at = _there(answer, size)
                 if not start <= at < end:
@@ -192,14 +203,15 @@ class GoogleClient:
             has_failed = True
             bounds = {"Content-Range": f"bytes {at}-{end - 1}/{size}"}
             rest = body[at - start :]
-            return self._answered("PUT", upload, 308, data=rest, headers=bounds | checksum)
+            headers = bounds | checksum
+            return self._answered(session, "PUT", upload, 308, data=rest, headers=headers)
 
-        def read() -> tuple[int, Resource]:
-            answer = work()
+        def read(session: requests.Session) -> tuple[int, Resource]:
+            answer = work(session)
             return _there(answer, size), {} if answer.status_code == 308 else _resource(answer)
 
         kind = Requests(put=1, bytes_up=len(body))
-        return send(read, kind, self._traffic, GOOGLE, attempts)
+        return self._sender.send(read, kind, attempts)
 
     def cancel(self, upload: str) -> None:
         """Of what `begin` has begun. 499 is the answer if there was something to cancel."""
@@ -236,16 +248,16 @@ class GoogleClient:
         **given: object,
     ) -> Returned:
         """What `read` makes of the answer. `also`: a status that is one, besides those of success."""
-        return send(
-            lambda: read(self._answered(method, url, also, **given)),
+        return self._sender.send(
+            lambda session: read(self._answered(session, method, url, also, **given)),
             kind,
-            self._traffic,
-            GOOGLE,
             attempts,
         )
 
-    def _answered(self, method: str, url: str, also: int, **given: object) -> requests.Response:
-        response: requests.Response = self._session.request(
+    def _answered(
+        self, session: requests.Session, method: str, url: str, also: int, **given: object
+    ) -> requests.Response:
+        response: requests.Response = session.request(
             method, url, timeout=_TIMEOUTS, allow_redirects=False, **given
         )
         if not 200 <= response.status_code < 300 and response.status_code != also:
@@ -351,8 +363,11 @@ class _Signed:
 
 
 @lru_cache(maxsize=64)
-def _session(given: tuple[tuple[str, str], ...], process: int) -> requests.Session:
-    settings = dict(given)
+def _session(given: tuple[tuple[str, str], ...], process: int) -> Renewable[requests.Session]:
+    return Renewable(lambda: _signing(dict(given)))
+
+
+def _signing(settings: Mapping[str, str]) -> requests.Session:
     session = _unsigned(settings)
     session.auth = _Signed(_credentials(settings), _unsigned(settings))
     return session

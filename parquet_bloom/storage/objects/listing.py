@@ -15,10 +15,9 @@ import obstore
 
 from parquet_bloom.storage.address import Address, Listed
 from parquet_bloom.storage.folder import Found
-from parquet_bloom.storage.objects.requests import ask, count, submit
-from parquet_bloom.storage.objects.stores import open_store
+from parquet_bloom.storage.objects.requests import ask, submit
 from parquet_bloom.storage.source import has_wildcard, is_data_file, is_hidden
-from parquet_bloom.storage.traffic import HEAD, LIST, Requests, Traffic
+from parquet_bloom.storage.traffic import HEAD, LIST, Requests, Traffic, count
 
 if TYPE_CHECKING:
     from obstore import ListResult, ObjectMeta
@@ -95,7 +94,7 @@ def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
 
 def _listed(address: Address, prefix: str) -> list[ObjectMeta]:
     """The objects below a prefix, which is whole segments, sorted; without empty ones."""
-    metas = list_below(address, open_store(address), prefix, Traffic())
+    metas = list_below(address, prefix, Traffic())
     return sorted((meta for meta in metas if meta["size"]), key=lambda meta: meta["path"])
 
 
@@ -105,7 +104,10 @@ def _address(beside: Address, meta: ObjectMeta) -> Address:
 
 def found_at(address: Address) -> Found | None:
     """The object with this URL; None if there is none. Raises OSError."""
-    look = partial(obstore.head, open_store(address), address.key)
+
+    def look(store: ObjectStore) -> ObjectMeta:
+        return obstore.head(store, address.key)
+
     try:
         return _as_found(address, submit(partial(ask, address, HEAD, look, Traffic())).result())
     except FileNotFoundError:
@@ -122,8 +124,8 @@ def found_matching(pattern: Address) -> Iterator[Found]:
 def found_in(folder: Address) -> tuple[list[Found], list[str]]:
     """The data files directly in a folder, and the folders in it, both sorted. Raises OSError."""
     key = folder.key.strip("/")
-    prefix, store = f"{key}/" if key else "", open_store(folder)
-    listed = _listed_beside(folder, store, prefix or None, Traffic())
+    prefix = f"{key}/" if key else ""
+    listed = _listed_beside(folder, prefix or None, Traffic())
     names = sorted(each.strip("/") for each in listed["common_prefixes"])
     folders = [str(folder.found(name)) for name in names if not is_hidden(name.rpartition("/")[2])]
     return _found(folder, prefix, listed["objects"]), folders
@@ -133,11 +135,15 @@ def found_below(folder: Address) -> Iterator[Found]:
     """The data files below a folder, page by page. Raises OSError."""
     key = folder.key.strip("/")
     prefix = f"{key}/" if key else ""
-    pages = obstore.list(open_store(folder), prefix or None, chunk_size=_PAGE)
-    while page := submit(
-        partial(ask, folder, LIST, partial(next, pages, None), Traffic())
-    ).result():
-        yield from _found(folder, prefix, page)
+    last: str | None = None
+
+    def page(store: ObjectStore) -> Sequence[ObjectMeta]:
+        listed = obstore.list(store, prefix or None, offset=last, chunk_size=_PAGE)
+        return next(iter(listed), ())
+
+    while metas := submit(partial(ask, folder, LIST, page, Traffic())).result():
+        yield from _found(folder, prefix, metas)
+        last = max(meta["path"] for meta in metas)
 
 
 def _found(folder: Address, prefix: str, metas: Iterable[ObjectMeta]) -> list[Found]:
@@ -155,13 +161,11 @@ def _as_found(beside: Address, meta: ObjectMeta) -> Found:
     return Found(path, size, f"{size}:{meta['e_tag'] or changed}", changed.timestamp())
 
 
-def list_below(
-    address: Address, store: ObjectStore, prefix: str, traffic: Traffic
-) -> Sequence[ObjectMeta]:
+def list_below(address: Address, prefix: str, traffic: Traffic) -> Sequence[ObjectMeta]:
     """All objects whose keys begin with the whole segments of `prefix`. Raises OSError that names
     `address`."""
 
-    def all_pages() -> Sequence[ObjectMeta]:
+    def all_pages(store: ObjectStore) -> Sequence[ObjectMeta]:
         # From the start if one fails: a listing must not lack what a page had.
         return obstore.list(store, prefix or None, chunk_size=_PAGE).collect()
 
@@ -170,17 +174,15 @@ def list_below(
     return metas
 
 
-def list_beside(
-    address: Address, store: ObjectStore, prefix: str, traffic: Traffic
-) -> Sequence[ObjectMeta]:
+def list_beside(address: Address, prefix: str, traffic: Traffic) -> Sequence[ObjectMeta]:
     """The same, without those in folders there."""
-    return _listed_beside(address, store, prefix, traffic)["objects"]
+    return _listed_beside(address, prefix, traffic)["objects"]
 
 
 def _listed_beside(
-    address: Address, store: ObjectStore, prefix: str | None, traffic: Traffic
+    address: Address, prefix: str | None, traffic: Traffic
 ) -> ListResult[Sequence[ObjectMeta]]:
-    def all_pages() -> ListResult[Sequence[ObjectMeta]]:
+    def all_pages(store: ObjectStore) -> ListResult[Sequence[ObjectMeta]]:
         return obstore.list_with_delimiter(store, prefix)
 
     found = submit(lambda: ask(address, LIST, all_pages, traffic)).result()

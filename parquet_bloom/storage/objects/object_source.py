@@ -20,16 +20,15 @@ from parquet_bloom.storage.objects.requests import (
     NoSuchRangeError,
     ask,
     changed,
-    count,
     submit,
 )
-from parquet_bloom.storage.objects.stores import open_store
 from parquet_bloom.storage.source import changed as changed_before_writing
 from parquet_bloom.storage.source import check_length
-from parquet_bloom.storage.traffic import GET, HEAD, Requests, Traffic
+from parquet_bloom.storage.traffic import GET, HEAD, Requests, Traffic, count
 
 if TYPE_CHECKING:
     from obstore import GetOptions, ObjectMeta, SuffixRange
+    from obstore.store import ObjectStore
 
 # Covers most footers, and filters in front of them.
 TAIL_BYTES: Final = 256 << 10
@@ -50,7 +49,6 @@ class ObjectSource:
         self.successor: str | None = None
         self.traffic = Traffic()
         self._counting = Lock()
-        self._store = open_store(address)
         self._etag: str | None = None
         self._modified: datetime | None = None
         # The store's own name of the version that was opened, if it keeps several.
@@ -161,8 +159,8 @@ class ObjectSource:
         if self._etag is not None and not self._etag.startswith("W/"):
             options["if_match"] = self._etag
 
-        def got() -> tuple[ObjectMeta, tuple[int, int], memoryview]:
-            answer = obstore.get(self._store, self.address.key, options=options)
+        def got(store: ObjectStore) -> tuple[ObjectMeta, tuple[int, int], memoryview]:
+            answer = obstore.get(store, self.address.key, options=options)
             # Before its bytes come: web servers do not look at If-Match, some stores neither.
             self._check_version(answer.meta, size)
             data = memoryview(answer.bytes())
@@ -204,8 +202,8 @@ class ObjectSource:
         # A signed URL is signed for GET alone.
         last = self.size - 1, self.size
 
-        def got() -> ObjectMeta:
-            answer = obstore.get(self._store, self.address.key, options={"range": last})
+        def got(store: ObjectStore) -> ObjectMeta:
+            answer = obstore.get(store, self.address.key, options={"range": last})
             answer.bytes()
             return answer.meta
 
@@ -218,7 +216,7 @@ class ObjectSource:
         return ask(
             self.address,
             HEAD,
-            lambda: obstore.head(self._store, self.address.key),
+            lambda store: obstore.head(store, self.address.key),
             self.traffic,
         )
 

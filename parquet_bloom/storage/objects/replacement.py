@@ -34,10 +34,11 @@ from parquet_bloom.storage.objects.adapter import (
     OutcomeError,
     changed_meanwhile,
 )
+from parquet_bloom.storage.objects.failures import ChangeFailures
 from parquet_bloom.storage.objects.object_source import ObjectSource
 from parquet_bloom.storage.objects.pieces import Composition, NewObject, Piece
 from parquet_bloom.storage.objects.requests import ChangedError
-from parquet_bloom.storage.objects.sending import Attempts, Failures
+from parquet_bloom.storage.objects.sending import Attempts
 from parquet_bloom.storage.source import LocalSource, Source, naming
 
 
@@ -55,7 +56,7 @@ def _adapter_for(address: Address, old: ObjectSource, unconditional: bool) -> Ad
 
 @contextmanager
 def reporting(
-    address: Address, failures: Failures, became: Callable[[], str] = lambda: NOTHING
+    address: Address, failures: ChangeFailures, became: Callable[[], str] = lambda: NOTHING
 ) -> Iterator[None]:
     """What fails within raises RewriteError if the object is another one by now, and else OSError; both
     say what `became` of the object."""

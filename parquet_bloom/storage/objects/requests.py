@@ -1,7 +1,7 @@
-"""Requests to object stores: sent by a few threads of the process, counted, repeated where that may
-help, and their failures as OSErrors of one line.
+"""Requests that obstore sends to object stores: by a few threads of the process, and with their failures as
+OSErrors of one line.
 
-obstore would repeat by itself, but not say how often. Its errors are dumps of many lines, of which the
+obstore would repeat by itself, but not say how often: see `sending`. Its errors are dumps of many lines, of which the
 first has the status and the store's own words.
 
 Everything runs in threads of its own, because Ctrl-C does not interrupt a request. obstore does not
@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import errno
 import os
-import random
 import re
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from obstore.exceptions import (
     BaseError,
@@ -28,24 +26,24 @@ from obstore.exceptions import (
 )
 
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.traffic import EVERYTHING, Requests, Traffic
+from parquet_bloom.storage.objects.failures import EXPIRED, Failures
+from parquet_bloom.storage.objects.sending import Returned, Sender, prefix_of
+from parquet_bloom.storage.objects.stores import opened_store
+from parquet_bloom.storage.traffic import Requests, Traffic
 
-Returned = TypeVar("Returned")
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
 
 IN_FLIGHT: Final = 16
 
-# Seconds to wait before a request is repeated, about 25 in all; each is shortened at random, so that
-# many requests do not come back together.
-PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8)
-
 _STATUS = re.compile(r"status code: (\d{3}) ?([^:]*)(?:: (.*))?", re.DOTALL)
 _CODE = re.compile(r"<Code>\s*(\w+)\s*</Code>")
-TEMPORARY = {408, 429, 500, 502, 503, 504}
 # Bodies and connections that broke.
 _BROKEN = ("HTTP error", "error decoding", "body error", "timed out", "operation timeout")
+# Where a machine asks for credentials of its own, if it has none.
+_METADATA: Final = "169.254."
 # There is no such server.
 _NOBODY = ("dns error", "ConnectionRefused", "InvalidCertificate")
-EXPIRED = {"ExpiredToken", "TokenRefreshRequired", "RequestExpired", "ExpiredTokenException"}
 
 # Objects of which only what is said of them can be read, in the words of S3 and Azure.
 _ARCHIVED: Final = "is archived, and cannot be read until it is restored"
@@ -95,36 +93,56 @@ def submit(work: Callable[[], Returned]) -> Future[Returned]:
     return _threads.submit(work)
 
 
-def count(traffic: Traffic, more: Requests) -> None:
-    """For a source, and for the process."""
-    traffic.add(more)
-    EVERYTHING.add(more)
+class _ObstoreFailures(Failures):
+    kinds = (BaseError, OSError)
+
+    def status(self, error: BaseException) -> int:
+        return _answer(_line(error))[0]
+
+    def code(self, error: BaseException) -> str:
+        return _answer(_line(error))[2]
+
+    def is_broken(self, error: BaseException) -> bool:
+        line = _line(error)
+        return any(each in line for each in _BROKEN) and not any(
+            each in str(error) for each in _NOBODY
+        )
+
+    def headers(self, error: BaseException) -> Mapping[str, str]:
+        # obstore's errors have none.
+        return {}
+
+    def may_pass(self, error: BaseException) -> bool:
+        if isinstance(error, ChangedError) or _METADATA in _line(error):
+            return False
+        return super().may_pass(error)
+
+
+OBSTORE: Final = _ObstoreFailures()
 
 
 def ask(
-    address: Address, kind: Requests, work: Callable[[], Returned], traffic: Traffic
+    address: Address,
+    kind: Requests,
+    work: Callable[[ObjectStore], Returned],
+    traffic: Traffic,
 ) -> Returned:
-    """What `work` returns, which sends one request of a `kind`; repeated if its failure may pass.
+    """What `work` returns, which sends one request of a `kind` to the store; sent again if its failure may
+    pass: see `sending`.
 
     Raises OSError that names `address`: FileNotFoundError, PermissionError, ChangedError,
     NoSuchRangeError, others.
     """
-    retry = Requests()
-    for pause in (*PAUSES, None):
-        count(traffic, kind + retry)
-        try:
-            return work()
-        except (BaseError, OSError) as error:
-            if isinstance(error, ChangedError):
-                raise
-            if pause is None or not _may_pass(error):
-                raise _failure(address, error) from None
-        time.sleep(pause * random.uniform(0.5, 1))
-        retry = Requests(retries=1)
-    raise AssertionError
+    sender = Sender(prefix_of(address), traffic, OBSTORE, opened_store(address))
+    try:
+        return sender.send(work, kind)
+    except ChangedError:
+        raise
+    except OBSTORE.kinds as error:
+        raise _failure(address, error) from None
 
 
-def _status(line: str) -> tuple[int, str, str]:
+def _answer(line: str) -> tuple[int, str, str]:
     """The status in the first line of an error, its name, and the store's code for it."""
     found = _STATUS.search(line)
     if found is None:
@@ -137,16 +155,6 @@ def _line(error: BaseException) -> str:
     return (str(error) or type(error).__name__).partition("\n\nDebug source")[0]
 
 
-def _may_pass(error: BaseException) -> bool:
-    line = _line(error)
-    status, _, code = _status(line)
-    if status:
-        return (status in TEMPORARY or code in ("SlowDown", "RequestTimeout")) and (
-            "169.254." not in line
-        )
-    return any(each in line for each in _BROKEN) and not any(each in str(error) for each in _NOBODY)
-
-
 def changed(address: Address) -> ChangedError:
     return ChangedError(errno.ESTALE, "changed while it was read: read it again", str(address))
 
@@ -154,13 +162,13 @@ def changed(address: Address) -> ChangedError:
 def _failure(address: Address, error: BaseException) -> OSError:
     """The OSError for what obstore says."""
     line, path = _line(error), str(address)
-    status, name, code = _status(line)
+    status, name, code = _answer(line)
     shown = f"{status} {code or name}".strip()
     if isinstance(error, PreconditionError) or status == 412:
         return changed(address)
     if status == 416:
         return NoSuchRangeError(errno.EINVAL, "the range is not there", path)
-    if "169.254." in line or "metadata.google" in line:
+    if _METADATA in line or "metadata.google" in line:
         return PermissionError(
             errno.EACCES, f"no credentials found: {address.store.credentials}", path
         )

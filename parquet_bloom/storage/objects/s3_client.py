@@ -27,8 +27,9 @@ from botocore.exceptions import (
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.objects.failures import ChangeFailures
 from parquet_bloom.storage.objects.logs import unlogged
-from parquet_bloom.storage.objects.sending import Attempts, Failures, send
+from parquet_bloom.storage.objects.sending import Attempts, Renewable, Sender, prefix_of
 from parquet_bloom.storage.objects.stores import (
     checks_certificates,
     find_endpoint,
@@ -59,7 +60,6 @@ class S3Client:
 
     def __init__(self, address: Address, traffic: Traffic) -> None:
         self.address = address
-        self._traffic = traffic
         options = _plain(address.options)
         if any(name.startswith("sse_customer") for name in options):
             raise RewriteError(
@@ -73,7 +73,8 @@ class S3Client:
         whose = os.getpid(), profile
         # Threads that begin at the same time would each make one, which takes 20 MB.
         with _making, unlogged():
-            self._s3 = _client(tuple(sorted(options.items())), self.endpoint, address.host, whose)
+            client = _client(tuple(sorted(options.items())), self.endpoint, address.host, whose)
+        self._sender = Sender(prefix_of(address), traffic, BOTO3, client)
         self._bucket = {"Bucket": address.host} | _payer(options)
         self._object = self._bucket | {"Key": address.key}
 
@@ -94,14 +95,13 @@ class S3Client:
     def _sent(
         self, operation: str, kind: Requests, arguments: Fields, attempts: Attempts | None
     ) -> Fields:
-        work: Callable[..., Fields] = getattr(self._s3, operation)
-
-        def answered() -> Fields:
+        def answered(client: BaseClient) -> Fields:
+            work: Callable[..., Fields] = getattr(client, operation)
             answer = work(**arguments)
             _check_answer(operation, answer)
             return answer
 
-        return send(answered, kind, self._traffic, BOTO3, attempts)
+        return self._sender.send(answered, kind, attempts)
 
 
 def _check_answer(operation: str, found: Fields) -> None:
@@ -113,7 +113,7 @@ def _check_answer(operation: str, found: Fields) -> None:
         found = found[name]
 
 
-class _Boto3Failures(Failures):
+class _Boto3Failures(ChangeFailures):
     kinds = (ClientError, BotoCoreError, OSError)
 
     def status(self, error: BaseException) -> int:
@@ -131,8 +131,10 @@ class _Boto3Failures(Failures):
             error, EndpointConnectionError | SSLError
         )
 
-    def may_pass(self, error: BaseException) -> bool:
-        return super().may_pass(error) or self.code(error) in ("SlowDown", "RequestTimeout")
+    def headers(self, error: BaseException) -> Mapping[str, str]:
+        if not isinstance(error, ClientError):
+            return {}
+        return dict(error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {}))
 
     def as_os_error(self, address: Address, error: BaseException, what: str) -> OSError:
         if isinstance(error, NoCredentialsError | PartialCredentialsError):
@@ -161,6 +163,12 @@ def _is_aws(endpoint: str | None) -> bool:
 @lru_cache(maxsize=64)
 def _client(
     given: tuple[tuple[str, str], ...], endpoint: str | None, bucket: str, whose: object
+) -> Renewable[BaseClient]:
+    return Renewable(lambda: _new_client(given, endpoint, bucket))
+
+
+def _new_client(
+    given: tuple[tuple[str, str], ...], endpoint: str | None, bucket: str
 ) -> BaseClient:
     options = dict(given)
 
@@ -171,7 +179,7 @@ def _client(
     if endpoint and is_virtual:
         # There it has the bucket in it; boto3 puts it there itself.
         endpoint = endpoint.replace(f"://{bucket}.", "://", 1)
-    # Attempts are made here, where they are counted. New checksums are not known to all stores.
+    # Attempts are made by `sending`, where they are counted. New checksums are not known to all stores.
     settings: Fields = {
         "retries": {"total_max_attempts": 1},
         # As many as there are files at a time; more would be closed after each request.

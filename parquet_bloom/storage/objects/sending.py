@@ -1,80 +1,55 @@
-"""Requests that change objects, sent by a store's own library: counted, and repeated if their failure may
-pass."""
+"""Requests to object stores, whichever library sends them: counted, sent again if their failure may pass, and
+with new credentials if those in use have expired. The only place that says how often and when.
+
+    it may pass       send it again, after a random part of a time that doubles: so many processes that were
+                      refused together do not come back together. Not before Retry-After, if that is shown
+    asked too often   the same, and all of this process ask more slowly below that prefix: see `pace`
+    expired           take the credentials anew, once, and send it again
+    all else          is raised
+"""
 
 from __future__ import annotations
 
-import errno
+import random
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import field
-from typing import Final
+from threading import Lock
+from typing import Generic, TypeVar
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.objects import requests
+from parquet_bloom.storage.objects.failures import Failures
 from parquet_bloom.storage.objects.logs import unlogged
-from parquet_bloom.storage.objects.requests import EXPIRED, TEMPORARY, Returned, count
-from parquet_bloom.storage.traffic import Requests, Traffic
+from parquet_bloom.storage.objects.pace import PACE
+from parquet_bloom.storage.traffic import Requests, Traffic, count
 
-# No such object, in the words of S3, Azure and Google.
-_GONE: Final = {"404", "BlobNotFound", "NoSuchKey", "notFound"}
+Returned = TypeVar("Returned")
+Signed = TypeVar("Signed")
+
+# The longest that is waited before each time that a request is sent again: about 50 seconds in all.
+PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 12.8, 12.8)
 
 
-class Failures(ABC):
-    """What the requests of a library fail with: exceptions of these `kinds`."""
+class Renewable(Generic[Signed]):
+    """What signs requests, as `make` makes it of the credentials that hold then. For several threads."""
 
-    kinds: tuple[type[Exception], ...]
+    def __init__(self, make: Callable[[], Signed]) -> None:
+        """Raises what `make` raises."""
+        self._make = make
+        self._making = Lock()
+        self._now = make()
+        # Credentials that have never held have not expired.
+        self.has_held = False
 
-    @abstractmethod
-    def status(self, error: BaseException) -> int:
-        """The status of the answer; 0 if none came."""
+    def now(self) -> Signed:
+        return self._now
 
-    @abstractmethod
-    def code(self, error: BaseException) -> str:
-        """The store's word for the problem, or the name of the exception."""
-
-    @abstractmethod
-    def is_broken(self, error: BaseException) -> bool:
-        """Whether no answer came, but one may come to the same request."""
-
-    def may_pass(self, error: BaseException) -> bool:
-        """Whether the same request may succeed."""
-        status = self.status(error)
-        return status in TEMPORARY if status else self.is_broken(error)
-
-    def is_unmet(self, error: BaseException) -> bool:
-        """Whether a condition does not hold: the object is another one by now."""
-        return self.status(error) == 412
-
-    def may_be_stale(self, error: BaseException) -> bool:
-        """Whether the object may be another one by now, which a look at it tells."""
-        return False
-
-    def summary(self, error: BaseException) -> str:
-        """`412 PreconditionFailed`, or what broke."""
-        # Nothing else of it: messages may hold signed URLs.
-        code, status = self.code(error), self.status(error)
-        return f"{status} {'' if code == str(status) else code}".rstrip() if status else code
-
-    def as_os_error(self, address: Address, error: BaseException, what: str) -> OSError:
-        """The OSError for one of them, which ends in `what` became of the object."""
-        path, said = str(address), self.summary(error)
-        status, code = self.status(error), self.code(error)
-        if isinstance(error, OSError) and not status:
-            kind = type(error) if type(error) in (PermissionError, FileNotFoundError) else OSError
-            return kind(error.errno or errno.EIO, f"{error.strerror or error}; {what}", path)
-        if code in EXPIRED:
-            return PermissionError(
-                errno.EACCES, f"the credentials have expired ({said}): renew them; {what}", path
-            )
-        if status in (401, 403):
-            return PermissionError(errno.EACCES, f"writing was refused ({said}); {what}", path)
-        if status == 404 and code in _GONE:
-            return FileNotFoundError(errno.ENOENT, f"is no longer there; {what}", path)
-        if status:
-            return OSError(errno.EIO, f"the store answered {said}; {what}", path)
-        return OSError(errno.EIO, f"no answer: {said}; {what}", path)
+    def renew(self, expired: Signed) -> bool:
+        """Make it anew, unless another thread has; whether that may help. Raises what `make` raises."""
+        with self._making:
+            if self._now is expired and self.has_held:
+                self._now = self._make()
+            return self._now is not expired
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,28 +61,78 @@ class Attempts:
     doubts: list[BaseException] = field(default_factory=list)
 
 
-def send(
-    work: Callable[[], Returned],
-    kind: Requests,
-    traffic: Traffic,
-    failures: Failures,
-    attempts: Attempts | None = None,
-) -> Returned:
-    """What `work` returns, which sends one request of a `kind`. Raises one of the kinds of `failures`, and
-    what is raised before an attempt."""
-    attempts = attempts or Attempts()
-    retry = Requests()
-    for pause in (*requests.PAUSES, None):
-        attempts.before()
-        count(traffic, kind + retry)
-        try:
-            with unlogged():
-                return work()
-        except failures.kinds as error:
-            if not 400 <= failures.status(error) < 500:
-                attempts.doubts.append(error)
-            if pause is None or not failures.may_pass(error):
-                raise
+class _Patience:
+    """With one request: how long it may still be sent again."""
+
+    def __init__(self) -> None:
+        self._pauses = iter(PAUSES)
+        self._left = sum(PAUSES)
+
+    def pause(self, least: float) -> float | None:
+        """The seconds to wait now, `least` or more; None if it is over."""
+        longest = next(self._pauses, None)
+        if longest is None:
+            return None
+        # Not a generator of our own: a process that is forked starts that of the module afresh.
+        pause = max(least, random.uniform(0, longest))
+        self._left -= pause
+        return pause if self._left >= 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Sender(Generic[Signed]):
+    """Sends requests that `signed` signs, about objects below `prefix`, the URL of a folder."""
+
+    prefix: str
+    traffic: Traffic
+    failures: Failures
+    signed: Renewable[Signed]
+
+    def send(
+        self,
+        work: Callable[[Signed], Returned],
+        kind: Requests,
+        attempts: Attempts | None = None,
+    ) -> Returned:
+        """What `work` returns, which sends one request of a `kind`. Raises one of the kinds of `failures`,
+        and what is raised before an attempt."""
+        attempts = attempts or Attempts()
+        patience, again, has_renewed = _Patience(), Requests(), False
+        while True:
+            sent = PACE.wait(self.prefix)
+            attempts.before()
+            count(self.traffic, kind + again)
+            signed = self.signed.now()
+            try:
+                with unlogged():
+                    answer = work(signed)
+            except self.failures.kinds as error:
+                if not 400 <= self.failures.status(error) < 500:
+                    attempts.doubts.append(error)
+                if self.failures.has_expired(error):
+                    if has_renewed or not self.signed.renew(signed):
+                        raise
+                    has_renewed = True
+                else:
+                    self._wait_out(error, sent, patience)
+                again = Requests(retries=1)
+            else:
+                PACE.speed_up(self.prefix)
+                self.signed.has_held = True
+                return answer
+
+    def _wait_out(self, error: Exception, sent: float, patience: _Patience) -> None:
+        """Wait until a failure may have passed; raises it if it will not, or it is too late."""
+        if not self.failures.may_pass(error):
+            raise error
+        if self.failures.is_throttled(error):
+            PACE.slow_down(self.prefix, sent)
+        pause = patience.pause(self.failures.retry_after(error))
+        if pause is None:
+            raise error
         time.sleep(pause)
-        retry = Requests(retries=1)
-    raise AssertionError
+
+
+def prefix_of(url: str) -> str:
+    """The folder of an object, or above a folder."""
+    return url.rpartition("/")[0]

@@ -20,6 +20,7 @@ from obstore.store import ObjectStore
 from parquet_bloom.errors import similar
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.logs import unlogged
+from parquet_bloom.storage.objects.sending import Renewable
 from parquet_bloom.storage.source import has_wildcard
 from parquet_bloom.storage.store_kinds import STORE_BY_SCHEME, Store
 
@@ -61,11 +62,16 @@ _COMMON_NAMES = (
 
 
 def open_store(address: Address) -> ObjectStore:
+    """The store of `opened_store`, as it is now."""
+    return opened_store(address).now()
+
+
+def opened_store(address: Address) -> Renewable[ObjectStore]:
     """The store; one for all objects with the same options. Raises OSError that names `address`."""
     _check(address)
     root = f"{address.scheme.lower()}://{address.host}"
     try:
-        return _store(root, tuple(sorted(address.options.items())), address.query, _profile())
+        return _opened(root, tuple(sorted(address.options.items())), address.query, _profile())
     except UnknownConfigurationKeyError as error:
         name = str(error).split("'")[1]
         close = similar(name, _COMMON_NAMES)
@@ -115,10 +121,17 @@ def _profile() -> str | None:
 
 
 @lru_cache(maxsize=64)
+def _opened(
+    root: str, given: tuple[tuple[str, str], ...], query: str, profile: str | None
+) -> Renewable[ObjectStore]:
+    return Renewable(lambda: _store(root, given, query, profile))
+
+
 def _store(
     root: str, given: tuple[tuple[str, str], ...], query: str, profile: str | None
 ) -> ObjectStore:
-    # obstore's types know some names of options; it takes more.
+    # obstore's types know some names of options; it takes more. Credentials of a file or of the environment are
+    # read here.
     options: Any = dict(given)
     client = _CLIENT | {name: options.pop(name) for name in _CLIENT_OPTIONS & options.keys()}
     scheme, _, host = root.partition("://")
@@ -127,6 +140,7 @@ def _store(
     endpoint = find_endpoint(store, options)
     if (endpoint or root).startswith("http://"):
         client.setdefault("allow_http", "true")
+    # Requests are sent again by `sending`.
     settings: dict[str, Any] = {"client_options": client, "retry_config": {"max_retries": 0}}
     if not store.has_folders:
         if options:

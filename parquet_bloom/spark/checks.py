@@ -1,0 +1,211 @@
+"""A look at what a session needs before its first job: one line that says what to do, in the place of a
+traceback of Java from the middle of the job.
+
+    here          Java, PySpark's version, somebody who answers at the master
+    on executors  the same Python, pyarrow and numpy, this package with its kernel and nothing else of its name
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from pyspark.sql import SparkSession
+
+from parquet_bloom import __version__
+from parquet_bloom.errors import ParquetBloomError, SparkError
+from parquet_bloom.spark.failures import failing
+from parquet_bloom.spark.shipping import shipped
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# How many seconds a server may take to answer, and where those of Connect listen if nobody says.
+PATIENCE: Final = 4.0
+CONNECT_PORT: Final = 15002
+
+_SHIP: Final = "send it with --ship (parquet_bloom.spark.ship), or install it there"
+
+
+# ------------------------------------------------------------------------------------------------
+# Before there is a session
+
+
+def check_java() -> None:
+    """Raise SparkError if PySpark would find no Java: it says so in a dozen lines."""
+    home = os.environ.get("JAVA_HOME")
+    if home and not os.access(os.path.join(home, "bin", "java"), os.X_OK):
+        raise SparkError(
+            f"no Spark session: JAVA_HOME is {home}, expected a folder with bin/java: install Java 17 or"
+            " later, and set JAVA_HOME"
+        )
+    if not home and shutil.which("java") is None:
+        raise SparkError(
+            "no Spark session: no java on PATH: install Java 17 or later, or set JAVA_HOME"
+        )
+
+
+def check_master(master: str) -> None:
+    """Raise SparkError if nobody answers at any of the masters of a URL: Spark would try for minutes.
+    `master`: only of `spark://` and `k8s://` it is known where they are."""
+    kind, _, places = master.partition("://")
+    if kind not in ("spark", "k8s"):
+        return
+    failures = []
+    for place in places.removeprefix("https://").removeprefix("http://").split(","):
+        url = urlsplit(f"//{place}")
+        default = 443 if kind == "k8s" else 7077
+        failure = _unreachable(url.hostname, url.port or default)
+        if failure is None:
+            return
+        failures.append(failure)
+    raise SparkError(f"no Spark session: {master}: {failures[-1]}")
+
+
+def check_server(remote: str) -> None:
+    """Raise SparkError if a Connect server does not answer: PySpark would try on and on. `remote` is
+    `sc://host:port/;parameters`, or `local` to start one, for which there must be Java."""
+    url = urlsplit(remote)
+    if url.scheme != "sc" or url.hostname is None:
+        check_java()
+        return
+    failure = _unreachable(url.hostname, url.port or CONNECT_PORT)
+    if failure is not None:
+        raise SparkError(f"no Spark session: {remote}: {failure}")
+
+
+def _unreachable(host: str | None, port: int) -> str | None:
+    """Why nobody answers there; None if somebody does."""
+    try:
+        socket.create_connection((host or "", port), PATIENCE).close()
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
+# ------------------------------------------------------------------------------------------------
+# On the executors
+
+
+def check_executors(spark: SparkSession) -> None:
+    """Raise SparkError if executors cannot do the work of this package: one task looks, which needs
+    nothing of it there. Call it once the package has been shipped, if it is."""
+    try:
+        with failing("no executor could look at its Python"):
+            looking = spark.range(0, 1, 1, 1).mapInArrow(_looking(shipped(spark)), "found string")
+            (row,) = looking.collect()
+    except SparkError as error:
+        raise _explained(error) from error
+    problem = _problem(json.loads(row.found))
+    if problem is not None:
+        raise SparkError(f"executors: {problem}")
+
+
+def _looking(archive: str | None) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What mapInArrow calls; it travels by value, because it looks whether there is a package. `archive`:
+    as for `on_executor`."""
+
+    def look(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import importlib
+        import json
+        import os
+        import sys
+
+        import pyarrow as pa
+
+        if archive is not None:
+            from pyspark import SparkFiles
+
+            folder = os.path.realpath(os.path.join(SparkFiles.getRootDirectory(), archive))
+            if folder not in sys.path:
+                sys.path.insert(0, folder)
+
+        def imported(name: str) -> dict[str, Any]:
+            try:
+                module = importlib.import_module(name)
+            except ModuleNotFoundError as error:
+                return {"lacks": error.name, "failed": None}
+            except Exception as error:  # noqa: BLE001 (whatever it is, is said)
+                return {"lacks": None, "failed": f"{type(error).__name__}: {error}".splitlines()[0]}
+            places = [module.__file__] if module.__file__ else list(module.__path__)
+            return {"version": getattr(module, "__version__", None), "place": places[0]}
+
+        found = {
+            "python": sys.version.split()[0],
+            "executable": sys.executable,
+            "numpy": imported("numpy"),
+            "package": imported("parquet_bloom"),
+            "work": imported("parquet_bloom.spark.worker"),
+        }
+        for _ in batches:
+            yield pa.record_batch({"found": [json.dumps(found)]})
+
+    return look
+
+
+def _problem(found: dict[str, Any]) -> str | None:
+    """What is wrong with what a task has found; None if nothing is."""
+    where = f"{found['executable']} (Python {found['python']})"
+    package, work = found["package"], found["work"]
+    if package.get("lacks") == "parquet_bloom":
+        return f"no package parquet_bloom in {where}: {_SHIP}"
+    if found["numpy"].get("lacks"):
+        return f"no package numpy in {where}: install pyarrow and numpy there"
+    if "version" in package and package["version"] is None:
+        return (
+            f"{package['place']} is imported as parquet_bloom, and is another package: {_SHIP}; if it is"
+            " in the folder where Spark was started, start it elsewhere"
+        )
+    if "version" in package and package["version"] != __version__:
+        return (
+            f"parquet_bloom {package['version']} in {package['place']}, expected {__version__} as here:"
+            f" {_SHIP}"
+        )
+    for each in (package, work):
+        if each.get("lacks"):
+            return f"no package {each['lacks']} in {where}, which parquet_bloom needs: {_SHIP}"
+        if each.get("failed"):
+            return f"parquet_bloom cannot be loaded in {where}: {each['failed']}"
+    return None
+
+
+# What is in the message of a task that could not look, and what to do about it.
+_PYTHONS: Final = re.compile(
+    r"different version:?\s*\(?'?(\d[\d.]*)\D.*?driver:?\s*'?(\d[\d.]*)", re.DOTALL
+)
+_NO_PROGRAM: Final = re.compile(r'Cannot run program "([^"]+)"')
+# Of a traceback from there; this process may lack pandas, which its own message says.
+_NO_MODULE: Final = re.compile(
+    r"Traceback.*(?:No module named '?([\w.]+)|\b(PyArrow|Pandas) >= \S+ must be installed)",
+    re.DOTALL,
+)
+
+
+def _explained(error: SparkError) -> ParquetBloomError:
+    """A better error, if it is known what is wrong."""
+    text = str(error.__cause__ or error)
+    if found := _PYTHONS.search(text):
+        there, here = found.groups()
+        return SparkError(
+            f"executors: Python {there.rstrip('.')}, expected {here.rstrip('.')} as here: set"
+            " PYSPARK_PYTHON, or send an environment by spark.archives"
+        )
+    if found := _NO_PROGRAM.search(text):
+        return SparkError(
+            f"executors: no program {found[1]}: set PYSPARK_PYTHON to Python {sys.version.split()[0]}"
+            " there"
+        )
+    if found := _NO_MODULE.search(text):
+        name = (found[1] or found[2]).lower()
+        return SparkError(
+            f"executors: no package {name}: install pyarrow and numpy there, or send an environment by"
+            " spark.archives"
+        )
+    return error
