@@ -253,7 +253,7 @@ def _build_in_tables(
 def advise() -> None:
     """Say which columns deserve a filter, and what it would save.
 
-    The files of one task are judged together.
+    All files with the same columns are judged together, as one table.
     """
 
 
@@ -399,20 +399,17 @@ def _remaining(report: Report) -> tuple[Cells, Sequence[Cells]]:
 
 
 def _advice(report: Report) -> tuple[Cells, Sequence[Cells]]:
-    """By column and verdict: how many files, and the reason for the first of them."""
-    advised: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for document in report.documents():
-        for column in document["columns"]:
-            advised.setdefault((column["column"], column["verdict"]), []).append(column)
+    """By table and column."""
     rows = [
         (
-            column,
-            verdict,
-            f"{len(files):,}",
-            size(sum(each["filter_bytes"] for each in files)),
-            files[0]["reason"],
+            column["column"],
+            column["verdict"],
+            f"{table['files']:,}",
+            size(column["filter_bytes"]),
+            column["reason"],
         )
-        for (column, verdict), files in advised.items()
+        for table in report.documents()
+        for column in table["columns"]
     ]
     return ("column", "verdict", "files", "filters take", "reason"), rows
 

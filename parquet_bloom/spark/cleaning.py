@@ -60,7 +60,7 @@ def clean_temp(
 # On the executors
 
 
-def sweep(request: Request, folders: Sequence[LakeFile]) -> Iterator[Outcome]:
+def sweep(request: Request, folders: Sequence[LakeFile], *_: object) -> Iterator[Outcome]:
     """The outcomes for folders: one for each temporary file that was removed."""
     for folder in folders:
         for place in [folder.path] if is_url(folder.path) else folders_in(folder.path):

@@ -28,6 +28,7 @@ from pyspark.sql import functions as f
 
 from parquet_bloom.arguments import PATH_OR_URL, path_given
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.spark.advising import Merging
 from parquet_bloom.spark.failures import failing
 from parquet_bloom.spark.listing import names_for_executors
 from parquet_bloom.spark.outcome import Outcome, Report, Status, Total
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 PLANNING = "parquet_bloom.spark.planning"
 TASKS = "parquet_bloom.spark.tasks"
 PARTS = "parquet_bloom.spark.parts"
+ADVISING = "parquet_bloom.spark.advising"
 ENDING = "parquet_bloom.spark.ending"
 
 # Where a run keeps its account in a lake that other machines work on, if it is told no place.
@@ -73,9 +75,13 @@ class Executors:
         return [json.loads(row.document) for row in rows]
 
 
-@dataclass(frozen=True, slots=True)
+# Those that DataFrames read, which do not say how long they live: until the process ends.
+_read_later: list[Outcomes] = []
+
+
+@dataclass(frozen=True)
 class Outcomes:
-    """The account of a run, read by the executors. `per_task`: how many sheets one task reads."""
+    """The account of a run, read by the executors."""
 
     executors: Executors
     tasks: Tasks
@@ -86,15 +92,19 @@ class Outcomes:
         plan = self.tasks.plan
         return max(1, 4000 * plan.num_sheets // max(1, plan.num_files))
 
-    def frame(self, statuses: frozenset[Status] | None = None) -> DataFrame:
+    def frame(self) -> DataFrame:
         """Rows of OUTCOME."""
+        _read_later.append(self)
+        return self._rows(None)
+
+    def _rows(self, statuses: frozenset[Status] | None) -> DataFrame:
         sent = self.tasks, self._per_task, statuses
         num_tasks = 1 + ceil(self.tasks.plan.num_sheets / self._per_task)
         return self.executors.frame(ENDING, "read_outcomes", sent, OUTCOME, num_tasks)
 
     def each(self, statuses: frozenset[Status] | None) -> Iterator[Outcome]:
         with failing("the account of the run is not read"):
-            for row in self.frame(statuses).toLocalIterator():
+            for row in self._rows(statuses).toLocalIterator():
                 yield Outcome(**row.asDict())
 
 
@@ -128,13 +138,22 @@ def run_job(
         if plan.num_parts and request.verb == "build":
             executors.documents(PARTS, "build_parts", tasks, plan.num_parts)
         totals = [*_missing(plan), *_worked(executors, tasks)]
+        advice = _judged(executors, tasks) if verb == "advise" else ()
         executors.documents(ENDING, "finish", (tasks, is_kept and not search.is_limited))
     seconds = (datetime.now(UTC) - started_at).total_seconds()
     accounts = Outcomes(executors, tasks)
-    report = Report(verb, run.id, run.started_at, tuple(totals), seconds, audit and place, accounts)
     if not is_kept:
-        weakref.finalize(report, _discard, executors, tasks)
-    return report
+        weakref.finalize(accounts, _discard, executors, tasks)
+    return Report(
+        verb,
+        run.id,
+        run.started_at,
+        tuple(totals),
+        seconds,
+        audit=audit and place,
+        accounts=accounts,
+        advice=advice,
+    )
 
 
 def _digest(request: Request, search: Search) -> str:
@@ -232,6 +251,16 @@ def _worked(executors: Executors, tasks: Tasks) -> list[Total]:
     rows = frame.groupBy("status", "reason").agg(*sums, f.max("attempt").alias("attempt")).collect()
     totals = (Total(**row.asDict()) for row in rows)
     return sorted(totals, key=lambda total: (total.status, total.reason))
+
+
+def _judged(executors: Executors, tasks: Tasks) -> tuple[str, ...]:
+    """The advice on each table, as lines of JSON."""
+    merging = Merging(tasks, 0, tasks.plan.num_sheets)
+    while merging.num_sketches > 1:
+        executors.documents(ADVISING, "merge", merging, merging.num_merged)
+        merging = Merging(tasks, merging.round + 1, merging.num_merged)
+    frame = executors.frame(ADVISING, "judge", merging, CONTROL, 1)
+    return tuple(row.document for row in frame.collect())
 
 
 def _missing(plan: Plan) -> list[Total]:

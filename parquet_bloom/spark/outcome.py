@@ -141,7 +141,8 @@ class Accounts(Protocol):
 class Report:
     """What became of all files; the run `run_id` began at `started_at` and took `seconds`. `totals` is
     small whatever the lake; whoever asks for single files reads the run's own account of them, which is
-    in the folder `audit`: kept if the run was given one, else as long as this report."""
+    in the folder `audit`: kept if the run was given one, else as long as this report. `advice`: of advise,
+    what `--json` prints of each table, with all its files as one."""
 
     verb: str
     run_id: str
@@ -150,6 +151,7 @@ class Report:
     seconds: float
     audit: str | None = None
     accounts: Accounts | None = field(default=None, repr=False, compare=False)
+    advice: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[Status, int]:
@@ -198,11 +200,13 @@ class Report:
         return tuple(sorted(self.each(TROUBLE), key=lambda outcome: outcome.path))
 
     def documents(self) -> Iterator[RowFields]:
-        """What the same verb on one file prints with `--json`, for each file that has it."""
+        """What the same verb on one file prints with `--json`, for each file that has it; of advise, for
+        each table."""
         yield from map(json.loads, self.lines())
 
     def lines(self) -> Iterator[str]:
         """The same as text; of a probe, one for each file and column."""
+        yield from self.advice
         for outcome in self.each():
             if outcome.document is not None:
                 yield from outcome.document.split("\n")

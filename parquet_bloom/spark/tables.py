@@ -89,7 +89,7 @@ def _result(file: TableFile, outcome: Outcome) -> FileResult:
 # On the executors
 
 
-def change_in_table(request: Request, files: Sequence[LakeFile]) -> Iterator[Outcome]:
+def change_in_table(request: Request, files: Sequence[LakeFile], *_: object) -> Iterator[Outcome]:
     """The outcomes for files of a table, whose document is a FileResult."""
     for each in files:
         # As the table records it.

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from functools import partial
 from importlib import import_module
 
+from parquet_bloom.spark.advising import name_of
 from parquet_bloom.spark.outcome import Outcome, Totals, rows_of
 from parquet_bloom.spark.parts import written_in_parts
 from parquet_bloom.spark.plan import planned
@@ -36,7 +37,7 @@ from parquet_bloom.storage.table_formats import asking_once
 
 # The functions of verbs that do not take files one by one.
 TOGETHER = {
-    "advise": ("parquet_bloom.spark.worker", "advise"),
+    "advise": ("parquet_bloom.spark.advising", "survey"),
     "change_in_table": ("parquet_bloom.spark.tables", "change_in_table"),
     "clean_temp": ("parquet_bloom.spark.cleaning", "sweep"),
 }
@@ -77,7 +78,8 @@ def _outcomes(account: Account, tasks: Tasks, number: int) -> Iterator[Outcome]:
     if together is not None:
         module, name = together
         files = [each.file for each in planned(account, sheet)]
-        yield from getattr(import_module(module), name)(request, files)
+        keep = partial(account.put, name_of(0, number))
+        yield from getattr(import_module(module), name)(request, files, keep)
         return
     for each in planned(account, sheet):
         if each.status is not None:

@@ -247,7 +247,8 @@ def advise(
     audit: str | None = None,
     run_id: str | None = None,
 ) -> Report:
-    """Say which columns deserve filters; the files of one task are judged together. See build."""
+    """Say which columns deserve filters; all files with the same columns are
+    judged together, as one table, whose report is in `advice`. See build."""
     given = locals()
     return _report("advise", AdviseOptions.of(given, threads=1), given)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -251,29 +251,3 @@ _VERBS: dict[str, Callable[[LakeFile, Request], Outcome]] = {
     "strip": _strip,
     "validate": _validate,
 }
-
-
-def advise(request: Request, files: Sequence[LakeFile]) -> Iterator[Outcome]:
-    """The outcomes for advise, which judges the files of a task together."""
-    from parquet_bloom.verbs.advise import Advisor
-
-    advisor = Advisor(request.options, request.keys.read())
-
-    def surveyed(path: str) -> Outcome:
-        advisor.add(path)
-        return Outcome(path, "read")
-
-    read: list[Outcome] = []
-    for file in files:
-        outcome = attempt(file, partial(surveyed, file.path))
-        if outcome.status == "read":
-            read.append(outcome)
-        else:
-            yield outcome
-    for outcome, report in zip(read, advisor.reports(), strict=True):
-        yield replace(
-            outcome,
-            filters=sum(column.already for column in report.columns),
-            message=", ".join(report.recommended) or None,
-            document=text_of(report),
-        )
