@@ -42,7 +42,8 @@ SPARK_NOTES = """- **Keys** never become part of a job, which others can see: a 
   by the executors. `hex:…`, `base64:…`, `ascii:…` and `fd:N` are refused, and so are `--kms-conf`, whose
   values may be secrets, and a password in `--kms-instance-url`. A keys file that the executors can read
   (`--keys`) may have all of them. `MODULE:CLASS` and `MODULE:FUNCTION` are imported by the executors.
-- `--tasks` takes the place of `--threads`, and `--report` that of `--output`.
+- `--audit` takes the place of `--output`: the account of the run is kept there. Spark decides how many tasks run at
+  the same time, so there is no `--threads`.
 - `--row-group`: the ordinals of row groups mean nothing for a whole lake.
 """
 

@@ -17,8 +17,9 @@ from oracle.parquet_java import QUICK
 
 import parquet_bloom as pb
 from parquet_bloom.commands.pbloom import cli
-from parquet_bloom.spark.outcome import Outcome, Report, append_report
-from parquet_bloom.spark.schemas import OUTCOME
+from parquet_bloom.spark.outcome import Outcome, rows_of
+from parquet_bloom.spark.run import Account, Run
+from parquet_bloom.spark.schemas import ACCOUNT, OUTCOME, arrow_schema
 
 TEXT = (ROOT / "docs" / "spark.md").read_text()
 
@@ -58,12 +59,14 @@ def test_ten_minutes(spark, tmp_path):
     assert (len(rows), read, events.count()) == (1, 10_000, 400_000)
 
 
-def test_the_query_over_reports(spark, tmp_path):
+def test_the_query_over_an_audit(spark, tmp_path):
     noon = datetime(2026, 11, 20, 12, tzinfo=UTC)
+    run = Run(str(tmp_path / "audit"), "run", "build", "asked", noon)
     outcomes = (Outcome("a", "added", 2, 100), Outcome("b", "added", 3, 10), Outcome("c", "error"))
-    append_report(spark, Report("build", "run", noon, outcomes, 1.0), str(tmp_path / "reports"))
+    Account(run).put_outcomes("task-000000", rows_of(run, outcomes), arrow_schema(ACCOUNT))
+    Account(run).put("plan.json", b"{}")
     (query,) = blocks(TEXT, "sql")
-    rows = spark.sql(query.replace("/lake/_pbloom", str(tmp_path / "reports"))).collect()
+    rows = spark.sql(query.replace("/lake/_pbloom", str(tmp_path / "audit"))).collect()
     assert [tuple(row) for row in rows] == [
         (date(2026, 11, 20), "added", 2, 5, 110),
         (date(2026, 11, 20), "error", 1, 0, 0),
