@@ -12,7 +12,11 @@ from make.lake_files import GROUPS, contents, everything_is_huge, snapshot, writ
 import parquet_bloom as pb
 from parquet_bloom import spark as lake
 from parquet_bloom.errors import SparkError
-from parquet_bloom.spark import job, listing, packing
+from parquet_bloom.spark import job, verbs
+from parquet_bloom.spark.outcome import Outcome
+from parquet_bloom.spark.plan import Bounds
+from parquet_bloom.spark.planning import LEFT_SO
+from parquet_bloom.spark.run import Account, Run, unpacked
 
 pytestmark = pytest.mark.interop
 
@@ -41,13 +45,12 @@ def odd(tmp_path_factory):
 
 
 def listed(spark, *names):
-    files, nothing = listing.list_files(spark, [str(name) for name in names])
-    assert files == sorted(files, key=lambda file: file.path)
-    for file in files:
-        status = os.stat(file.path)
-        assert file.size == status.st_size
-        assert abs(file.modified.timestamp() - status.st_mtime) < 0.01
-    return [file.path for file in files], nothing
+    """The files that a job is about, and the names that stand for none."""
+    outcomes = lake.inspect(spark, [str(name) for name in names]).outcomes
+    for each in outcomes:
+        assert each.document or each.message == f"{each.path}: no Parquet or ORC files"
+    found = [each.path for each in outcomes if each.document]
+    return found, [each.path for each in outcomes if not each.document]
 
 
 def all_of(folder):
@@ -97,36 +100,19 @@ def test_each_file_once(spark, odd):
     assert listed(spark, *names) == (all_of(odd), [])
 
 
-def test_names_without_files(spark, odd, monkeypatch):
-    """One among many does not cost a job for each of them."""
-    asked, list_some = [], listing._listed
-
-    def counted(spark, names):
-        asked.append(len(names))
-        return list_some(spark, names)
-
-    monkeypatch.setattr(listing, "_listed", counted)
-    here = [str(odd / NAMES[place % 4]) for place in range(64)]
-    names = [*here[:40], str(odd / "gone"), *here[40:]]
-    assert listed(spark, *names) == (sorted(set(here)), [str(odd / "gone")])
-    assert len(asked) < 18
-    names = [str(odd / NAMES[0]), str(odd / "none"), "", str(odd / "gone")]
-    assert listed(spark, *names) == (names[:1], names[1:])
-    assert listed(spark) == ([], [])
-
-
 def test_what_is_not_there_is_in_the_report(spark, odd, tmp_path):
     (tmp_path / "empty.parquet").touch()
-    names = [odd / "z", odd / NAMES[0], tmp_path / "empty.parquet", odd / "a"]
+    names = [odd / "z", odd / NAMES[0], tmp_path / "empty.parquet", odd / "a", ""]
     report = lake.inspect(spark, names)
     found = [(each.path, each.status, each.message) for each in report.outcomes]
     assert found == sorted(
         [(str(odd / NAMES[0]), "read", None)]
         + [
             (str(name), "error", f"{name}: no Parquet or ORC files")
-            for name in (odd / "z", odd / "a", tmp_path / "empty.parquet")
+            for name in (odd / "z", odd / "a", tmp_path / "empty.parquet", "")
         ]
     )
+    assert report.counts == {"read": 1, "error": 4}
     assert lake.inspect(spark, []).outcomes == ()
     assert (
         lake.inspect(spark, odd / "none").troubles[0].message
@@ -149,18 +135,19 @@ def test_huge_files_are_built_in_parts(spark, tmp_path, monkeypatch):
     damaged[4:24] = b"\xff" * 20
     (folder / "damaged.parquet").write_bytes(damaged)
     local = shutil.copytree(folder, tmp_path / "local")
-    everything_is_huge(monkeypatch)
-    in_parts, work = [], job._work
-
-    def seen(spark, pieces, num_tasks):
-        in_parts.extend({piece.file.path for piece in pieces if piece.parts > 1})
-        return work(spark, pieces, num_tasks)
-
-    monkeypatch.setattr(job, "_work", seen)
-    report = lake.build(spark, folder, columns=["id", "name"])
-    assert sorted(os.path.basename(path) for path in in_parts) == [
+    in_parts = Bounds(huge=100_000, part=100_000, least_share=0)
+    monkeypatch.setattr(verbs, "BOUNDS", in_parts)
+    audit = tmp_path / "audit"
+    report = lake.build(spark, folder, columns=["id", "name"], audit=str(audit), run_id="first")
+    kept = Account(Run(str(audit), "first", "build", "", report.started_at))
+    parts = {row["path"] for name in kept.names() if name.startswith("part-")
+             for row in unpacked(kept.get(name))}  # fmt: skip
+    assert sorted(os.path.basename(path) for path in parts) == [
         "also huge.parquet", "damaged.parquet", "huge.parquet",
     ]  # fmt: skip
+    # The columns of the damaged file are not read to the end.
+    bits = {name.rpartition("-")[0] for name in kept.names() if name.startswith("bits-")}
+    assert len(bits) in (2, 3)
     assert [(os.path.basename(each.path), each.status, each.filters) for each in report.outcomes] == [
         ("damaged.parquet", "error", 0), ("huge.parquet", "added", 2 * GROUPS),
         ("also huge.parquet", "added", 2 * GROUPS), ("small 0.parquet", "added", 2 * GROUPS),
@@ -204,7 +191,7 @@ def counting(on_executor, folder):
 
 
 def counts_in(folder, function):
-    """How many rows the function got, in all."""
+    """How many rows the function got, in all: tasks, as each has one."""
     names = [path.name.split() for path in folder.iterdir()]
     return sum(int(rows) for name, rows, _ in names if name == function)
 
@@ -218,31 +205,187 @@ def test_everything_is_done_once(spark, tmp_path, monkeypatch):
     report = lake.build(spark, table, columns=["id"])
     frame = report.to_df(spark)
     assert frame.orderBy("path").count() == len(frame.join(frame, "path").collect()) == 3
-    assert counts_in(counts, "work") == 3
+    assert len(report.outcomes) == 3
+    done = [counts_in(counts, name) for name in ("begin", "list_folders", "work", "finish")]
+    assert done == [1, 0, 1, 1]
     lake.clean_temp(spark, table)
-    assert counts_in(counts, "sweep") == 1
+    assert counts_in(counts, "work") == 2
     everything_is_huge(monkeypatch)
-    lake.build(spark, table / "part=0", columns=["name"])
+    path = table / "part=0" / "0.parquet"
+    size = path.stat().st_size
+    lake.build(spark, path, columns=["name"])
     assert counts_in(counts, "work") == 3
-    assert counts_in(counts, "build_part") == 16
-    # The version that each part saw, and a filter for each row group.
-    assert counts_in(counts, "write_parts") == 16 + GROUPS
+    assert counts_in(counts, "build_parts") == -(-size // 2000)
 
 
-def test_as_many_tasks_as_are_asked_for(spark, tmp_path, monkeypatch):
-    assert job.parallelism(spark) == 2
-    table, tasks, work = write_table(tmp_path / "table"), [], job._work
+def test_each_file_is_done_once_in_many_tasks(spark, tmp_path, monkeypatch):
+    """As many sheets as files, found by several listings."""
+    monkeypatch.setattr(verbs, "BOUNDS", Bounds(files=2, first_files=1, before_double=1))
+    for place in range(7):
+        write(tmp_path / "lake" / f"d={place % 3}" / f"{place}.parquet", 10 * place, rows=40)
+    report = lake.build(spark, tmp_path / "lake", columns=["id"])
+    assert (report.counts, report.files) == ({"added": 7}, 7)
+    assert [each.path for each in report.outcomes] == sorted(
+        map(str, (tmp_path / "lake").rglob("*.parquet"))
+    )
+    assert report.filters == sum(each.filters for each in report.outcomes) == 7 * GROUPS
+    assert report.bytes == sum(each.bytes for each in report.outcomes)
 
-    def seen(spark, pieces, num_tasks):
-        frame = work(spark, pieces, num_tasks)
-        tasks.append((num_tasks, sorted(row.task for row in frame.collect())))
-        return frame
 
-    monkeypatch.setattr(job, "_work", seen)
-    monkeypatch.setattr(packing, "WAVES", 1)
-    for slots in (1, 2, 50):
-        assert lake.inspect(spark, table, tasks=slots).counts == {"read": 2, "error": 1}
-    assert tasks == [(1, [0, 0, 0]), (2, [0, 1, 1]), (3, [0, 1, 2])]
+def test_many_folders_are_listed_by_many_tasks(spark, tmp_path, monkeypatch):
+    counts = tmp_path / "counts"
+    counts.mkdir()
+    monkeypatch.setattr(job, "on_executor", counting(job.on_executor, str(counts)))
+    first = write(tmp_path / "lake" / "d=00" / "a.parquet", rows=40)
+    for day in range(1, 66):
+        (tmp_path / "lake" / f"d={day:02}").mkdir()
+        shutil.copy(first, tmp_path / "lake" / f"d={day:02}" / "a.parquet")
+    (tmp_path / "none").mkdir()
+    report = lake.inspect(spark, [tmp_path / "lake", tmp_path / "none"])
+    assert (report.counts, len({each.path for each in report.outcomes})) == (
+        {"read": 66, "error": 1},
+        67,
+    )
+    assert report.troubles[0].message == f"{tmp_path}/none: no Parquet or ORC files"
+    assert 30 < counts_in(counts, "list_folders") <= 64
+
+
+# ------------------------------------------------------------------------------------------------
+# The audit
+
+
+def opened_by(report):
+    """The names of files that the run has opened."""
+    return sorted(os.path.basename(each.path) for each in report.outcomes if each.document)
+
+
+def test_what_is_in_an_audit(spark, tmp_path):
+    """A row for each file and run, which Spark finds without what the run needed itself."""
+    table, audit = write_table(tmp_path / "table"), tmp_path / "audit"
+    report = lake.build(
+        spark, [table, tmp_path / "gone"], columns=["id"], audit=audit, run_id="a/b"
+    )
+    assert (report.run_id, report.audit) == ("a/b", str(audit))
+    lake.validate(spark, table, audit=audit, run_id="later")
+    rows = spark.read.parquet(str(audit))
+    assert {"run_id", "verb", "started_at", *lake.OUTCOME.names} == {*rows.columns}
+    assert sorted((row.run_id, row.verb, row.status) for row in rows.collect()) == [
+        ("a/b", "build", "added"), ("a/b", "build", "added"), ("a/b", "build", "error"),
+        ("a/b", "build", "error"), ("later", "validate", "error"), ("later", "validate", "read"),
+        ("later", "validate", "read"),
+    ]  # fmt: skip
+    ours = rows.where("run_id = 'a/b'").select(*lake.OUTCOME.names).collect()
+    outcomes = [Outcome(**row.asDict()) for row in ours]
+    assert tuple(sorted(outcomes, key=lambda each: each.path)) == report.outcomes
+    for each in outcomes:
+        if each.status == "added":
+            path = Path(each.path)
+            status = path.stat()
+            assert (each.size_before + each.bytes, each.size) == (status.st_size, status.st_size)
+            assert each.version == f"{status.st_size}:{status.st_mtime_ns}:{status.st_ino}"
+            assert each.version != each.version_before
+
+
+def test_a_run_goes_on_under_its_id(spark, tmp_path, monkeypatch):
+    """What was done is not done again, and the report is that of the whole run."""
+    audit = tmp_path / "audit"
+    monkeypatch.setattr(verbs, "BOUNDS", Bounds(files=1, first_files=1))
+    for place in range(3):
+        write(tmp_path / "lake" / f"{place}.parquet", 10 * place, rows=40)
+    first = lake.build(spark, tmp_path / "lake", columns=["id"], audit=audit, run_id="7")
+    kept = {path.name: path.read_bytes() for path in (audit / "run_id=7").iterdir()}
+    assert len(kept) == 3
+    (audit / "run_id=7" / "task-000001.parquet").unlink()
+    write(tmp_path / "lake" / "new.parquet", rows=40)
+    before = snapshot(tmp_path / "lake")
+    again = lake.build(spark, tmp_path / "lake", columns=["id"], audit=audit, run_id="7")
+    assert snapshot(tmp_path / "lake") == before
+    assert (again.counts, again.files, again.filters) == ({"added": 3}, 3, 3 * GROUPS)
+    assert (again.started_at, again.bytes) == (first.started_at, first.bytes)
+    messages = [each.message for each in again.outcomes]
+    assert messages == [None, "added by an attempt of this run that left no account", None]
+    for name in ("task-000000.parquet", "task-000002.parquet"):
+        assert (audit / "run_id=7" / name).read_bytes() == kept[name]
+
+
+def test_an_id_stands_for_one_request(spark, tmp_path):
+    table, audit = write_table(tmp_path / "table"), tmp_path / "audit"
+    lake.inspect(spark, table, audit=audit, run_id="7")
+    before = snapshot(table)
+    for verb, options in ((lake.inspect, {"columns": ["id"]}), (lake.strip, {})):
+        with pytest.raises(SparkError, match="run 7 was asked for something else, a inspect that"):
+            verb(spark, table, audit=audit, run_id="7", **options)
+    assert snapshot(table) == before
+
+
+def test_files_that_an_earlier_run_left_so_are_not_opened_again(spark, tmp_path):
+    table, audit = write_table(tmp_path / "table"), tmp_path / "audit"
+    options = {"columns": ["id"], "audit": audit}
+    lake.build(spark, table, **options)
+    again = lake.build(spark, table, **options)
+    assert (again.counts, opened_by(again)) == ({"unchanged": 2, "error": 1}, [])
+    assert {each.message for each in again.outcomes if each.status == "unchanged"} == {LEFT_SO}
+    # Those that are new or have changed are, and those of another request.
+    write(table / "part=0" / "0.parquet", 5)
+    write(table / "part=0" / "new.parquet", 6)
+    third = lake.build(spark, table, **options)
+    assert third.counts == {"added": 2, "unchanged": 1, "error": 1}
+    assert opened_by(third) == ["0.parquet", "new.parquet"]
+    other = lake.build(spark, table, columns=["name"], audit=audit)
+    assert other.counts == {"added": 3, "error": 1}
+    # What was changed meanwhile by another request is looked at.
+    fourth = lake.build(spark, table, **options)
+    assert (fourth.counts, len(opened_by(fourth))) == ({"unchanged": 3, "error": 1}, 3)
+    # Replacing replaces.
+    for _ in range(2):
+        replaced = lake.build(spark, table, **options, existing="replace")
+        assert replaced.counts == {"added": 3, "error": 1}
+
+
+def test_the_account_of_a_run_without_an_audit_is_gone_with_its_report(
+    spark, tmp_path, monkeypatch
+):
+    places, account_place = [], job._account_place
+
+    def seen(*arguments):
+        places.append(account_place(*arguments)[0])
+        return places[-1], False
+
+    monkeypatch.setattr(job, "_account_place", seen)
+    report = lake.inspect(spark, write_table(tmp_path / "table"))
+    assert os.path.isdir(places[0])
+    assert report.audit is None
+    assert len(report.outcomes) == 3
+    del report
+    assert not os.path.exists(places[0])
+
+
+# ------------------------------------------------------------------------------------------------
+# Trials, and what cannot be
+
+
+def test_only_the_first_files(spark, tmp_path):
+    for place in range(5):
+        write(tmp_path / "lake" / f"{place}.parquet", rows=40)
+    size = (tmp_path / "lake" / "0.parquet").stat().st_size
+    for limits, number in (
+        ({"max_files": 2}, 2), ({"max_input": 3 * size}, 3), ({"max_input": size - 1}, 0),
+    ):  # fmt: skip
+        report = lake.inspect(spark, tmp_path / "lake", **limits)
+        assert [os.path.basename(each.path) for each in report.outcomes] == [
+            f"{place}.parquet" for place in range(number)
+        ]
+
+
+def test_a_trial_does_not_stand_for_a_whole_run(spark, tmp_path):
+    """What it has done is not opened again, but the others are."""
+    table, audit = write_table(tmp_path / "table"), tmp_path / "audit"
+    assert lake.build(spark, table, columns=["id"], audit=audit, max_files=2).counts == {
+        "added": 1, "error": 1,
+    }  # fmt: skip
+    whole = lake.build(spark, table, columns=["id"], audit=audit)
+    assert whole.counts == {"added": 1, "unchanged": 1, "error": 1}
+    assert len(opened_by(whole)) == 1
 
 
 def test_a_job_that_fails_as_a_whole(spark, tmp_path, monkeypatch):
@@ -289,7 +432,7 @@ class NoSpark:
         ),
         (lake.inspect, {"keys_file": 5}, "keys_file: 5, expected one path, as str or os.PathLike"),
         (lake.validate, {"policy": "pbloom.toml"}, "policy: 'pbloom.toml', expected a pb.Policy;"),
-        (lake.build, {"columns": ["id"], "tasks": 1.5}, "tasks: 1.5, expected a whole number"),
+        (lake.build, {"columns": ["id"], "max_files": 1.5}, "max_files: 1.5, expected a whole"),
         (lake.build, {"columns": ["id"], "since": "2d"}, "since: '2d', expected a datetime"),
         (lake.probe, {"columns": [], "values": 42}, "columns: none, expected at least one"),
         (lake.probe, {"columns": [1], "values": 42}, "columns: 1, expected a name or a list of"),
@@ -299,7 +442,12 @@ class NoSpark:
         (lake.build, {"columns": ["id"], "fpp": 1.0}, "fpp: 1.0, expected more than 0"),
         (lake.build, {"columns": ["id"], "ndv": 0}, "ndv: 0, expected 1 or more"),
         (lake.build, {"columns": ["id"], "max_bytes": 63}, "max_bytes: 63, expected 64 to"),
-        (lake.build, {"columns": ["id"], "tasks": 0}, "tasks: 0, expected 1 or more"),
+        (lake.build, {"columns": ["id"], "max_files": 0}, "max_files: 0, expected 1 or more"),
+        (lake.strip, {"max_input": 0}, "max_input: 0, expected 1 or more"),
+        (lake.strip, {"audit": 5}, "audit: 5, expected one path"),
+        (lake.strip, {"audit": "/audit", "run_id": 5}, "run_id: 5, expected a name"),
+        (lake.strip, {"audit": "/audit", "run_id": ""}, "run_id: '', expected a name"),
+        (lake.strip, {"run_id": "7"}, "run_id: expected an audit, in which a run with this id can"),
         (lake.build, {"columns": ["id"], "dry_run": "no"}, "dry_run: 'no', expected True or False"),
         (lake.build, {"columns": ["id"], "only_missing": 1}, "only_missing: 1, expected True or"),
         (lake.validate, {"columns": []}, "columns: none, expected at least one"),
@@ -307,8 +455,8 @@ class NoSpark:
         (lake.validate, {"deep": "no"}, "deep: 'no', expected True or False"),
         (lake.advise, {"fpp": 2}, "fpp: 2, expected more than 0"),
         (lake.advise, {"max_bytes": 1 << 40}, "max_bytes: 1099511627776, expected 64 to"),
-        (lake.inspect, {"tasks": -1}, "tasks: -1, expected 1 or more"),
-        (lake.clean_temp, {"tasks": 0}, "tasks: 0, expected 1 or more"),
+        (lake.inspect, {"max_input": -1}, "max_input: -1, expected 1 or more"),
+        (lake.clean_temp, {"audit": 5}, "audit: 5, expected one path"),
         (lake.clean_temp, {"older_than": -1}, "older_than: -1, expected 0 or more seconds"),
         (lake.clean_temp, {"older_than": float("nan")}, "older_than: nan, expected 0 or more"),
         (lake.clean_temp, {"older_than": "1h"}, "older_than: '1h', expected a number of seconds"),
