@@ -32,15 +32,17 @@ _SKETCHES: Final = pa.schema([("key", pa.string()), ("sketch", pa.binary())])
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """What the tasks of one round of merging are sent; `round`: from 0, the sketches of the tasks, on."""
+    """What the tasks of one round of merging are sent; `round`: from 0, the sketches of the tasks, on;
+    `at_once`: how many sketches one task merges."""
 
     tasks: Tasks
-    round: int
     num_sketches: int
+    at_once: int
+    round: int = 0
 
     @property
     def num_merged(self) -> int:
-        return -(-self.num_sketches // MERGED_AT_ONCE)
+        return -(-self.num_sketches // self.at_once)
 
 
 def name_of(round: int, number: int) -> str:
@@ -73,7 +75,7 @@ def merge(merging: Merging, batches: Batches) -> Iterator[RowFields]:
     """Numbers of merged files of sketches to no documents."""
     account = Account(merging.tasks.run)
     for number in numbers_in(batches):
-        places = range(merging.num_sketches)[number * MERGED_AT_ONCE :][:MERGED_AT_ONCE]
+        places = range(merging.num_sketches)[number * merging.at_once :][: merging.at_once]
         merged: dict[str, bytes] = {}
         for place in places:
             for row in unpacked(account.get(name_of(merging.round, place)) or _packed({})):

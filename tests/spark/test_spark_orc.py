@@ -119,7 +119,6 @@ READERS = {
         ["-c", "id", "-v", "7919", "-v", "-1"],
         2,
     ),
-    "advise": (lambda spark, path: lake.advise(spark, path, columns=["id"]), ["-c", "id"], 1),
 }  # fmt: skip
 
 

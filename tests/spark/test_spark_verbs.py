@@ -22,6 +22,7 @@ from make.lake_files import (
     contents,
     everything_is_huge,
     snapshot,
+    without_time,
     write,
     write_table,
 )
@@ -31,7 +32,10 @@ import parquet_bloom as pb
 from parquet_bloom import spark as lake
 from parquet_bloom.files import open_file
 from parquet_bloom.rules.policy import Policy
+from parquet_bloom.spark import advising, verbs
+from parquet_bloom.spark.plan import Bounds
 from parquet_bloom.storage.temporary_files import TEMPORARY_SUFFIX
+from parquet_bloom.verbs.advise import TableAdvisor
 
 pytestmark = pytest.mark.interop
 
@@ -216,13 +220,11 @@ READERS = {
         ["-c", "id", "-v", "5", "-v", "1250"],
         8,
     ),
-    "advise": (lambda spark, path: lake.advise(spark, path), [], 4),
 }
 
 
 @pytest.mark.parametrize("verb", READERS)
 def test_verbs_that_only_read(spark, table, verb):
-    """One task, so that advise judges all files together, as the command does."""
     outcome("build", table, "--in-place", "-c", "id")
     before = snapshot(table)
     read, options, filters = READERS[verb]
@@ -233,6 +235,26 @@ def test_verbs_that_only_read(spark, table, verb):
     ]  # fmt: skip
     assert by_spark(report, "", "") == by_command(table, verb, *options)
     assert snapshot(table) == before
+
+
+@pytest.mark.parametrize("files_at_once", [1, 2, 2000])
+def test_a_table_is_judged_as_one(spark, table, files_at_once, monkeypatch):
+    """As the command does, in however many tasks; another table has a report of its own."""
+    for number in range(2, 7):
+        write(table / f"part={number}" / "x.parquet", 1000 * number)
+    pq.write_table(pa.table({"other": range(1000)}), table / "other.parquet")
+    bounds = Bounds(files=files_at_once, first_files=files_at_once)
+    monkeypatch.setattr(verbs, "BOUNDS", bounds)
+    monkeypatch.setattr(advising, "MERGED_AT_ONCE", 2)
+    report = lake.advise(spark, table)
+    assert report.counts == {"read": 8, "error": 1}
+    advisor = TableAdvisor()
+    for read in report.each(["read"]):
+        advisor.add(read.path)
+    assert [without_time(each) for each in report.documents()] == [
+        without_time(each.to_dict()) for each in advisor.tables()
+    ]
+    assert [each["files"] for each in report.documents()] == [1, 7]
 
 
 def test_validate_says_what_it_found(spark, table):
