@@ -40,6 +40,10 @@ class Merging:
     at_once: int
     round: int = 0
 
+    @classmethod
+    def of(cls, tasks: Tasks) -> Merging:
+        return cls(tasks, tasks.plan.num_sheets, MERGED_AT_ONCE)
+
     @property
     def num_merged(self) -> int:
         return -(-self.num_sketches // self.at_once)

@@ -28,7 +28,6 @@ from pyspark.sql import functions as f
 
 from parquet_bloom.arguments import PATH_OR_URL, path_given
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.spark import advising
 from parquet_bloom.spark.advising import Merging
 from parquet_bloom.spark.failures import failing
 from parquet_bloom.spark.listing import names_for_executors
@@ -256,7 +255,7 @@ def _worked(executors: Executors, tasks: Tasks) -> list[Total]:
 
 def _judged(executors: Executors, tasks: Tasks) -> tuple[str, ...]:
     """The advice on each table, as lines of JSON."""
-    merging = Merging(tasks, tasks.plan.num_sheets, advising.MERGED_AT_ONCE)
+    merging = Merging.of(tasks)
     while merging.num_sketches > 1:
         executors.documents(ADVISING, "merge", merging, merging.num_merged)
         merging = replace(merging, round=merging.round + 1, num_sketches=merging.num_merged)

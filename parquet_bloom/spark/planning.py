@@ -154,7 +154,7 @@ def _taken_up(account: Account, run: Run) -> Run:
     first = json.loads(began)
     if (first["verb"], first["asked"]) != (run.verb, run.asked):
         raise SparkError(
-            f"{run.audit}: run {run.id} was asked for something else, a {first['verb']} that began at"
+            f"{run.audit}: run {run.id} was asked for something else, {first['verb']} that began at"
             f" {first['started_at']}: expected the same verb, options and names, or another run id"
         )
     return run.since(first["started_at"])

@@ -313,7 +313,7 @@ def test_an_id_stands_for_one_request(spark, tmp_path):
     lake.inspect(spark, table, audit=audit, run_id="7")
     before = snapshot(table)
     for verb, options in ((lake.inspect, {"columns": ["id"]}), (lake.strip, {})):
-        with pytest.raises(SparkError, match="run 7 was asked for something else, a inspect that"):
+        with pytest.raises(SparkError, match="run 7 was asked for something else, inspect that"):
             verb(spark, table, audit=audit, run_id="7", **options)
     assert snapshot(table) == before
 
