@@ -428,7 +428,17 @@ MADE_OF = {
 # What is opened, and how; on Spark, by which job.
 NO_OPTIONS = {
     *("a", "b", "keys", "path", "paths", "progress", "source", "storage_options", "table"),
-    *("audit", "keys_file", "max_files", "max_input", "only_missing", "run_id", "since", "spark"),
+    *(
+        "advice",
+        "audit",
+        "keys_file",
+        "max_files",
+        "max_input",
+        "only_missing",
+        "run_id",
+        "since",
+        "spark",
+    ),
 }
 # Of a policy, which has options of its own, and what is usual only where nothing was asked.
 ELSEWHERE = {

@@ -25,6 +25,7 @@ from parquet_bloom.commands.sections import (
     Callback,
     Command,
     Decorator,
+    columns_option,
     files_option,
     filters_option,
     output_option,
@@ -106,7 +107,7 @@ _job = together(
 # What says nothing about the files of a table: which they are, formats that are not Parquet's own, and
 # outcomes, which tables have none of.
 _ONLY_FILES = {
-    "since", "max_files", "max_input", "only_missing", "layout", "orc_streams", "audit", "run_id",
+    "auto", "budget", "since", "max_files", "max_input", "only_missing", "layout", "orc_streams", "audit", "run_id",
 }  # fmt: skip
 
 
@@ -115,12 +116,19 @@ def _needs_columns(command: Callback) -> Callback:
 
     @wraps(command)
     def checked(
-        of_table: TableOptions | None, columns: tuple[str, ...] | None, **given: object
-    ) -> object:
-        if of_table is None and columns is None:
+        of_table: TableOptions | None, columns: tuple[str, ...] | None, auto: bool,
+        budget: int | None, **given: object,
+    ) -> object:  # fmt: skip
+        if of_table is None and columns is None and not auto:
             context = click.get_current_context()
             named = {parameter.name: parameter for parameter in context.command.params}
             raise click.MissingParameter(ctx=context, param=named["columns"])
+        if auto and columns is not None:
+            raise click.UsageError("expected exactly one of --column and --auto")
+        if budget is not None and not auto:
+            raise click.UsageError("--budget: expected with --auto")
+        if auto:
+            given |= {"auto": auto, "budget": budget}
         return command(of_table=of_table, columns=columns, **given)
 
     return checked
@@ -186,6 +194,8 @@ def _verb(*options: Decorator) -> Decorator:
                 ):
                     if of_table is not None:
                         sys.exit(_build_in_tables(connected, of_table, as_json, **given))
+                    if given.pop("auto", False):
+                        given["advice"] = _advised(connected, given, given.pop("budget"))
                     report = verb(connected, **given)
                 _answer(report, as_json, totals)
             sys.exit(_code(report))
@@ -193,6 +203,16 @@ def _verb(*options: Decorator) -> Decorator:
         return run
 
     return command_of
+
+
+def _advised(connected: Any, given: dict[str, Any], budget: int | None) -> Report:
+    """What a build takes its columns from."""
+    from parquet_bloom.spark.verbs import advise
+
+    shared = ("paths", "fpp", "max_bytes", "ignore_checksums", "since", "keys", "keys_file")
+    trial = ("max_files", "max_input")
+    asked = {name: given[name] for name in (*shared, *trial)}
+    return advise(connected, **asked, budget=budget)
 
 
 def _answer(report: Report, as_json: bool, totals: bool) -> None:
@@ -249,7 +269,14 @@ def _build_in_tables(
     return exit_code(answers.each(work, TABLE_BUILD), reports)
 
 
-@_verb(option.columns(), option.fpp, option.max_bytes, option.ignore_checksums, _inputs)
+@_verb(
+    option.columns(),
+    option.fpp,
+    option.max_bytes,
+    option.filter_budget,
+    option.ignore_checksums,
+    _inputs,
+)
 def advise() -> None:
     """Say which columns deserve a filter, and what it would save.
 
@@ -259,6 +286,8 @@ def advise() -> None:
 
 @_verb(
     option.columns(),
+    columns_option("--auto", is_flag=True, help="Use the columns that `advise` recommends."),
+    option.filter_budget,
     appending_in_tables(refused=_ONLY_FILES),
     _needs_columns,
     filters,

@@ -9,20 +9,28 @@ A sketch of a table has a bounded size, see advice.sketch, so that nothing here 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
 import pyarrow as pa
 
+from parquet_bloom.advice.sketch import TableSketch
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.options import BuildOptions
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Request, Tasks
 from parquet_bloom.spark.run import Account, RowFields, packed, unpacked
 from parquet_bloom.spark.schemas import CONTROL, Batches, giving, numbers_in
 from parquet_bloom.spark.worker import attempt, text_of
-from parquet_bloom.verbs.advise import TableAdvisor, advise_sketches, merged_sketches
+from parquet_bloom.verbs.advise import (
+    TableAdvisor,
+    advise_sketches,
+    merged_sketches,
+    options_to_build,
+)
 
 # Sketches that one task merges.
 MERGED_AT_ONCE: Final = 32
@@ -91,10 +99,18 @@ def merge(merging: Merging, batches: Batches) -> Iterator[RowFields]:
 
 @giving(CONTROL)
 def judge(merging: Merging, batches: Batches) -> Iterator[RowFields]:
-    """The reports as documents, one for each table."""
+    """The advice on each table, as the fields of TableAdvice."""
     list(batches)
     account = Account(merging.tasks.run)
     rows = unpacked(account.get(name_of(merging.round, 0)) or _packed({}))
-    options = merging.tasks.request.options
-    for report in advise_sketches([row["sketch"] for row in rows], options):
-        yield {"document": text_of(report)}
+    sketches = sorted(
+        (TableSketch.from_bytes(row["sketch"]) for row in rows),
+        key=lambda sketch: (sketch.path, sketch.key),
+    )
+    reports = advise_sketches([row["sketch"] for row in rows], merging.tasks.request.options)
+    for sketch, report in zip(sketches, reports, strict=True):
+        wanted = options_to_build(report, BuildOptions())
+        rates = dict(wanted.fpp_of)
+        columns = [(name, rates.get(name)) for name in wanted.columns or ()]
+        fields = {"key": sketch.key, "columns": columns, "text": text_of(report)}
+        yield {"document": json.dumps(fields)}

@@ -29,9 +29,10 @@ from pyspark.sql import functions as f
 from parquet_bloom.arguments import PATH_OR_URL, path_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.spark.advising import Merging
+from parquet_bloom.spark.description import described
 from parquet_bloom.spark.failures import failing
 from parquet_bloom.spark.listing import names_for_executors
-from parquet_bloom.spark.outcome import Outcome, Report, Status, Total
+from parquet_bloom.spark.outcome import Outcome, Report, Status, TableAdvice, Total
 from parquet_bloom.spark.plan import Plan
 from parquet_bloom.spark.planning import ACCOUNTS_AT_ONCE, Planning, Search, without_files
 from parquet_bloom.spark.request import Request, Tasks, on_executor
@@ -133,13 +134,17 @@ def run_job(
     if not search.names and not search.files:
         return Report(verb, run.id, started_at, (), 0.0, audit)
     with failing("the Spark job failed"):
-        run, plan = _planned(executors, run, search)
+        with described(spark, f"{verb}: list the files"):
+            run, plan = _planned(executors, run, search)
         tasks = Tasks(run, plan, request, search.bounds.least_share)
         if plan.num_parts and request.verb == "build":
-            executors.documents(PARTS, "build_parts", tasks, plan.num_parts)
-        totals = [*_missing(plan), *_worked(executors, tasks)]
-        advice = _judged(executors, tasks) if verb == "advise" else ()
-        executors.documents(ENDING, "finish", (tasks, is_kept and not search.is_limited))
+            with described(spark, f"{verb}: {plan.num_parts:,} parts of huge files"):
+                executors.documents(PARTS, "build_parts", tasks, plan.num_parts)
+        with described(spark, f"{verb}: {plan}"):
+            totals = [*_missing(plan), *_worked(executors, tasks)]
+        with described(spark, f"{verb}: sum up"):
+            advice = _judged(executors, tasks) if verb == "advise" else ()
+            executors.documents(ENDING, "finish", (tasks, is_kept and not search.is_limited))
     seconds = (datetime.now(UTC) - started_at).total_seconds()
     accounts = Outcomes(executors, tasks)
     if not is_kept:
@@ -158,7 +163,9 @@ def run_job(
 
 def _digest(request: Request, search: Search) -> str:
     """The same for runs that leave files in the same state."""
-    asked = repr((request.verb, request.options, request.destination, request.only_missing))
+    asked = repr(
+        (request.verb, request.options, request.destination, request.only_missing, request.advised)
+    )
     names = repr([place for _, place in search.names])
     return hashlib.sha256(f"{asked}\0{request.keys!r}\0{names}".encode()).hexdigest()[:16]
 
@@ -253,14 +260,16 @@ def _worked(executors: Executors, tasks: Tasks) -> list[Total]:
     return sorted(totals, key=lambda total: (total.status, total.reason))
 
 
-def _judged(executors: Executors, tasks: Tasks) -> tuple[str, ...]:
-    """The advice on each table, as lines of JSON."""
+def _judged(executors: Executors, tasks: Tasks) -> tuple[TableAdvice, ...]:
     merging = Merging.of(tasks)
     while merging.num_sketches > 1:
         executors.documents(ADVISING, "merge", merging, merging.num_merged)
         merging = replace(merging, round=merging.round + 1, num_sketches=merging.num_merged)
-    frame = executors.frame(ADVISING, "judge", merging, CONTROL, 1)
-    return tuple(row.document for row in frame.collect())
+    judged = tasks.request.options.columns
+    return tuple(
+        TableAdvice(each["key"], tuple(map(tuple, each["columns"])), judged, each["text"])
+        for each in executors.documents(ADVISING, "judge", merging)
+    )
 
 
 def _missing(plan: Plan) -> list[Total]:

@@ -127,6 +127,18 @@ def rows_of(run: Run, outcomes: Iterable[Outcome]) -> Iterator[RowFields]:
         yield about | {name: getattr(outcome, name) for name in OUTCOME.names}
 
 
+@dataclass(frozen=True, slots=True)
+class TableAdvice:
+    """The advice on files with the same columns, told by `key`: the columns that deserve a filter, each
+    with the rate that a budget allows, None for the usual one; `judged`: of which columns, None for all;
+    `text`: what `pbloom advise --json` prints of the table."""
+
+    key: str
+    columns: tuple[tuple[str, float | None], ...]
+    judged: tuple[str, ...] | None
+    text: str
+
+
 class Accounts(Protocol):
     """What the tasks of a run have said of its files, wherever that is."""
 
@@ -142,7 +154,7 @@ class Report:
     """What became of all files; the run `run_id` began at `started_at` and took `seconds`. `totals` is
     small whatever the lake; whoever asks for single files reads the run's own account of them, which is
     in the folder `audit`: kept if the run was given one, else as long as this report. `advice`: of advise,
-    what `--json` prints of each table, with all its files as one."""
+    on each table, with all its files as one."""
 
     verb: str
     run_id: str
@@ -151,7 +163,7 @@ class Report:
     seconds: float
     audit: str | None = None
     accounts: Accounts | None = field(default=None, repr=False, compare=False)
-    advice: tuple[str, ...] = ()
+    advice: tuple[TableAdvice, ...] = ()
 
     @property
     def counts(self) -> dict[Status, int]:
@@ -206,7 +218,7 @@ class Report:
 
     def lines(self) -> Iterator[str]:
         """The same as text; of a probe, one for each file and column."""
-        yield from self.advice
+        yield from (each.text for each in self.advice)
         for outcome in self.each():
             if outcome.document is not None:
                 yield from outcome.document.split("\n")

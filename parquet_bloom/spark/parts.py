@@ -90,6 +90,9 @@ def _is_wanted(file: Container, request: Request) -> bool:
     """Whether a file is to be built in parts."""
     if file.is_encrypted or request.destination.dry_run:
         return False
+    if request.advised is not None:
+        # Its columns have rates of their own, which only whole files are asked for.
+        return False
     return not (request.only_missing and has_been_built(file, request.options.columns))
 
 

@@ -122,6 +122,11 @@ class Plan:
             number -= listing.parts
         raise IndexError(number)
 
+    def __str__(self) -> str:
+        """How much it is."""
+        size = sum(self.bytes_of_sheets)
+        return f"{self.num_files:,} files, {size / (1 << 30):,.1f} GiB"
+
     def as_fields(self) -> RowFields:
         return asdict(self)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,9 @@ class Request:
     """A verb and its options, a value of parquet_bloom.options, or for `probe` one for each column.
 
     keys: where the executors find the keys, which do not travel. destination: for verbs that write.
-    only_missing: leave files alone in which each column has filters.
+    only_missing: leave files alone in which each column has filters. advised: by the key of a table, see
+    advice.table.table_key, its columns and their rates, in the place of those of the options;
+    `advised_of`: the columns that were judged, None for all.
     """
 
     verb: str
@@ -31,6 +33,8 @@ class Request:
     keys: KeyReferences = field(default_factory=KeyReferences)
     destination: Destination = field(default_factory=partial(Destination, in_place=True))
     only_missing: bool = False
+    advised: Mapping[str, tuple[tuple[str, float | None], ...]] | None = None
+    advised_of: tuple[str, ...] | None = None
 
     @property
     def leaves_alone_what_is_done(self) -> bool:

@@ -49,7 +49,8 @@ def build(
     spark: SparkSession,
     paths: Paths,
     *,
-    columns: SomeNames,
+    columns: SomeNames | None = None,
+    advice: Report | None = None,
     fpp: float | None = None,
     ndv: int | None = None,
     max_bytes: int | None = None,
@@ -72,7 +73,9 @@ def build(
     audit: str | None = None,
     run_id: str | None = None,
 ) -> Report:
-    """Add filters for `columns` to every file, in place.
+    """Add filters for `columns` to every file, in place, or for those that `advice` recommends, which is
+    what `advise` said of the same files, perhaps within a budget; files of no table that it judged are
+    skipped.
 
     paths: files, folders and globs, also a DataFrame's `inputFiles()`. only_missing: leave files
     alone in which each column has a filter in some row group or stripe. since: only files changed
@@ -92,7 +95,12 @@ def build(
     single files is in the report.
     """
     given = locals()
-    options = BuildOptions.of(given, columns=columns_needed(columns), threads=1)
+    if advice is None:
+        options = BuildOptions.of(given, columns=columns_needed(columns), threads=1)
+    elif columns is not None or not isinstance(advice, Report):
+        raise TypeError(f"advice: {advice!r}, expected what advise returned, without columns")
+    else:
+        options = BuildOptions.of(given, columns=(), threads=1)
     flag_given("only_missing", only_missing)
     return _report("build", options, given)
 
@@ -238,6 +246,7 @@ def advise(
     columns: SomeNames | None = None,
     fpp: float | None = None,
     max_bytes: int | None = None,
+    budget: int | None = None,
     ignore_checksums: bool = False,
     since: datetime | None = None,
     keys_file: str | None = None,
@@ -247,8 +256,9 @@ def advise(
     audit: str | None = None,
     run_id: str | None = None,
 ) -> Report:
-    """Say which columns deserve filters; all files with the same columns are
-    judged together, as one table, whose report is in `advice`. See build."""
+    """Say which columns deserve filters; all files with the same columns are judged together, as one
+    table, whose report is in `advice`. budget: bytes that the filters of all tables may take. See
+    build."""
     given = locals()
     return _report("advise", AdviseOptions.of(given, threads=1), given)
 
@@ -261,6 +271,7 @@ def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:
         KeyReferences.of(given["keys"], given["keys_file"]),
         Destination.of(given, in_place=True),
         given.get("only_missing", False),
+        *_advised(given.get("advice")),
     )
     since, audit, run_id = given["since"], audit_given(given["audit"]), given["run_id"]
     if since is not None and not isinstance(since, datetime):
@@ -281,6 +292,14 @@ def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:
         skips_complete=audit is not None and request.leaves_alone_what_is_done,
     )
     return run_job(given["spark"], request, search, audit=audit, run_id=run_id)
+
+
+def _advised(advice: Report | None) -> tuple[Any, ...]:
+    """What a request says of it."""
+    if advice is None:
+        return ()
+    judged = advice.advice[0].judged if advice.advice else None
+    return {each.key: each.columns for each in advice.advice}, judged
 
 
 def _positive(argument: str, number: int | None) -> int | None:

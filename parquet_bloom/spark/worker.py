@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark import TaskContext
 
+from parquet_bloom.advice.table import table_key
 from parquet_bloom.errors import (
     ColumnError,
     ParquetBloomError,
@@ -24,6 +25,7 @@ from parquet_bloom.errors import (
     complaint_about,
 )
 from parquet_bloom.files import open_file
+from parquet_bloom.options import BuildOptions
 from parquet_bloom.spark.outcome import DRY_RUN, Outcome, Status
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Request
@@ -117,13 +119,25 @@ def build_outcome(
 ) -> Outcome:
     """Add filters to one file, in place. `filters`: as for build_file."""
     with open_file(planned.path, request.keys.read()) as file:
-        source = file.source
-        if request.only_missing and has_been_built(file, request.options.columns):
+        source, options = file.source, options_for(file, request)
+        if not options.columns:
+            outcome = Outcome(planned.path, "skipped", message="no column deserves a filter")
+        elif request.only_missing and has_been_built(file, options.columns):
             outcome = Outcome(planned.path, "unchanged", message="each column has filters")
         else:
-            report = build_opened(file, request.options, request.destination, filters)
+            report = build_opened(file, options, request.destination, filters)
             outcome = outcome_of_build(report)
         return _of_run(planned, source, outcome, request)
+
+
+def options_for(file: Container, request: Request) -> BuildOptions:
+    """What is to be built in a file; no columns if nothing in its table deserves a filter."""
+    options: BuildOptions = request.options
+    if request.advised is None:
+        return options
+    columns = request.advised.get(table_key(file, file.select(request.advised_of)), ())
+    rates = tuple((name, rate) for name, rate in columns if rate is not None)
+    return replace(options, columns=tuple(name for name, _ in columns), fpp_of=rates)
 
 
 def outcome_of_build(report: BuildReport) -> Outcome:

@@ -7,11 +7,14 @@ import stat
 import sys
 import time
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import ROOT
 from make.commands import outcome
 from make.spark_session import IS_CONNECT
 
+from parquet_bloom import spark as lake
 from parquet_bloom.commands import spark as command
 from parquet_bloom.errors import SparkError
 from parquet_bloom.spark import checks
@@ -246,16 +249,31 @@ def test_no_pyspark(monkeypatch):
 # What jobs are called
 
 
+def descriptions(spark):
+    """What the jobs of the application are called, so far."""
+    jobs = spark._jsparkSession.sparkContext().statusStore().jobsList(None)
+    said = [jobs.apply(at).description() for at in range(jobs.size())]
+    return {each.get() for each in said if each.isDefined()}
+
+
+@classic_only
+def test_a_run_says_what_its_jobs_do(spark, tmp_path):
+    pq.write_table(pa.table({"id": range(9)}), tmp_path / "a.parquet")
+    before = descriptions(spark)
+    lake.strip(spark, tmp_path, dry_run=True)
+    assert descriptions(spark) - before <= {
+        "strip: list the files", "strip: 1 files, 0.0 GiB", "strip: sum up",
+    }  # fmt: skip
+    assert "strip: 1 files, 0.0 GiB" in descriptions(spark)
+
+
 @classic_only
 def test_jobs_are_described(spark):
     context = spark.sparkContext
-    store = spark._jsparkSession.sparkContext().statusStore()
     with described(spark, "add filters: 120 files, 3.1 GiB"):
         spark.range(5).collect()
         assert context.statusTracker().getJobIdsForGroup("pbloom")
-    jobs = store.jobsList(None)
-    said = [jobs.apply(at).description() for at in range(jobs.size())]
-    assert "add filters: 120 files, 3.1 GiB" in {each.get() for each in said if each.isDefined()}
+    assert "add filters: 120 files, 3.1 GiB" in descriptions(spark)
     assert context.getLocalProperty("spark.job.description") is None
     assert context.getLocalProperty("spark.jobGroup.id") is None
 

@@ -257,6 +257,38 @@ def test_a_table_is_judged_as_one(spark, table, files_at_once, monkeypatch):
     assert [each["files"] for each in report.documents()] == [1, 7]
 
 
+def test_what_is_recommended_is_built(spark, table, local):
+    """By the columns of each table; within a budget, at its rates."""
+    pq.write_table(pa.table({"flag": [True] * 9}), table / "other.parquet")
+    advice = lake.advise(spark, table, budget=9000)
+    report = lake.build(spark, table, advice=advice)
+    assert report.counts == {"added": 2, "skipped": 1, "error": 1}
+    (skipped,) = report.each(["skipped"])
+    assert (skipped.path, skipped.message) == (
+        str(table / "other.parquet"), "no column deserves a filter",
+    )  # fmt: skip
+    built = outcome("build", local, "--in-place", "--auto", "--budget", "9000")
+    assert "filters" in built.stdout
+    for name in ("part=0/0.parquet", "part=1/1.parquet"):
+        assert (table / name).read_bytes() == (local / name).read_bytes()
+    with pytest.raises(TypeError, match=r"expected what advise returned, without columns"):
+        lake.build(spark, table, columns=["id"], advice=advice)
+
+
+def test_the_command_builds_what_is_recommended(spark, table, local):
+    (table / "bad.parquet").unlink()
+    (local / "bad.parquet").unlink()
+    assert outcome("spark", "build", table, "--auto").code == 0
+    assert outcome("build", local, "--in-place", "--auto").code == 0
+    assert contents(table) == contents(local)
+    refused = outcome("spark", "build", table, "--auto", "-c", "id")
+    assert "expected exactly one of --column and --auto" in refused.stderr
+    assert (
+        "--budget: expected with --auto"
+        in outcome("spark", "build", table, "-c", "id", "--budget", "1MiB").stderr
+    )
+
+
 def test_validate_says_what_it_found(spark, table):
     path = shutil.copy(FIXTURES / "spark_filters.parquet", table / "other.parquet")
     policy = Policy(require=("id",))
