@@ -50,10 +50,13 @@ from parquet_bloom.spark.schemas import (
 )
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.paths import NO_FILES
-from parquet_bloom.storage.source import has_wildcard
+from parquet_bloom.storage.source import has_wildcard, is_url
 
 # Folders that are still to be listed, in one file of the run.
 _UNIT = pa.schema([("path", pa.string()), ("name", pa.string()), ("root", pa.string())])
+
+# Local folders that one task lists, at least.
+LOCAL_AT_ONCE = 8
 
 # Accounts of earlier runs that one task reads.
 ACCOUNTS_AT_ONCE = 16
@@ -270,8 +273,10 @@ class _Lister:
 
     def _handed_back(self, left: Sequence[Folder]) -> Iterator[str]:
         """The names of the files that say which folders are left."""
-        share = -(-len(left) // ENOUGH_FOLDERS)
-        for start in range(0, len(left), share or 1):
+        # To list a local folder takes less than a task of its own, while requests are waited for.
+        least = LOCAL_AT_ONCE if left and not is_url(left[0].path) else 1
+        share = max(least, -(-len(left) // ENOUGH_FOLDERS))
+        for start in range(0, len(left), share):
             name = f"folders-{self._name}-{start:06}"
             rows = [asdict(folder) for folder in left[start : start + share]]
             self._account.put(name, packed(rows, _UNIT))
