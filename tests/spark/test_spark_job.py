@@ -247,7 +247,7 @@ def test_many_folders_are_listed_by_many_tasks(spark, tmp_path, monkeypatch):
         67,
     )
     assert report.troubles[0].message == f"{tmp_path}/none: no Parquet or ORC files"
-    assert 30 < counts_in(counts, "list_folders") <= 64
+    assert counts_in(counts, "list_folders") == 9
 
 
 # ------------------------------------------------------------------------------------------------
