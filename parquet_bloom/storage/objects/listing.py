@@ -141,8 +141,12 @@ def found_below(folder: Address) -> Iterator[Found]:
         listed = obstore.list(store, prefix or None, offset=last, chunk_size=_PAGE)
         return next(iter(listed), ())
 
-    while metas := submit(partial(ask, folder, LIST, page, Traffic())).result():
+    while True:
+        metas = submit(partial(ask, folder, LIST, page, Traffic())).result()
         yield from _found(folder, prefix, metas)
+        # obstore fills pages, all but the last one.
+        if len(metas) < _PAGE:
+            return
         last = max(meta["path"] for meta in metas)
 
 
