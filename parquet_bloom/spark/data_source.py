@@ -15,7 +15,6 @@ from math import ceil
 from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from parquet_bloom.container import FilterDescription, Place
@@ -28,7 +27,7 @@ from parquet_bloom.options import InspectOptions, names_in
 from parquet_bloom.spark.listing import opened_by_executors
 from parquet_bloom.spark.packing import FILE_COST, pack
 from parquet_bloom.spark.schemas import FILTER, RowFields
-from parquet_bloom.spark.versions import check_pushdown, without_data_sources
+from parquet_bloom.spark.versions import arrow_schema, check_pushdown, without_data_sources
 from parquet_bloom.spark.worker import FAILURES
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.source import is_url, local_path
@@ -128,7 +127,7 @@ class BloomReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Record batches of the schema. Raises the error of a file if mode is failfast, and that of
         the keys file in any mode."""
-        schema = to_arrow_schema(self._schema)
+        schema = arrow_schema(self._schema)
         # Where there are no files, Spark makes a partition of its own.
         rows = self._rows(*partition.value) if partition.value else iter(())
         while batch := list(islice(rows, BATCH_ROWS)):

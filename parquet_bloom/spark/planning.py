@@ -39,15 +39,8 @@ from parquet_bloom.spark.plan import (
     planned,
 )
 from parquet_bloom.spark.run import Account, RowFields, Run, as_document, packed, unpacked
-from parquet_bloom.spark.schemas import (
-    ACCOUNT,
-    CONTROL,
-    SEEN,
-    Batches,
-    arrow_schema,
-    giving,
-    numbers_in,
-)
+from parquet_bloom.spark.schemas import ACCOUNT, CONTROL, SEEN, Batches, giving, numbers_in
+from parquet_bloom.spark.versions import arrow_schema
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.paths import NO_FILES
 from parquet_bloom.storage.source import has_wildcard, is_url

@@ -8,8 +8,9 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
+
+from parquet_bloom.spark.versions import arrow_schema
 
 RowFields = dict[str, Any]
 Batches = Iterable[pa.RecordBatch]
@@ -71,11 +72,6 @@ FILTER = _schema(
 """One column chunk and its filter, or the `reason` why it has none; of an ORC file, one column of
 a stripe and its filters; or the `error` why a file cannot be read, with nothing else but its path.
 See ChunkDescription and FilterDescription."""
-
-
-def arrow_schema(schema: StructType) -> pa.Schema:
-    """The same for record batches and files."""
-    return to_arrow_schema(schema, timezone="UTC")
 
 
 def giving(schema: StructType) -> Callable[[_Work[RowFields]], _Work[pa.RecordBatch]]:

@@ -22,10 +22,10 @@ from parquet_bloom.spark.schemas import (
     TOTAL,
     Batches,
     RowFields,
-    arrow_schema,
     giving,
     numbers_in,
 )
+from parquet_bloom.spark.versions import arrow_schema
 from parquet_bloom.spark.worker import (
     as_listed,
     attempt,

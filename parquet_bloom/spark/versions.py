@@ -7,15 +7,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from inspect import signature
 
+import pyarrow as pa
 import pyspark
 from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 from parquet_bloom.errors import SparkError
-
-if TYPE_CHECKING:
-    from pyspark.errors import PySparkException
 
 _IS_3 = pyspark.__version__.startswith("3.")
 
@@ -25,19 +25,20 @@ def is_connect(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
-def error_condition(error: PySparkException) -> str | None:
-    """What Spark calls the error, such as PATH_NOT_FOUND."""
-    if _IS_3:
-        return error.getErrorClass()
-    return error.getCondition()
-
-
 def add_archive(spark: SparkSession, archive: str) -> None:
     """Have a local archive unpacked where executors run: `path#folder`."""
     if _IS_3 and not is_connect(spark):
         spark.sparkContext.addArchive(archive)
     else:
         spark.addArtifacts(archive, archive=True)
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """Of the record batches that Spark takes for rows of `schema`; times are in UTC."""
+    if "timezone" in signature(to_arrow_schema).parameters:
+        return to_arrow_schema(schema, timezone="UTC")
+    # As it always was before 4.2.
+    return to_arrow_schema(schema)
 
 
 def reports_progress(spark: SparkSession) -> bool:

@@ -19,7 +19,8 @@ import parquet_bloom as pb
 from parquet_bloom.commands.pbloom import cli
 from parquet_bloom.spark.outcome import Outcome, rows_of
 from parquet_bloom.spark.run import Account, Run
-from parquet_bloom.spark.schemas import ACCOUNT, OUTCOME, arrow_schema
+from parquet_bloom.spark.schemas import ACCOUNT, OUTCOME
+from parquet_bloom.spark.versions import arrow_schema
 
 TEXT = (ROOT / "docs" / "spark.md").read_text()
 

@@ -1,16 +1,20 @@
-"""What differs between the versions of PySpark."""
+"""What differs between the versions of PySpark; `make spark-matrix` runs all of them."""
 
 import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import requires
 
+import pyarrow as pa
 import pytest
+from conftest import ROOT
 
 pytest.importorskip("pyspark")
 
 import pyspark
-from pyspark.errors import AnalysisException
 from pyspark.sql import datasource
+from pyspark.sql.types import StructType
 
 from parquet_bloom.spark import session, shipping, versions
 from parquet_bloom.spark.data_source import SourceOptions
@@ -21,12 +25,15 @@ def spark_3(monkeypatch):
     monkeypatch.setattr(versions, "_IS_3", True)
 
 
+class Conf(dict):
+    set = dict.__setitem__
+
+
 class Session:
     """A session of either kind: what it is asked to add."""
 
-    conf = type("Conf", (dict,), {"set": dict.__setitem__})()
-
     def __init__(self):
+        self.conf = Conf()
         self.added = []
         self.sparkContext = self
 
@@ -40,20 +47,6 @@ class Session:
 
 class ConnectSession(Session):
     __module__ = "pyspark.sql.connect.session"
-
-
-class OldError(Exception):
-    def getErrorClass(self):
-        return "PATH_NOT_FOUND"
-
-
-def test_conditions_had_another_name(spark_3):
-    assert versions.error_condition(OldError()) == "PATH_NOT_FOUND"
-
-
-def test_conditions_have_their_name():
-    error = AnalysisException("a: no such path", errorClass="PATH_NOT_FOUND", messageParameters={})
-    assert versions.error_condition(error) == "PATH_NOT_FOUND"
 
 
 def test_archives_are_the_sessions():
@@ -70,6 +63,16 @@ def test_archives_were_the_applications(spark_3):
     ((what, path),) = classic.added
     assert (what, path.endswith(f"{folder}.zip#{folder}")) == ("application", True)
     assert connect.added == [("session", "a.zip#a")]
+
+
+def test_times_are_in_utc(monkeypatch):
+    schema = StructType().add("id", "long", nullable=False).add("at", "timestamp")
+    expected = pa.schema(
+        [pa.field("id", pa.int64(), nullable=False), pa.field("at", pa.timestamp("us", "UTC"))]
+    )
+    assert versions.arrow_schema(schema).equals(expected)
+    monkeypatch.setattr(versions, "to_arrow_schema", lambda schema: expected)
+    assert versions.arrow_schema(schema) is expected
 
 
 def test_progress_is_not_asked_of_a_session_that_does_not_tell():
@@ -100,3 +103,13 @@ def test_pushdown_where_spark_pushes_nothing(monkeypatch):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         SourceOptions.parse({"path": "a", "pushdown": "true"})
     assert not SourceOptions.parse({"path": "a", "pushdown": "false"}).pushdown
+
+
+def test_the_extra_has_what_connect_needs():
+    """Named one by one: that extra of PySpark 3.5 refuses NumPy 2."""
+    asked = [each for each in requires("pyspark") or () if 'extra == "connect"' in each]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    ours = project["dependencies"] + project["optional-dependencies"]["spark"]
+    names = {re.match(r"[\w-]+", each)[0] for each in ours}
+    assert asked
+    assert {re.match(r"[\w-]+", each)[0] for each in asked} <= names
