@@ -198,7 +198,10 @@ def _verb(*options: Decorator) -> Decorator:
                         given["advice"] = _advised(connected, given, given.pop("budget"))
                     report = verb(connected, **given)
                 _answer(report, as_json, totals)
-            sys.exit(_code(report))
+                code = _code(report)
+                # While there is a session that can remove its account.
+                del report
+            sys.exit(code)
 
         return run
 

@@ -19,6 +19,7 @@ import tempfile
 import uuid
 import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import ceil
@@ -188,7 +189,9 @@ def _discard(executors: Executors, tasks: Tasks) -> None:
     """Remove the account of a run that nobody can ask for any more."""
     place = tasks.run.audit
     if os.path.basename(place).startswith(TEMPORARY):
-        executors.documents(ENDING, "discard", tasks)
+        # The session may have ended: then it stays, hidden, for whoever looks.
+        with suppress(Exception):
+            executors.documents(ENDING, "discard", tasks)
     else:
         shutil.rmtree(place, ignore_errors=True)
 
