@@ -148,8 +148,8 @@ def _check_pyspark() -> None:
 def spark() -> None:
     """The same verbs over a lake, on Spark.
 
-    PATH is a file, a folder or a glob, as Spark reads it; several at a time. Parquet and ORC files
-    are listed with Spark's credentials, and its executors work on each of them once, in place.
+    PATH is a file, a folder or a glob; several at a time. Spark's executors list the Parquet and ORC
+    files with credentials of their own, and work on each of them once, in place.
 
     \b
     Example:

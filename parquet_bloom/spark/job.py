@@ -19,7 +19,7 @@ import tempfile
 import uuid
 import weakref
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import ceil
@@ -27,8 +27,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as f
 
+from parquet_bloom import __version__
 from parquet_bloom.arguments import PATH_OR_URL, path_given
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import SparkError
 from parquet_bloom.spark.advising import Merging
 from parquet_bloom.spark.description import described
 from parquet_bloom.spark.failures import failing
@@ -127,14 +129,14 @@ def run_job(
     run_id: str | None = None,
 ) -> Report:
     """Do what is requested with every file; see the verbs for `audit` and `run_id`. Raises SparkError if
-    the job fails as a whole."""
+    the job fails as a whole; if files may be changed by then, it says where the account is."""
     started_at, verb = datetime.now(UTC), request.verb.replace("_", "-")
-    executors = Executors(spark)
-    place, is_kept = _account_place(spark, search, audit)
-    run = Run(place, run_id or uuid.uuid4().hex, verb, _digest(request, search), started_at)
+    executors, run_id = Executors(spark), run_id or uuid.uuid4().hex
     if not search.names and not search.files:
-        return Report(verb, run.id, started_at, (), 0.0, audit)
-    with failing("the Spark job failed"):
+        return Report(verb, run_id, started_at, (), 0.0, audit)
+    place, is_kept = _account_place(spark, search, audit)
+    run = Run(place, run_id, verb, _digest(request, search), started_at)
+    with _leaving_account(run, request, is_kept), failing("the Spark job failed"):
         with described(spark, f"{verb}: list the files"):
             run, plan = _planned(executors, run, search)
         tasks = Tasks(run, plan, request, search.bounds.least_share)
@@ -162,11 +164,25 @@ def run_job(
     )
 
 
+@contextmanager
+def _leaving_account(run: Run, request: Request, is_kept: bool) -> Iterator[None]:
+    """Name a temporary account in the error of a job that may have changed files, which it alone tells."""
+    try:
+        yield
+    except SparkError as error:
+        if is_kept or request.verb not in ("build", "strip") or request.destination.dry_run:
+            raise
+        raise SparkError(
+            f"{error}; what was done is in {run.audit}: --audit with this folder and --run-id {run.id}"
+            " go on with it"
+        ) from error
+
+
 def _digest(request: Request, search: Search) -> str:
     """The same for runs that leave files in the same state."""
-    asked = repr(
-        (request.verb, request.options, request.destination, request.only_missing, request.advised)
-    )
+    what = request.verb, request.options, request.destination, request.only_missing
+    # Another version of the package may know better what is complete.
+    asked = repr((__version__, *what, request.advised))
     names = repr([place for _, place in search.names])
     return hashlib.sha256(f"{asked}\0{request.keys!r}\0{names}".encode()).hexdigest()[:16]
 

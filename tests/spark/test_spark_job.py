@@ -2,6 +2,7 @@
 cannot be is said before anything starts. Runs on classic, and once more on Connect."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -403,6 +404,43 @@ def test_a_job_that_fails_as_a_whole(spark, tmp_path, monkeypatch):
         lake.build(spark, table, columns=["id"])
     assert "\n" not in str(raised.value)
     assert snapshot(table) == before
+
+
+def test_a_build_that_fails_says_where_its_account_is(spark, tmp_path, monkeypatch):
+    """With which it goes on, and does nothing twice."""
+    table, on_executor = write_table(tmp_path / "table"), job.on_executor
+
+    def ending(module, function, request, archive):
+        def fail(batches):
+            raise RuntimeError("no more")
+            yield
+
+        return fail if function == "finish" else on_executor(module, function, request, archive)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(job, "on_executor", ending)
+        with pytest.raises(SparkError, match=r"^the Spark job failed: .*no more") as raised:
+            lake.build(spark, table, columns=["id"])
+        with pytest.raises(SparkError, match=r"no more$"):
+            lake.inspect(spark, table)
+    told = re.search(
+        r"what was done is in (\S+): --audit with .* --run-id (\w+) go", str(raised.value)
+    )
+    assert told is not None
+    before = snapshot(table)
+    report = lake.build(spark, table, columns=["id"], audit=told[1], run_id=told[2])
+    assert (report.counts, report.filters) == ({"added": 2, "error": 1}, 2 * GROUPS)
+    assert snapshot(table) == before
+
+
+def test_another_version_of_the_package_looks_again(spark, tmp_path, monkeypatch):
+    table, audit = write_table(tmp_path / "table"), tmp_path / "audit"
+    lake.build(spark, table, columns=["id"], audit=audit)
+    known = lake.build(spark, table, columns=["id"], audit=audit)
+    assert {each.document for each in known.each(["unchanged"])} == {None}
+    monkeypatch.setattr(job, "__version__", "another")
+    opened = lake.build(spark, table, columns=["id"], audit=audit)
+    assert None not in {each.document for each in opened.each(["unchanged"])}
 
 
 class NoSpark:
