@@ -311,17 +311,34 @@ class RemoteFolder:
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
         """Make a file, whole or not at all; False if there is one. Of two that are made at the same
-        time, on file systems whose renames overwrite, either may stay. Raises OSError."""
+        time, on file systems whose renames overwrite, either may stay; HDFS renames to free names only.
+        Raises OSError."""
         if self.has_file(name):
             return False
-        folder, _, last = self._path_of(name).rpartition("/")
-        temporary = f"{folder}/{hidden_name(last)}"
-        with failing(self._url, f"writing {name}"):
-            self._system.create_dir(folder, recursive=True)
-            with self._system.open_output_stream(temporary) as stream:
-                stream.write(data)
-            self._system.move(temporary, self._path_of(name))
+        try:
+            self._make(name, data)
+        except OSError:
+            # Another may have been quicker.
+            if self.has_file(name):
+                return False
+            raise
         return True
+
+    def _make(self, name: str, data: bytes) -> None:
+        target = self._path_of(name)
+        folder, _, last = target.rpartition("/")
+        temporary = f"{folder}/{hidden_name(last)}"
+        try:
+            with failing(self._url, f"writing {name}"):
+                self._system.create_dir(folder, recursive=True)
+                with self._system.open_output_stream(temporary) as stream:
+                    stream.write(data)
+                self._system.move(temporary, target)
+        except BaseException:
+            # Report the first error, not this one.
+            with suppress(*FAILURES):
+                self._system.delete_file(temporary)
+            raise
 
     def leftovers(self, older_than: float, deep: bool = False) -> Iterator[Leftover]:
         """The leftovers in it of at least that many seconds; `deep`: below it, too. Raises OSError."""

@@ -1,10 +1,14 @@
 """What a listing tells of files is what they say when they are opened; the folders in which small files
 are made, and removed with all that is in them; and the version that takes the place of another."""
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.object_store import BUCKET, FIXTURE, NAME
+from pyarrow import fs
 
 import parquet_bloom as pb
 from parquet_bloom.files import open_file
@@ -60,8 +64,39 @@ def test_another_file_system(store):
 # Folders of small files
 
 
-@pytest.fixture(params=["local", "bucket"])
+class Hadoop:
+    """A local file system that renames to free names only. `before_move`: gets the new name."""
+
+    def __init__(self):
+        self._local = fs.LocalFileSystem()
+        self.before_move = lambda target: None
+
+    def __getattr__(self, name):
+        return getattr(self._local, name)
+
+    def move(self, source, target):
+        self.before_move(target)
+        if self._local.get_file_info(target).type != fs.FileType.NotFound:
+            raise OSError(f"cannot rename to {target}")
+        self._local.move(source, target)
+
+
+@pytest.fixture
+def hadoop(monkeypatch, tmp_path):
+    system = Hadoop()
+
+    def from_uri(url):
+        return system, str(tmp_path / url.removeprefix("hdfs://lake/"))
+
+    monkeypatch.setattr(fs, "FileSystem", SimpleNamespace(from_uri=from_uri))
+    return system
+
+
+@pytest.fixture(params=["local", "bucket", "hadoop"])
 def place(request, tmp_path):
+    if request.param == "hadoop":
+        request.getfixturevalue("hadoop")
+        return "hdfs://lake/run"
     if request.param == "local":
         (tmp_path / "run").mkdir()
         return str(tmp_path / "run")
@@ -75,9 +110,22 @@ def test_the_first_file_stays(place):
     assert not folder.put_if_absent("b", b"two")
     assert folder.put_if_absent("a", b"")
     assert folder.read("b") == b"one"
-    assert [entry.name for entry in folder.entries("")] == ["a", "b"]
+    assert [(entry.name, entry.size) for entry in folder.entries("")] == [("a", 0), ("b", 3)]
     with pytest.raises(FileNotFoundError):
         folder.read("c")
+
+
+def test_what_is_in_a_folder_of_it(place):
+    folder = writable_folder(place)
+    assert folder.entries("deep") == []
+    assert not folder.has_folder("deep")
+    if place.startswith("/"):
+        Path(place, "deep/er").mkdir(parents=True)
+    assert folder.put_if_absent("deep/a b%", b"one")
+    assert folder.put_if_absent("deep/er/b", b"two")
+    assert [entry.name for entry in folder.entries("deep")] == ["a b%"]
+    assert folder.read("deep/er/b") == b"two"
+    assert folder.has_folder("deep")
 
 
 def test_a_folder_is_discarded_with_all_that_is_in_it(place):
@@ -85,6 +133,26 @@ def test_a_folder_is_discarded_with_all_that_is_in_it(place):
     discard_folder(place)
     with pytest.raises(FileNotFoundError):
         writable_folder(place).read("b")
+
+
+def test_hdfs_when_another_is_quicker(hadoop, tmp_path):
+    folder = writable_folder("hdfs://lake/run")
+    hadoop.before_move = lambda target: Path(target).write_bytes(b"one")
+    assert not folder.put_if_absent("a", b"two")
+    assert folder.read("a") == b"one"
+    assert [each.name for each in (tmp_path / "run").iterdir()] == ["a"]
+
+
+def test_hdfs_when_a_file_cannot_be_made(hadoop, tmp_path):
+    def fail(target):
+        raise OSError(28, "No space left on device\nmore")
+
+    hadoop.before_move = fail
+    with pytest.raises(OSError, match="writing a") as raised:
+        writable_folder("hdfs://lake/run").put_if_absent("a", b"two")
+    assert raised.value.filename == "hdfs://lake/run"
+    assert raised.value.strerror == "writing a: No space left on device"
+    assert list((tmp_path / "run").iterdir()) == []
 
 
 # ------------------------------------------------------------------------------------------------

@@ -30,6 +30,11 @@ from make.replacements import (
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
+from parquet_bloom.options import BuildOptions, Destination
+from parquet_bloom.storage import open_source
+from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.listing import find_file
 from parquet_bloom.storage.objects import (
     azure_adapter,
     gcs_adapter,
@@ -40,6 +45,7 @@ from parquet_bloom.storage.objects import (
 )
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.temporary_files import is_left
+from parquet_bloom.verbs.build import build_opened
 
 # One of each store.
 STORES = ("s3 parts", "azure copied", "google append")
@@ -88,6 +94,25 @@ def test_a_build_is_what_a_local_one_is(there):
     assert report.requests.put == len([kind for kind in there.way.asks if kind not in reads])
     assert report.requests.head == there.kind.num_looks
     assert there.pending() == {}
+
+
+def test_the_version_that_was_put_in_its_place_is_known(there):
+    """But for Google, whose answer has another ETag than the object."""
+    with open_file(Address.of(there.url, there.options)) as file:
+        build_opened(file, BuildOptions(columns=("int64",)), Destination(in_place=True))
+        told = file.source.successor
+    source = open_source(Address.of(there.url, there.options))
+    listed = find_file(Address.of(there.url, there.options)).version
+    assert told == (None if there.kind is GOOGLE else source.version)
+    assert listed == source.version
+
+
+def test_after_a_lost_answer_nobody_tells_the_version(there):
+    with open_file(Address.of(there.url, there.options)) as file:
+        there.server.faults[:] = there.lost()
+        build_opened(file, BuildOptions(columns=("int64",)), Destination(in_place=True))
+        assert file.source.successor is None
+    assert there.server.objects == {NAME: made_locally()}
 
 
 def test_a_footer_in_the_place_of_the_old_one(there):

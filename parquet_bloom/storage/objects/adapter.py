@@ -111,8 +111,9 @@ class Adapter(ABC):
         the object would be lost."""
 
     @abstractmethod
-    def finish(self, attempts: Attempts) -> None:
-        """The last request, which replaces the object if it is still the version that was read."""
+    def finish(self, attempts: Attempts) -> str | None:
+        """The last request, which replaces the object if it is still the version that was read. Returns
+        the new one's ETag; None if the answer does not tell."""
 
     @abstractmethod
     def is_new(self, now: ObjectState) -> bool:

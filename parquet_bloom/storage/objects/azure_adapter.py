@@ -146,10 +146,11 @@ class AzureAdapter(Adapter):
         ]
         return {"x-ms-tags": urlencode(tags)} if tags else {}
 
-    def finish(self, attempts: Attempts) -> None:
+    def finish(self, attempts: Attempts) -> str | None:
         headers = self._last_headers | self._condition
         kind = PUT + Requests(bytes_up=0 if self._query else len(self._body))
-        self._client.ask("PUT", kind, self._query, headers, self._body, attempts)
+        made = self._client.ask("PUT", kind, self._query, headers, self._body, attempts)
+        return quoted(made.headers.get("ETag"))
 
     def is_new(self, now: ObjectState) -> bool:
         return self._has(now.properties)

@@ -120,6 +120,7 @@ class GoogleAdapter(Adapter):
             self._expected: Callable[[], Mapping[str, str]] = lambda: {"md5Hash": sending.md5}
 
     def finish(self, attempts: Attempts) -> None:
+        # The answer has another ETag than those by which objects are read.
         if problem := self._problem(self._last(attempts)):
             raise OutcomeError(self.address, f"was written, but not correctly: {problem}")
 

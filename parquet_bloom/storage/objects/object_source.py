@@ -65,7 +65,7 @@ class ObjectSource:
     @property
     def version(self) -> str:
         """What changes with the content: size, and ETag or else the time of the last change."""
-        return f"{self.size}:{self._etag or self._modified}"
+        return version_named(self.size, self._etag or self._modified)
 
     @property
     def etag(self) -> str | None:
@@ -222,6 +222,11 @@ class ObjectSource:
 
     def _version_in(self, meta: ObjectMeta) -> tuple[int, str | None, datetime]:
         return meta["size"], quoted(meta["e_tag"]), meta["last_modified"]
+
+
+def version_named(size: int, since: object) -> str:
+    """Source.version of an object of that ETag or, if it has none, that time of its last change."""
+    return f"{size}:{since}"
 
 
 def quoted(etag: str | None) -> str | None:

@@ -35,7 +35,7 @@ from parquet_bloom.storage.objects.adapter import (
     changed_meanwhile,
 )
 from parquet_bloom.storage.objects.failures import ChangeFailures
-from parquet_bloom.storage.objects.object_source import ObjectSource
+from parquet_bloom.storage.objects.object_source import ObjectSource, version_named
 from parquet_bloom.storage.objects.pieces import Composition, NewObject, Piece
 from parquet_bloom.storage.objects.requests import ChangedError
 from parquet_bloom.storage.objects.sending import Attempts
@@ -119,16 +119,17 @@ class Commit:
                     self._address, adapter.endpoint, adapter.honours_conditions, adapter.condition
                 )
 
-    def run(self, new: NewObject) -> None:
-        """Raises RewriteError, OSError: see `reporting`."""
+    def run(self, new: NewObject) -> str | None:
+        """Returns the new ETag, None if nobody tells. Raises RewriteError, OSError: see `reporting`."""
         adapter = self._adapter
         with reporting(self._address, self._failures, lambda: f"{adapter.left}{NOTHING}"):
             try:
-                self._replace(new)
+                etag = self._replace(new)
             except BaseException as error:
                 adapter.settle(error)
                 raise
             adapter.settle(None)
+            return etag
 
     def unchanged_state(self) -> ObjectState:
         """At the version that was read. Raises RewriteError if it is another one by now."""
@@ -137,17 +138,17 @@ class Commit:
             raise changed_meanwhile(self._address)
         return seen
 
-    def _replace(self, new: NewObject) -> None:
+    def _replace(self, new: NewObject) -> str | None:
         old = self.unchanged_state()
         last = Attempts(self._look_again)
         try:
             self._adapter.assemble(new, old)
-            self._adapter.finish(last)
+            return self._adapter.finish(last)
         except BaseException as error:
             still_open = self._adapter.cancel()
             if last.doubts and self._is_of_requests(error):
                 if self._is_written(new, last.doubts[0]):
-                    return
+                    return None
                 if still_open:
                     what = f"{still_open}: so far {NOTHING}"
                     raise self._no_answer(last.doubts[0], what) from None
@@ -271,7 +272,9 @@ class ObjectReplacement(Output):
     def commit(self, replaced: Source | None = None) -> None:
         end = self._end()
         try:
-            self._steps.run(NewObject(self._pieces, self._old, end))
+            etag = self._steps.run(NewObject(self._pieces, self._old, end))
         finally:
             with suppress(OSError):
                 end.close()
+        if replaced is not None and etag is not None:
+            replaced.successor = version_named(self.size, etag)

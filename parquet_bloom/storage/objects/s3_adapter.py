@@ -105,9 +105,10 @@ class S3Adapter(Adapter):
         else:
             self._put_together(parts)
 
-    def finish(self, attempts: Attempts) -> None:
+    def finish(self, attempts: Attempts) -> str | None:
         condition = {"IfMatch": self.version} if self.is_conditional else {}
-        self._client.ask(self._operation, self._cost, attempts, **self._last, **condition)
+        made = self._client.ask(self._operation, self._cost, attempts, **self._last, **condition)
+        return quoted(made.get("ETag"))
 
     def is_new(self, now: ObjectState) -> bool:
         expected = self._new.last(COMPARED_BYTES)
