@@ -1,0 +1,97 @@
+"""What a run leaves in an object store is known to the next one, which opens none of it."""
+
+import json
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+from conftest import FIXTURES
+from make.object_server import SECRET
+from make.spark_requests import build_request, strip_request
+
+from parquet_bloom.spark.outcome import Outcome
+from parquet_bloom.spark.plan import LakeFile, Plan, planned
+from parquet_bloom.spark.planning import LEFT_SO, Planning, Search, leave_complete
+from parquet_bloom.spark.run import Account, Run
+from parquet_bloom.spark.schemas import SEEN
+from parquet_bloom.spark.versions import arrow_schema
+from parquet_bloom.spark.worker import work_on_file
+from parquet_bloom.storage.listing import list_objects
+from parquet_bloom.storage.objects import replacement, stores
+
+OLD = (FIXTURES / "pyarrow_types.parquet").read_bytes()
+
+
+SCHEMES = {"s3": "s3", "azure": "az"}
+
+
+def in_s3(server):
+    return {
+        "AWS_ENDPOINT_URL": server.endpoint,
+        "AWS_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "KEY",
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+        "AWS_ALLOW_HTTP": "true",
+    }
+
+
+def in_azure(server):
+    return {f"AZURE_STORAGE_{name.upper()}": value for name, value in server.options.items()}
+
+
+@pytest.fixture(params=["s3", "azure"])
+def there(request, monkeypatch):
+    """The folder of an object in a store that executors reach by their environment."""
+    server = request.getfixturevalue(request.param)
+    for name, value in {"s3": in_s3, "azure": in_azure}[request.param](server).items():
+        monkeypatch.setenv(name, value)
+    stores._opened.cache_clear()
+    monkeypatch.setitem(replacement._honouring, (server.endpoint, "lake"), True)
+    server.put("lake/day=1/x.parquet", OLD)
+    yield f"{SCHEMES[request.param]}://lake/day=1"
+    stores._opened.cache_clear()
+
+
+def listed(folder):
+    (found,) = list_objects(folder)
+    return LakeFile(found.path, found.size, found.version)
+
+
+def next_plan(tmp_path, file: LakeFile, outcome: Outcome):
+    """What the next run is to do with a file, of which an earlier one has this outcome."""
+    about = {"folder": "", "path": file.path}
+    earlier = about | {
+        "is_earlier": 1,
+        "size": outcome.size,
+        "version": outcome.version,
+        "status": outcome.status,
+        "message": outcome.message,
+    }
+    now = about | {"is_earlier": 0, "size": file.size, "version": file.version}
+    run = Run(str(tmp_path / "audit"), "run", "build", "asked", datetime.now(UTC))
+    rows = pa.RecordBatch.from_pylist([earlier, now], schema=arrow_schema(SEEN))
+    (batch,) = leave_complete(Planning(run, Search()), [rows])
+    plan = Plan.of(json.loads(batch.column("document")[0].as_py())["plan"])
+    (found,) = planned(Account(run), plan.sheet(0))
+    return found.status, found.message
+
+
+@pytest.mark.parametrize(
+    "verb", [build_request(["int64"]), strip_request()], ids=["build", "strip"]
+)
+def test_a_file_that_was_changed_is_not_opened_again(there, tmp_path, verb):
+    if verb.verb == "strip":
+        assert work_on_file(build_request(["int64"]), listed(there)).status == "added"
+    outcome = work_on_file(verb, before := listed(there))
+    assert outcome.status == ("added" if verb.verb == "build" else "removed")
+    after = listed(there)
+    assert (outcome.size_before, outcome.version_before) == (before.size, before.version)
+    assert (outcome.size, outcome.version) == (after.size, after.version)
+    assert next_plan(tmp_path, after, outcome) == ("unchanged", LEFT_SO)
+
+
+def test_a_file_that_was_left_alone_is_not_opened_again(there, tmp_path):
+    work_on_file(build_request(["int64"]), listed(there))
+    outcome = work_on_file(build_request(["int64"]), listed(there))
+    assert (outcome.status, outcome.message) == ("unchanged", "has a filter already")
+    assert next_plan(tmp_path, listed(there), outcome) == (outcome.status, outcome.message)
