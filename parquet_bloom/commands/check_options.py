@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from parquet_bloom.commands.parameters import FILE, RATE, any_size, names
-from parquet_bloom.commands.sections import Callback, checks_option, together
+from parquet_bloom.commands.sections import SIZE, Callback, checks_option, together
 from parquet_bloom.rules.policy import Policy, find_config, read_policy
 from parquet_bloom.vocabulary import FailOn, words
 
@@ -44,7 +44,7 @@ def checks(command: Callback) -> Callback:
             help="Highest false positive probability allowed, computed from the bits.",
         ),
         checks_option(
-            "--max-bytes", callback=any_size, metavar="SIZE", help="Largest bitset allowed."
+            "--max-bytes", callback=any_size, metavar=SIZE, help="Largest bitset allowed."
         ),
         checks_option(
             "--fail-on",

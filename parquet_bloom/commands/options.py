@@ -32,6 +32,7 @@ from parquet_bloom.commands.parameters import (
     numbers,
 )
 from parquet_bloom.commands.sections import (
+    SIZE,
     Callback,
     Decorator,
     columns_option,
@@ -105,14 +106,14 @@ fpp = filters_option(
 filter_budget = filters_option(
     "--budget",
     callback=budget_size,
-    metavar="SIZE",
+    metavar=SIZE,
     help="The most bytes of all new filters together, over all files: takes the columns, and for each"
     " the rate, that spare look-ups the most row groups.",
 )
 max_bytes = filters_option(
     "--max-bytes",
     callback=filter_size,
-    metavar="SIZE",
+    metavar=SIZE,
     help="Largest bitset, 64 bytes to 128 MiB.  [default: 128MiB]",
 )
 layout = filters_option(
@@ -150,7 +151,7 @@ memory = general_option(
     "--memory",
     callback=budget,
     expose_value=False,
-    metavar="SIZE",
+    metavar=SIZE,
     help="Memory for footers, pages and filters, of all threads together; 256MiB or more."
     "  [default: 1GiB]",
 )

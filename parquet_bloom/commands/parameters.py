@@ -44,7 +44,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 
 def any_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-    """Bytes: a number, or one with KiB, MiB or GiB."""
+    """Bytes: a number, or one with a unit, see SIZES."""
     try:
         return None if text is None else parse_size(text)
     except ValueError as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from parquet_bloom.filters.sizing import SIZES
 from parquet_bloom.program import debug
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 # What click calls a function, or a command that is made of one.
 Callback = Callable[..., object]
 Decorator = Callable[[Callback], Callback]
+
+# The metavar of every option that takes a size.
+SIZE: Final = "SIZE"
 
 GENERAL: Final = "General"
 OUTPUT: Final = "Output"
@@ -80,6 +84,9 @@ class Command(click.Command):
                     # One column for all sections: click looks at the widest name in each.
                     (name, text), *others = rows
                     formatter.write_dl([(name.ljust(_BESIDE), text), *others], col_max=_BESIDE)
+        if any(each.metavar == SIZE for each in self.get_params(ctx)):
+            formatter.write_paragraph()
+            formatter.write_text(f"{SIZE}: {SIZES}.")
 
 
 def together(*options: Decorator) -> Decorator:

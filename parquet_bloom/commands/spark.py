@@ -22,6 +22,7 @@ from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.key_options import executor_key_options
 from parquet_bloom.commands.parameters import any_size, settings
 from parquet_bloom.commands.sections import (
+    SIZE,
     Callback,
     Command,
     Decorator,
@@ -73,7 +74,7 @@ _inputs = together(
     files_option(
         "--max-input",
         callback=any_size,
-        metavar="SIZE",
+        metavar=SIZE,
         help="Only the first files, up to so many bytes.",
     ),
     audit,

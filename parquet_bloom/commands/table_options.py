@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from parquet_bloom.commands.parameters import any_size, moment
-from parquet_bloom.commands.sections import Callback, Decorator, table_option, together
+from parquet_bloom.commands.sections import SIZE, Callback, Decorator, table_option, together
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import FILES_PER_COMMIT, TableOptions
 from parquet_bloom.vocabulary import TableChoice, words
@@ -107,7 +107,7 @@ _no_commit = table_option(
 _min_file_size = table_option(
     "--min-file-size",
     callback=any_size,
-    metavar="SIZE",
+    metavar=SIZE,
     help="Leave smaller files as they are; see docs/tables.md.  [default: 4MiB]",
 )
 _all_sizes = table_option("--all-sizes", is_flag=True, help="Include files of any size.")

@@ -32,8 +32,13 @@ MAX_BYTES = 128 << 20
 # A page of memory is not worth mentioning.
 NEGLIGIBLE_BYTES = 4 << 10
 
-_UNITS = {"": 1, "B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_UNITS |= {f"{unit}IB": size for unit, size in _UNITS.items() if size > 1}
+# As ls, dd and du of GNU take them.
+_UNITS = {"": 1, "B": 1}
+for _power, _unit in enumerate("KMGT", 1):
+    _UNITS |= {_unit: 1024**_power, f"{_unit}IB": 1024**_power, f"{_unit}B": 1000**_power}
+
+# What each spelling means, for whoever writes one.
+SIZES = "bytes, or a number with KiB, MiB, GiB or TiB (of 1024; also K, M, G, T), or KB, MB, GB or TB (of 1000)"
 
 
 def outweighs(num_bytes: int, data_bytes: int) -> bool:
@@ -86,11 +91,12 @@ def estimate_ndv(bits_set: int, num_blocks: int) -> float:
 
 
 def parse_size(text: str) -> int:
-    """The bytes of `64`, `64KiB`, `1MiB` or `1GiB`. Raises ValueError for anything else."""
-    digits = text.rstrip("bBiIkKmMgG ")
+    """The bytes of `64`, of `1GiB` or `1G`, 1024^3, or of `1GB`, 1000^3. Raises ValueError for anything
+    else: see SIZES."""
+    digits = text.rstrip("bBiIkKmMgGtT ")
     unit = text[len(digits) :].strip().upper()
     if not digits.isdecimal() or unit not in _UNITS:
-        raise ValueError(f"{text!r}: not a size: expected bytes, or a number with KiB, MiB or GiB")
+        raise ValueError(f"{text!r}: not a size: expected {SIZES}")
     return int(digits) * _UNITS[unit]
 
 

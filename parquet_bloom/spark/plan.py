@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from math import ceil
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.spark.run import Account, RowFields, packed, unpacked
+
+if TYPE_CHECKING:
+    from parquet_bloom.spark.outcome import Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +172,7 @@ class SheetWriter:
         self._num_opened += 1
         self._num_bytes += size
 
-    def add_known(self, file: LakeFile, status: str, message: str) -> None:
+    def add_known(self, file: LakeFile, status: Status, message: str) -> None:
         """A file that is not opened, as its outcome is known."""
         if len(self._rows) >= KNOWN_AT_ONCE:
             self._cut()
@@ -217,7 +220,7 @@ class Planned:
     file: LakeFile
     part: int = 0
     parts: int = 1
-    status: Any = None
+    status: Status | None = None
     message: str | None = None
 
 

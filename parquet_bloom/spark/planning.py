@@ -28,7 +28,7 @@ from parquet_bloom.spark.listing import (
     listed_below,
     look_up,
 )
-from parquet_bloom.spark.outcome import Outcome, rows_of
+from parquet_bloom.spark.outcome import Outcome, Status, rows_of
 from parquet_bloom.spark.plan import (
     BOUNDS,
     KNOWN_AT_ONCE,
@@ -354,7 +354,7 @@ def leave_complete(request: Planning, batches: Batches) -> Iterator[RowFields]:
     yield _document({"plan": Plan((found,) if found.files else ()).as_fields()})
 
 
-def _still(row: RowFields) -> tuple[str, str]:
+def _still(row: RowFields) -> tuple[Status, str]:
     """The status and the message of a file that is as an earlier run left it."""
     if row["status"] in ("skipped", "unchanged"):
         return row["status"], row["message"] or LEFT_SO
