@@ -11,6 +11,7 @@ changes files would change them again each time it is looked at.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -39,7 +40,7 @@ from parquet_bloom.spark.outcome import Outcome, Report, Status, TableAdvice, To
 from parquet_bloom.spark.plan import Plan
 from parquet_bloom.spark.planning import ACCOUNTS_AT_ONCE, Planning, Search, without_files
 from parquet_bloom.spark.request import Request, Tasks, on_executor
-from parquet_bloom.spark.run import Run
+from parquet_bloom.spark.run import Account, Run
 from parquet_bloom.spark.schemas import CONTROL, OUTCOME, SEEN, TOTAL
 from parquet_bloom.spark.shipping import shipped
 
@@ -110,6 +111,17 @@ class Outcomes:
         with failing("the account of the run is not read"):
             for row in self._rows(statuses).toLocalIterator():
                 yield Outcome(**row.asDict())
+
+    def here(self) -> Iterator[Outcome] | None:
+        account = Account(self.tasks.run)
+        return self._read(account) if account.outcome_names() else None
+
+    def _read(self, account: Account) -> Iterator[Outcome]:
+        for number in range(self.tasks.plan.num_sheets):
+            rows = account.outcomes(name := f"task-{number:06}", OUTCOME.names)
+            if rows is None:
+                raise FileNotFoundError(errno.ENOENT, f"{name} is not there", account.run.audit)
+            yield from (Outcome(**row) for row in rows)
 
 
 def audit_given(audit: object) -> str | None:

@@ -146,6 +146,9 @@ class Accounts(Protocol):
     def each(self, statuses: frozenset[Status] | None) -> Iterator[Outcome]:
         """The outcomes of some statuses, None for all. Raises SparkError."""
 
+    def here(self) -> Iterator[Outcome] | None:
+        """All of them, read by this process; None if it does not have the account. Raises OSError."""
+
     def frame(self) -> DataFrame:
         """All of them, as rows of OUTCOME."""
 
@@ -201,6 +204,12 @@ class Report:
         wanted = None if statuses is None else frozenset(statuses)
         if self.accounts is not None and (wanted is None or wanted & self.counts.keys()):
             yield from self.accounts.each(wanted)
+
+    def each_here(self) -> Iterator[Outcome]:
+        """All outcomes, read by this process if it has the account: then Spark's limit of what a job
+        returns to the driver does not limit their number. Raises SparkError, OSError."""
+        found = None if self.accounts is None else self.accounts.here()
+        return self.each() if found is None else found
 
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:

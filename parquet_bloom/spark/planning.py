@@ -298,11 +298,13 @@ def list_folders(request: Planning, batches: Batches) -> Iterator[RowFields]:
 
 
 def _earlier(account: Account, request: Planning) -> Iterator[tuple[str, str]]:
-    """The accounts of earlier runs that were asked for the same, back to one that has all files."""
+    """The accounts of earlier runs that were asked for the same, back to one that has all files. Those
+    that are older than each file that is looked at know only what it was before."""
     for run in account.runs():
         if run.asked != request.run.asked or run.name == request.run.name:
             continue
-        yield from ((run.name, name) for name in account.outcome_names(run.name))
+        for name in account.outcome_names(run.name, request.search.since):
+            yield run.name, name
         if run.is_finished:
             return
 

@@ -108,10 +108,15 @@ class Account:
             return None
         return unpacked(data, columns)
 
-    def outcome_names(self, of: str | None = None) -> list[str]:
-        """Of the accounts of this run, or of the run of that name, sorted."""
+    def outcome_names(self, of: str | None = None, since: float | None = None) -> list[str]:
+        """Of the accounts of this run, or of the run of that name, sorted; those written since then, in
+        seconds since 1970."""
         entries = self._folder.entries(self._outcomes if of is None else f"run_id={of}")
-        return [entry.name.removesuffix(".parquet") for entry in entries]
+        return [
+            entry.name.removesuffix(".parquet")
+            for entry in entries
+            if since is None or entry.modified >= since * 1000
+        ]
 
     def outcomes_of(self, run: str, name: str, columns: Sequence[str]) -> list[RowFields]:
         """The account of a task of another run; nothing if somebody has removed it."""

@@ -58,8 +58,8 @@ def build_on_spark(
     def change(files: Sequence[TableFile], step: TableStep) -> list[FileResult]:
         search = Search(files=tuple(LakeFile(str(file.path), file.size) for file in files))
         report = run_job(spark, Request("change_in_table", step, keys), search)
-        by_path = {outcome.path: outcome for outcome in report.each()}
-        return [_result(file, by_path[file.path]) for file in files]
+        by_path = {file.path: file for file in files}
+        return [_result(by_path[outcome.path], outcome) for outcome in report.each_here()]
 
     return build_in_table(table, options, of_table, elsewhere=change)
 

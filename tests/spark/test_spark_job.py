@@ -4,6 +4,7 @@ cannot be is said before anything starts. Runs on classic, and once more on Conn
 import os
 import re
 import shutil
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -341,6 +342,27 @@ def test_files_that_an_earlier_run_left_so_are_not_opened_again(spark, tmp_path)
     for _ in range(2):
         replaced = lake.build(spark, table, **options, existing="replace")
         assert replaced.counts == {"added": 3, "error": 1}
+
+
+def test_audits_older_than_the_newest_whole_run_can_be_removed(spark, tmp_path):
+    table, audit = write_table(tmp_path / "table"), tmp_path / "audit"
+    for run in ("1", "2"):
+        lake.build(spark, table, columns=["id"], audit=audit, run_id=run)
+    shutil.rmtree(audit / "run_id=1")
+    shutil.rmtree(audit / "_runs" / "1")
+    assert opened_by(lake.build(spark, table, columns=["id"], audit=audit)) == []
+
+
+def test_accounts_from_before_what_is_looked_at_was_changed_are_not_read(spark, tmp_path):
+    """However many runs with --since there have been."""
+    table, audit = write_table(tmp_path / "table"), tmp_path / "audit"
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    options = {"columns": ["id"], "audit": audit, "since": yesterday}
+    lake.build(spark, table, **options, run_id="1")
+    assert opened_by(lake.build(spark, table, **options, run_id="2")) == []
+    for path in audit.glob("run_id=*/*"):
+        os.utime(path, times=(0, yesterday.timestamp() - 1))
+    assert len(opened_by(lake.build(spark, table, **options, run_id="3"))) == 2
 
 
 def test_the_account_of_a_run_without_an_audit_is_gone_with_its_report(

@@ -94,6 +94,27 @@ def test_a_later_job_that_fails_leaves_what_is_committed(spark, table, monkeypat
     assert (again.committed, [file.action for file in again.files[:2]]) == (3, ["unchanged"] * 2)
 
 
+def test_outcomes_do_not_come_through_spark(spark, table, monkeypatch):
+    """Which limits what a job returns: spark.driver.maxResultSize."""
+    monkeypatch.delattr(job.Outcomes, "each")
+    assert {file.action for file in build(spark, table).files} == {"appended"}
+
+
+def test_outcomes_come_through_spark_if_their_account_is_elsewhere(spark, table, monkeypatch):
+    """As with Connect, if Spark runs on one other machine."""
+    monkeypatch.setattr(job.Account, "outcome_names", lambda account: [])
+    assert {file.action for file in build(spark, table).files} == {"appended"}
+
+
+def test_no_file_is_forgotten_if_an_account_is_gone(spark, table, monkeypatch):
+    monkeypatch.setattr(job.Outcomes, "here", lambda self: self._read(SimpleNamespace(**gone)))
+    gone = {"outcomes": lambda name, columns: None, "run": SimpleNamespace(audit="/run")}
+    with pytest.raises(FileNotFoundError) as raised:
+        build(spark, table)
+    assert (raised.value.filename, raised.value.strerror) == ("/run", "task-000000 is not there")
+    assert newest(table) == 1
+
+
 def test_an_iceberg_table(spark, tmp_path, monkeypatch):
     iceberg_tables.use_catalog(tmp_path, monkeypatch)
     before = iceberg_tables.make_table(commits=2).current_snapshot()
@@ -117,7 +138,7 @@ def test_executors_need_no_pyiceberg(tmp_path, monkeypatch):
             tables.Outcome(file.path, "error", message=f"{file.path}: nobody there")
             for file in search.files
         ]
-        return SimpleNamespace(each=lambda: iter(outcomes))
+        return SimpleNamespace(each_here=lambda: iter(outcomes))
 
     monkeypatch.setattr(tables, "run_job", instead)
     report = build(None, iceberg_tables.NAME, catalog=iceberg_tables.CATALOG)
