@@ -6,7 +6,6 @@ is, the same input gives the same bytes, and a new version appears whole or not 
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -25,7 +24,7 @@ from parquet_bloom.errors import (
     complaint_about,
 )
 from parquet_bloom.files import open_file
-from parquet_bloom.options import BuildOptions
+from parquet_bloom.options import BuildOptions, InspectOptions
 from parquet_bloom.spark.outcome import DRY_RUN, Outcome, Status
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Request
@@ -119,7 +118,7 @@ def build_outcome(
 ) -> Outcome:
     """Add filters to one file, in place. `filters`: as for build_file."""
     with open_file(planned.path, request.keys.read()) as file:
-        source, options = file.source, options_for(file, request)
+        options = options_for(file, request)
         if not options.columns:
             outcome = Outcome(planned.path, "skipped", message="no column deserves a filter")
         elif request.only_missing and has_been_built(file, options.columns):
@@ -127,7 +126,7 @@ def build_outcome(
         else:
             report = build_opened(file, options, request.destination, filters)
             outcome = outcome_of_build(report)
-        return _of_run(planned, source, outcome, request)
+        return _of_run(planned, file, outcome, request)
 
 
 def options_for(file: Container, request: Request) -> BuildOptions:
@@ -161,10 +160,11 @@ def outcome_of_build(report: BuildReport) -> Outcome:
     )
 
 
-def _of_run(planned: LakeFile, source: Source, outcome: Outcome, request: Request) -> Outcome:
+def _of_run(planned: LakeFile, file: Container, outcome: Outcome, request: Request) -> Outcome:
     """An outcome as part of the run: what an attempt has changed that died, the run has changed."""
     if request.destination.dry_run:
         return outcome
+    source = file.source
     is_changed = outcome.bytes != 0 or outcome.status in ("added", "removed")
     outcome = replace(
         outcome,
@@ -177,10 +177,18 @@ def _of_run(planned: LakeFile, source: Source, outcome: Outcome, request: Reques
     grown = source.size + outcome.bytes - planned.size
     if outcome.status == "unchanged" and grown:
         done: Status = "added" if request.verb == "build" else "removed"
-        found = [skip for skip in json.loads(outcome.document or "{}").get("skipped", ())]
-        had = sum(skip["reason"] == HAS_ONE for skip in found)
+        had = _num_filters(file, request) if done == "added" else 0
         outcome = replace(outcome, status=done, filters=had, message=f"{done} {BY_ANOTHER}")
     return replace(outcome, bytes=grown)
+
+
+def _num_filters(file: Container, request: Request) -> int:
+    """Of the columns that are built, those of each index group."""
+    from parquet_bloom.verbs.inspect import inspect_file
+
+    options = options_for(file, request)
+    seen = InspectOptions(columns=options.columns, parts=options.parts)
+    return inspect_file(file, seen).num_filters
 
 
 def _requests(source: Source) -> int | None:
@@ -209,7 +217,7 @@ def _strip(planned: LakeFile, request: Request) -> Outcome:
             message=None if report.output else DRY_RUN,
             document=text_of(report),
         )
-        return _of_run(planned, file.source, outcome, request)
+        return _of_run(planned, file, outcome, request)
 
 
 def _read(file: Container, **given: Any) -> Outcome:

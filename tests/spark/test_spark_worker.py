@@ -9,6 +9,7 @@ from make.spark_requests import build_request, strip_request
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.orc.writer import StripesChange
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.worker import work_on_file
@@ -61,6 +62,23 @@ def test_skipped_where_no_chunk_can_have_one(tmp_path):
     assert (outcome.status, outcome.message) == ("skipped", "no non-null values")
 
 
+def listed(path):
+    """As a run lists it before its first attempt."""
+    with open_file(path) as file:
+        return LakeFile(str(path), file.source.size, file.source.version)
+
+
+@pytest.mark.parametrize("only_missing", [False, True])
+def test_what_an_attempt_has_done_that_left_no_account(path, only_missing):
+    request = build_request(("id",), only_missing=only_missing)
+    before = listed(path)
+    first, second = work_on_file(request, before), work_on_file(request, before)
+    assert (first.status, first.filters, first.message) == ("added", 1, "no non-null values")
+    assert (second.status, second.filters) == ("added", 1)
+    assert second.message == "added by an attempt of this run that left no account"
+    assert (second.bytes, second.size, second.version) == (first.bytes, first.size, first.version)
+
+
 # ------------------------------------------------------------------------------------------------
 # ORC
 
@@ -90,6 +108,17 @@ def test_two_attempts_at_an_orc_file_give_the_same_bytes(orc_path, tmp_path, ver
     assert (outcome.status, outcome.filters, outcome.bytes) == ("unchanged", 0, 0)
     assert outcome.message == "has a filter already"
     assert orc_path.read_bytes() == after
+
+
+@pytest.mark.parametrize("options", [{}, {"only_missing": True}, {"orc_streams": "both"}])
+def test_what_an_attempt_at_an_orc_file_has_done_that_left_no_account(orc_path, options):
+    """The filters of each index group are counted, also then."""
+    request, before = build_request(("id",), **options), listed(orc_path)
+    first, second = work_on_file(request, before), work_on_file(request, before)
+    assert (first.status, first.filters, first.message) == ("added", 2, None)
+    assert (second.status, second.filters) == ("added", 2)
+    assert second.message == "added by an attempt of this run that left no account"
+    assert (second.bytes, second.size, second.version) == (first.bytes, first.size, first.version)
 
 
 def test_an_attempt_that_comes_second_finds_it_done(orc_path, monkeypatch):
