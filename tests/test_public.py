@@ -432,6 +432,7 @@ NO_OPTIONS = {
         "advice",
         "audit",
         "keys_file",
+        "manifest",
         "max_files",
         "max_input",
         "only_missing",

@@ -98,6 +98,12 @@ _manifest = files_option(
     help="Instead of FILE...: the files that this one lists, or - for standard input; one path per"
     " line, JSON lines, CSV, Parquet, or the manifest.json of an S3 Inventory.",
 )
+manifest_for_executors = files_option(
+    "--manifest",
+    metavar="FILE",
+    help="Instead of PATH...: the files that this one lists, local or behind a URL, as for `pbloom"
+    " build`.",
+)
 _shard = files_option(
     "--shard",
     callback=parameters.shard,

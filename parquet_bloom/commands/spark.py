@@ -67,6 +67,7 @@ audit = output_option(
 
 # Which files, and the keys to them.
 _inputs = together(
+    file_options.manifest_for_executors,
     file_options.since,
     files_option(
         "--max-files", type=click.IntRange(1), metavar="N", help="Only the first N files: a trial."
@@ -108,7 +109,7 @@ _job = together(
 # What says nothing about the files of a table: which they are, formats that are not Parquet's own, and
 # outcomes, which tables have none of.
 _ONLY_FILES = {
-    "auto", "budget", "since", "max_files", "max_input", "only_missing", "layout", "orc_streams", "audit", "run_id",
+    "auto", "budget", "manifest", "since", "max_files", "max_input", "only_missing", "layout", "orc_streams", "audit", "run_id",
 }  # fmt: skip
 
 
@@ -165,7 +166,7 @@ def _verb(*options: Decorator) -> Decorator:
 
     def command_of(described: Callback) -> Callback:
         @spark.command(cls=Command)
-        @file_options.file_argument("paths", nargs=-1, required=True, metavar="PATH...")
+        @file_options.file_argument("paths", nargs=-1, metavar="PATH...")
         @together(*options, _job)
         @wraps(described)
         def run(
@@ -180,6 +181,7 @@ def _verb(*options: Decorator) -> Decorator:
 
             if master is not None and remote is not None:
                 raise click.UsageError("expected at most one of --master and --remote")
+            named = _named(given)
             name = described.__name__
             verb = cleaning.clean_temp if name == "clean_temp" else getattr(verbs, name)
             with session(master, remote, conf) as connected:
@@ -187,7 +189,7 @@ def _verb(*options: Decorator) -> Decorator:
                     ship_package(connected)
                 check_executors(connected)
                 label = click.get_current_context().info_name or ""
-                what = f"pbloom {label}: {' '.join(given['paths'])}"
+                what = f"pbloom {label}: {named}"
                 with (
                     description.described(connected, what),
                     progress(label) as show,
@@ -209,11 +211,35 @@ def _verb(*options: Decorator) -> Decorator:
     return command_of
 
 
+def _named(given: dict[str, Any]) -> str:
+    """The paths, or the manifest, of which exactly one is expected."""
+    manifest = given.get("manifest")
+    if manifest is not None and given["paths"]:
+        raise click.UsageError("expected PATH or --manifest, not both")
+    if manifest is not None:
+        given["paths"] = None
+        return str(manifest)
+    if not given["paths"]:
+        context = click.get_current_context()
+        (argument,) = (each for each in context.command.params if each.name == "paths")
+        raise click.MissingParameter(ctx=context, param=argument)
+    return " ".join(given["paths"])
+
+
 def _advised(connected: Any, given: dict[str, Any], budget: int | None) -> Report:
     """What a build takes its columns from."""
     from parquet_bloom.spark.verbs import advise
 
-    shared = ("paths", "fpp", "max_bytes", "ignore_checksums", "since", "keys", "keys_file")
+    shared = (
+        "paths",
+        "fpp",
+        "max_bytes",
+        "ignore_checksums",
+        "manifest",
+        "since",
+        "keys",
+        "keys_file",
+    )
     trial = ("max_files", "max_input")
     asked = {name: given[name] for name in (*shared, *trial)}
     return advise(connected, **asked, budget=budget)

@@ -60,6 +60,9 @@ TEMPORARY: Final = ".pbloom-run-"
 # Files whose earlier outcomes one task compares.
 COMPARED_AT_ONCE: Final = 100_000
 
+# Bytes of a manifest whose files one task looks up: as text some 100,000, compressed more.
+MANIFEST_AT_ONCE: Final = 8 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Executors:
@@ -144,7 +147,7 @@ def run_job(
     the job fails as a whole; if files may be changed by then, it says where the account is."""
     started_at, verb = datetime.now(UTC), request.verb.replace("_", "-")
     executors, run_id = Executors(spark), run_id or uuid.uuid4().hex
-    if not search.names and not search.files:
+    if search.is_empty:
         return Report(verb, run_id, started_at, (), 0.0, audit)
     place, is_kept = _account_place(spark, search, audit)
     run = Run(place, run_id, verb, _digest(request, search), started_at)
@@ -195,16 +198,23 @@ def _digest(request: Request, search: Search) -> str:
     what = request.verb, request.options, request.destination, request.only_missing
     # Another version of the package may know better what is complete.
     asked = repr((__version__, *what, request.advised))
-    names = repr([place for _, place in search.names])
+    # Manifests have the same files under other names, or other files under the same.
+    names = "manifest" if search.manifest else repr([place for _, place in search.names])
     return hashlib.sha256(f"{asked}\0{request.keys!r}\0{names}".encode()).hexdigest()[:16]
 
 
 def _account_place(spark: SparkSession, search: Search, audit: str | None) -> tuple[str, bool]:
-    """The folder for the account of a run, and whether it is kept."""
+    """The folder for the account of a run, and whether it is kept. Raises SparkError if it has no
+    place."""
     if audit is not None:
         return audit, True
     if str(spark.conf.get("spark.master", "")).startswith("local"):
         return tempfile.mkdtemp(prefix="pbloom-run-"), False
+    if search.manifest is not None:
+        raise SparkError(
+            f"{search.manifest.path}: a manifest on a cluster: expected an audit (--audit), the folder in"
+            " which executors keep their account"
+        )
     first = search.names[0][1] if search.names else (search.files or ())[0].path
     fixed = first.partition("*")[0].partition("{")[0].rstrip("/")
     folder = fixed if fixed == first.rstrip("/") else os.path.dirname(fixed)
@@ -236,9 +246,10 @@ def _planned(executors: Executors, run: Run, search: Search) -> tuple[Run, Plan]
     if begun["is_settled"]:
         return run, plan
     plan = _listed(executors, Planning(run, search), plan, begun)
-    if begun["earlier"]:
+    if begun["earlier"] or search.has_rows:
         earlier = tuple((name, account) for name, account in begun["earlier"])
-        plan = _compared(executors, Planning(run, search, plan, earlier=earlier))
+        planning = Planning(run, search, plan, earlier=earlier)
+        plan = _compared(executors, planning, begun["manifest_bytes"])
     executors.documents(PLANNING, "settle", Planning(run, search, plan))
     return run, plan
 
@@ -256,11 +267,12 @@ def _listed(executors: Executors, planning: Planning, plan: Plan, begun: dict[st
     return plan + Plan(missing=without_files(begun["folders"], found))
 
 
-def _compared(executors: Executors, planning: Planning) -> Plan:
-    """The plan with what is known from earlier runs: files and earlier outcomes meet by folder."""
+def _compared(executors: Executors, planning: Planning, manifest_bytes: int) -> Plan:
+    """The plan with the files of a manifest, and with what is known from earlier runs: files and earlier
+    outcomes meet by folder."""
     plan = planning.plan
-    num_tasks = plan.num_sheets + ceil(len(planning.earlier) / ACCOUNTS_AT_ONCE)
-    num_compared = 1 + plan.num_files // COMPARED_AT_ONCE
+    num_tasks = plan.num_sheets + 1 + ceil(len(planning.earlier) / ACCOUNTS_AT_ONCE)
+    num_compared = 1 + plan.num_files // COMPARED_AT_ONCE + manifest_bytes // MANIFEST_AT_ONCE
     work = on_executor(PLANNING, "leave_complete", planning, shipped(executors.spark))
     rows = (
         executors.frame(PLANNING, "listed_files", planning, SEEN, num_tasks)

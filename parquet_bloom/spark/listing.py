@@ -21,14 +21,20 @@ from urllib.parse import quote, unquote
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.storage.folder import Found
-from parquet_bloom.storage.listing import find_file, list_folder, list_objects, match_objects
+from parquet_bloom.storage.listing import (
+    find_file,
+    find_local,
+    list_folder,
+    list_objects,
+    match_objects,
+)
+from parquet_bloom.storage.manifest import shown
 from parquet_bloom.storage.source import (
     has_wildcard,
     is_data_file,
     is_hidden,
     is_object,
     is_url,
-    version_of,
 )
 
 # Not escaped in a URL, besides letters, digits and `-._~`.
@@ -150,14 +156,11 @@ def _alternatives(pattern: str) -> list[str]:
 
 def _at(given: str, path: str) -> Iterator[Found | Folder]:
     """The local file or folder at a path; nothing if there is none, or it is empty."""
-    try:
-        status = os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    if os.path.isdir(path):
+    found = find_local(path)
+    if found is None and os.path.isdir(path):
         yield Folder(path.rstrip("/") or "/", given, os.path.realpath(path))
-    elif status.st_size:
-        yield Found(path, status.st_size, version_of(status), status.st_mtime)
+    elif found is not None and found.size:
+        yield found
 
 
 def _in_store(given: str, url: str) -> Iterator[Found | Folder]:
@@ -261,6 +264,16 @@ def located(name: str) -> str:
 def opened_by_executors(name: str) -> str:
     """What executors open for the file or folder of that name."""
     return _spelled_by_executors(_without_escapes(name))
+
+
+def opened_in(folder: str, path: str) -> str:
+    """What executors open for a path in a manifest, which starts in this folder if it is relative; a URL
+    is escaped there."""
+    path = _as_local(path)
+    if not is_url(path):
+        return _collapsed(os.path.join(folder, path))
+    scheme, _, rest = shown(path).partition("://")
+    return f"{_SCHEMES.get(scheme, scheme)}://{rest}"
 
 
 def _without_escapes(name: str) -> str:

@@ -2,7 +2,7 @@
 
 begin            take up a run under its id, or start it: look the names up, and list
 list_folders     list what was handed back
-listed_files     the files of the plan, and those that earlier runs left as they are to be
+listed_files     the files of the plan or of a manifest, and those that earlier runs left as they are to be
 leave_complete   cut the plan anew, with what is known of these
 settle           the plan is whole: keep it
 """
@@ -27,6 +27,14 @@ from parquet_bloom.spark.listing import (
     as_lake_file,
     listed_below,
     look_up,
+)
+from parquet_bloom.spark.manifests import (
+    Listing,
+    Manifest,
+    completed,
+    listed_in,
+    looked_up,
+    size_of,
 )
 from parquet_bloom.spark.outcome import Outcome, Status, rows_of
 from parquet_bloom.spark.plan import (
@@ -63,13 +71,14 @@ _DONE = {"added", "removed", "unchanged", "skipped"}
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a run is about: `names`, each with what executors open for it, or `files`. since: only
-    files changed since then, in seconds since 1970. most_files, most_bytes: only the first ones, for a trial.
+    """What a run is about: `names`, each with what executors open for it, or `files`, or those in a
+    `manifest`. since: only files changed since then, in seconds since 1970. most_files, most_bytes: only the first ones, for a trial.
     as_folders: not the files, but the folders that names stand for or have files in. skips_complete:
     whether a file that an earlier run has left so is not opened again."""
 
     names: tuple[tuple[str, str], ...] = ()
     files: tuple[LakeFile, ...] | None = None
+    manifest: Manifest | None = None
     since: float | None = None
     most_files: int | None = None
     most_bytes: int | None = None
@@ -90,8 +99,22 @@ class Search:
         return replace(self, bounds=bounds)
 
     @property
+    def is_empty(self) -> bool:
+        return not self.names and not self.files and self.manifest is None
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether it is about the first files only, which one task finds."""
+        return (self.most_files, self.most_bytes) != (None, None)
+
+    @property
     def is_limited(self) -> bool:
-        return (self.since, self.most_files, self.most_bytes) != (None, None, None)
+        return self.is_trial or self.since is not None
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether files come as rows of SEEN, of which many tasks make the sheets."""
+        return self.manifest is not None and not self.is_trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +139,7 @@ def begin(request: Planning, batches: Batches) -> Iterator[RowFields]:
     accounts of earlier runs that say what may be complete."""
     list(batches)
     account = Account(request.run)
-    run = _marks(_taken_up(account, request.run))
+    run = _marks(_taken_up(account, request), request.search)
     known = account.get("plan.json")
     if known is not None:
         yield _document({"run": run, "plan": json.loads(known), "is_settled": True})
@@ -129,10 +152,13 @@ def begin(request: Planning, batches: Batches) -> Iterator[RowFields]:
     if not listed["left"]:
         plan += Plan(missing=without_files(listed["folders"], listed["found"]))
         listed |= {"plan": plan.as_fields(), "folders": []}
-    is_settled = not listed["left"] and not earlier
+    is_settled = not listed["left"] and not earlier and not search.has_rows
     if is_settled:
         _settle(account, plan)
-    yield _document({"run": run, "is_settled": is_settled, "earlier": earlier, **listed})
+    manifest = search.manifest if search.has_rows else None
+    num_bytes = 0 if manifest is None else size_of(manifest)
+    about = {"run": run, "is_settled": is_settled, "earlier": earlier}
+    yield _document({**about, "manifest_bytes": num_bytes, **listed})
 
 
 def without_files(names: Iterable[str], found: Iterable[str]) -> tuple[tuple[str, str], ...]:
@@ -140,15 +166,16 @@ def without_files(names: Iterable[str], found: Iterable[str]) -> tuple[tuple[str
     return tuple((name, NO_FILES) for name in sorted({*names} - {*found}))
 
 
-def _taken_up(account: Account, run: Run) -> Run:
+def _taken_up(account: Account, request: Planning) -> Run:
     """The run as it was started, perhaps by somebody who died. Raises SparkError if it was another."""
+    run, marks = request.run, _marks(request.run, request.search)
     began = account.get("started.json")
     if began is None:
-        account.put("started.json", as_document(_marks(run)))
+        account.put("started.json", as_document(marks))
         account.mark("started")
         began = account.get("started.json") or b"{}"
     first = json.loads(began)
-    if (first["verb"], first["asked"]) != (run.verb, run.asked):
+    if first | {"started_at": ""} != marks | {"started_at": ""}:
         raise SparkError(
             f"{run.audit}: run {run.id} was asked for something else, {first['verb']} that began at"
             f" {first['started_at']}: expected the same verb, options and names, or another run id"
@@ -156,8 +183,14 @@ def _taken_up(account: Account, run: Run) -> Run:
     return run.since(first["started_at"])
 
 
-def _marks(run: Run) -> RowFields:
-    return {"verb": run.verb, "asked": run.asked, "started_at": run.started_at.isoformat()}
+def _marks(run: Run, search: Search) -> RowFields:
+    manifest = None if search.manifest is None else search.manifest.path
+    return {
+        "verb": run.verb,
+        "asked": run.asked,
+        "manifest": manifest,
+        "started_at": run.started_at.isoformat(),
+    }
 
 
 def _begun(account: Account, search: Search) -> RowFields:
@@ -166,6 +199,10 @@ def _begun(account: Account, search: Search) -> RowFields:
     if search.files is not None:
         for file in search.files:
             lister.sheets.add(file)
+        return lister.listed([])
+    if search.manifest is not None:
+        if search.is_trial:
+            _take_first(search.manifest, lister)
         return lister.listed([])
     named = look_up(search.names)
     if search.as_folders:
@@ -183,8 +220,18 @@ def _begun(account: Account, search: Search) -> RowFields:
     return lister.listed(left, named.nothing, [folder.name for folder in listed])
 
 
+def _take_first(manifest: Manifest, lister: _Lister) -> None:
+    """The first files of a manifest, each once."""
+    taken = set()
+    for listing in listed_in(manifest):
+        if listing.file.path not in taken:
+            taken.add(listing.file.path)
+            if not lister.take_listing(looked_up(listing)):
+                return
+
+
 def _listed_at_once(folders: Sequence[Folder], lister: _Lister, search: Search) -> Sequence[Folder]:
-    if search.most_files is None and search.most_bytes is None:
+    if not search.is_trial:
         return listed_below(folders, lister.take, ENOUGH_FOLDERS)
     # Only one task knows when there are enough.
     while folders and not lister.is_full:
@@ -220,29 +267,27 @@ class _Lister:
         self._missing: list[tuple[str, str]] = []
 
     def take_named(self, file: Found) -> bool:
-        return self._take(file)
+        return self.take_listing(Listing(as_lake_file(file), file.modified))
 
     def take(self, folder: Folder, file: Found) -> bool:
         self._found.add(folder.name)
-        return self._take(file)
+        return self.take_named(file)
 
-    def _take(self, file: Found) -> bool:
+    def take_listing(self, listing: Listing) -> bool:
         """Whether more files are wanted."""
-        search = self._search
-        since, modified = search.since, file.modified
-        if since is not None and modified is not None and modified < since:
+        search, file = self._search, listing.file
+        if not listing.is_since(search.since):
             return True
         if not _is_text(file.path):
-            shown = os.fsencode(file.path).decode(errors="backslashreplace")
-            self.miss(shown, "its name is not UTF-8, so that Spark cannot pass it on")
+            self.miss(*_not_text(file.path))
             return True
-        most_files, most_bytes = search.most_files, search.most_bytes
-        if most_bytes is not None and self._num_bytes + file.size > most_bytes:
+        size, most_files, most_bytes = file.size or 0, search.most_files, search.most_bytes
+        if most_bytes is not None and self._num_bytes + size > most_bytes:
             self.is_full = True
             return False
-        self.sheets.add(as_lake_file(file))
+        self.sheets.add(file)
         self._num_files += 1
-        self._num_bytes += file.size
+        self._num_bytes += size
         self.is_full = self._num_files == most_files
         return not self.is_full
 
@@ -280,6 +325,12 @@ def _is_text(path: str) -> bool:
     return path.isascii() or path.encode(errors="ignore").decode() == path
 
 
+def _not_text(path: str) -> tuple[str, str]:
+    """What to call a file, and what to say of it."""
+    shown = os.fsencode(path).decode(errors="backslashreplace")
+    return shown, "its name is not UTF-8, so that Spark cannot pass it on"
+
+
 @giving(CONTROL)
 def list_folders(request: Planning, batches: Batches) -> Iterator[RowFields]:
     """A document for each task: what was listed."""
@@ -311,20 +362,42 @@ def _earlier(account: Account, request: Planning) -> Iterator[tuple[str, str]]:
 
 @giving(SEEN)
 def listed_files(request: Planning, batches: Batches) -> Iterator[RowFields]:
-    """Rows of SEEN: the files of each sheet, and those of earlier accounts."""
+    """Rows of SEEN: the files of each sheet, those of a manifest, and those of earlier accounts."""
     account, num_sheets = Account(request.run), request.plan.num_sheets
     for number in numbers_in(batches):
         if number < num_sheets:
             for each in planned(account, request.plan.sheet(number)):
-                yield {
-                    "folder": os.path.dirname(each.file.path),
-                    "is_earlier": 0,
-                    **asdict(each.file),
-                }
-            continue
-        start = (number - num_sheets) * ACCOUNTS_AT_ONCE
-        for run, name in request.earlier[start : start + ACCOUNTS_AT_ONCE]:
-            yield from _earlier_files(account, run, name)
+                yield _seen(each.file)
+        elif number == num_sheets:
+            yield from _files_of_manifest(request.search)
+        else:
+            start = (number - num_sheets - 1) * ACCOUNTS_AT_ONCE
+            for run, name in request.earlier[start : start + ACCOUNTS_AT_ONCE]:
+                yield from _earlier_files(account, run, name)
+
+
+def _seen(file: LakeFile) -> RowFields:
+    # For each file: asdict would take ten times as long.
+    return {
+        "folder": os.path.dirname(file.path),
+        "path": file.path,
+        "is_earlier": 0,
+        "size": file.size,
+        "version": file.version,
+        "status": None,
+        "message": None,
+    }
+
+
+def _files_of_manifest(search: Search) -> Iterator[RowFields]:
+    if search.manifest is None or search.is_trial:
+        return
+    for listing in listed_in(search.manifest):
+        if not _is_text(listing.file.path):
+            name, said = _not_text(listing.file.path)
+            yield _seen(LakeFile(name)) | {"status": "error", "message": f"{name}: {said}"}
+        elif listing.is_since(search.since):
+            yield _seen(listing.file)
 
 
 def _earlier_files(account: Account, run: str, name: str) -> Iterator[RowFields]:
@@ -338,15 +411,23 @@ def _earlier_files(account: Account, run: str, name: str) -> Iterator[RowFields]
 def leave_complete(request: Planning, batches: Batches) -> Iterator[RowFields]:
     """A document for each task, which has rows of SEEN by path: its sheets, in which files that an
     earlier run left as they are to be are known already."""
-    rows = (row for batch in batches for row in batch.to_pylist())
+    rows: Iterator[RowFields] = (row for batch in batches for row in batch.to_pylist())
+    if request.search.has_rows:
+        rows = completed(rows, request.search.since)
     sheets = SheetWriter(Account(request.run), f"new-{os.urandom(4).hex()}", request.search.bounds)
     for _, of_path in groupby(rows, lambda row: row["path"]):
-        *earlier, last = of_path
+        # A manifest may list it twice.
+        *others, last = of_path
         if last["is_earlier"]:
             continue
         file = LakeFile(last["path"], last["size"], last["version"])
+        if last["status"] is not None:
+            sheets.add_known(file, last["status"], last["message"])
+            continue
         same = [
-            row for row in earlier if (row["size"], row["version"]) == (file.size, file.version)
+            row
+            for row in others
+            if row["is_earlier"] and (row["size"], row["version"]) == (file.size, file.version)
         ]
         if same:
             sheets.add_known(file, *_still(same[0]))

@@ -34,6 +34,7 @@ from parquet_bloom.options import (
 from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.spark.job import audit_given, run_job
 from parquet_bloom.spark.listing import Paths, names_for_executors
+from parquet_bloom.spark.manifests import Manifest, manifest_named
 from parquet_bloom.spark.outcome import Report
 from parquet_bloom.spark.plan import BOUNDS
 from parquet_bloom.spark.planning import Search
@@ -47,7 +48,7 @@ from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, OrcStreams, 
 
 def build(
     spark: SparkSession,
-    paths: Paths,
+    paths: Paths | None = None,
     *,
     columns: SomeNames | None = None,
     advice: Report | None = None,
@@ -65,6 +66,7 @@ def build(
     dry_run: bool = False,
     only_missing: bool = False,
     ignore_checksums: bool = False,
+    manifest: str | os.PathLike[str] | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
     keys: Mapping[str, object] | None = None,
@@ -77,7 +79,9 @@ def build(
     what `advise` said of the same files, perhaps within a budget; files of no table that it judged are
     skipped.
 
-    paths: files, folders and globs, also a DataFrame's `inputFiles()`. only_missing: leave files
+    paths: files, folders and globs, also a DataFrame's `inputFiles()`. manifest: instead, a file that lists
+    the files, as for `pbloom --manifest`, local or behind a URL; executors read it, and no folder is listed.
+    only_missing: leave files
     alone in which each column has a filter in some row group or stripe. since: only files changed
     since then. max_files, max_input: only the first so many files, or as many as have so many bytes,
     for a trial. keys_file: for encrypted files, a JSON file of keys that the executors can read. The
@@ -150,12 +154,13 @@ def build_table(
 
 def strip(
     spark: SparkSession,
-    paths: Paths,
+    paths: Paths | None = None,
     *,
     columns: SomeNames | None = None,
     verify: bool = True,
     unconditional: bool = False,
     dry_run: bool = False,
+    manifest: str | os.PathLike[str] | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
     keys: Mapping[str, object] | None = None,
@@ -171,9 +176,10 @@ def strip(
 
 def inspect(
     spark: SparkSession,
-    paths: Paths,
+    paths: Paths | None = None,
     *,
     columns: SomeNames | None = None,
+    manifest: str | os.PathLike[str] | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
     keys: Mapping[str, object] | None = None,
@@ -189,13 +195,14 @@ def inspect(
 
 def validate(
     spark: SparkSession,
-    paths: Paths,
+    paths: Paths | None = None,
     *,
     columns: SomeNames | None = None,
     deep: bool = True,
     diagnose: bool = False,
     policy: Policy | None = None,
     ignore_checksums: bool = False,
+    manifest: str | os.PathLike[str] | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
     keys: Mapping[str, object] | None = None,
@@ -212,12 +219,13 @@ def validate(
 
 def probe(
     spark: SparkSession,
-    paths: Paths,
+    paths: Paths | None,
     columns: SomeNames,
     values: object,
     *,
     dialect: Dialect | None = None,
     seed: int | None = None,
+    manifest: str | os.PathLike[str] | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
     keys: Mapping[str, object] | None = None,
@@ -241,13 +249,14 @@ def probe(
 
 def advise(
     spark: SparkSession,
-    paths: Paths,
+    paths: Paths | None = None,
     *,
     columns: SomeNames | None = None,
     fpp: float | None = None,
     max_bytes: int | None = None,
     budget: int | None = None,
     ignore_checksums: bool = False,
+    manifest: str | os.PathLike[str] | None = None,
     since: datetime | None = None,
     keys_file: str | None = None,
     keys: Mapping[str, object] | None = None,
@@ -265,6 +274,9 @@ def advise(
 
 def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:
     """Do a verb with every file. `given`: the arguments of its function, by name."""
+    paths, manifest = given["paths"], given["manifest"]
+    if (paths is None) == (manifest is None):
+        raise TypeError("paths, manifest: expected one of them")
     request = Request(
         verb,
         options,
@@ -283,7 +295,8 @@ def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:
             "run_id: expected an audit, in which a run with this id can be found again"
         )
     search = Search(
-        names=tuple(names_for_executors(paths_given("paths", given["paths"]))),
+        names=tuple(names_for_executors(() if paths is None else paths_given("paths", paths))),
+        manifest=_manifest(manifest),
         # A time without a zone is local.
         since=None if since is None else since.timestamp(),
         most_files=_positive("max_files", given["max_files"]),
@@ -292,6 +305,12 @@ def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:
         skips_complete=audit is not None and request.leaves_alone_what_is_done,
     )
     return run_job(given["spark"], request, search, audit=audit, run_id=run_id)
+
+
+def _manifest(manifest: object) -> Manifest | None:
+    if manifest is None:
+        return None
+    return manifest_named(path_given("manifest", manifest, PATH_OR_URL))
 
 
 def _advised(advice: Report | None) -> tuple[Any, ...]:

@@ -9,12 +9,17 @@ listing itself, so that no file is opened.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from parquet_bloom.storage import address_of
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.source import is_data_file, is_hidden, is_object, is_url, version_of
+
+if TYPE_CHECKING:
+    from parquet_bloom.storage.address import Listed
 
 
 def list_folder(path: str, root: str | None = None) -> tuple[list[Found], list[str]]:
@@ -41,6 +46,27 @@ def find_file(url: str) -> Found | None:
     from parquet_bloom.storage.remote import find_remote
 
     return find_remote(url)
+
+
+def find_local(path: str) -> Found | None:
+    """The local file at a path; None if there is none, or a folder. Raises OSError."""
+    try:
+        status = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    return Found(path, status.st_size, version_of(status), status.st_mtime)
+
+
+def version_in_listing(path: str, listed: Listed) -> str | None:
+    """Source.version of a file, as a manifest says: None for one that is not an object, or of which it
+    does not say size and ETag."""
+    if listed.size is None or listed.etag is None or not is_object(path):
+        return None
+    from parquet_bloom.storage.objects.object_source import quoted, version_named
+
+    return version_named(listed.size, quoted(listed.etag))
 
 
 def match_objects(pattern: str) -> Iterator[Found]:

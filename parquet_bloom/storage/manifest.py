@@ -56,26 +56,35 @@ def inputs_in(
     lists no file, and for a path that cannot be one.
     """
     found: dict[str, Input] = {}
+    for paths, listed in batches_in(name, stream, options):
+        for index, given in enumerate(paths):
+            path = shown(given)
+            if path in found or (shard is not None and not shard.takes(path)):
+                continue
+            if is_object(given):
+                path = Address.of(given, options or {})
+                path.listed = listed(index)
+            found[path] = Input(path, _place(path))
+    return list(found.values())
+
+
+def batches_in(
+    name: str, stream: BinaryIO, options: Mapping[str, str] | None = None
+) -> Iterator[Batch]:
+    """The files that a manifest lists, some at a time and in its order. Arguments and errors as for
+    inputs_in."""
     is_empty = True
     try:
-        for paths, listed in _batches(name, stream, options):
-            is_empty = is_empty and not paths
-            for index, given in enumerate(paths):
-                path = _shown(given)
-                if path in found or (shard is not None and not shard.takes(path)):
-                    continue
-                if is_object(given):
-                    path = Address.of(given, options or {})
-                    path.listed = listed(index)
-                found[path] = Input(path, _place(path))
+        for batch in _batches(name, stream, options):
+            is_empty = is_empty and not batch.paths
+            yield batch
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise FormatError(f"{name}: not decompressed: {error}") from None
     if is_empty:
         raise FileNotFoundError(errno.ENOENT, "lists no files", name)
-    return list(found.values())
 
 
-def _shown(path: str) -> str:
+def shown(path: str) -> str:
     """As reports show it: without what must not be shown."""
     if not is_object(path):
         return path
