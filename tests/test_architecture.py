@@ -259,6 +259,9 @@ LATE = {
         *("storage.address", "storage.objects", "storage.remote", "storage.store_kinds"),
         *("storage.traffic",),
     },
+    "to change files, which --help of a command does not": {
+        *("verbs.build", "verbs.repair", "verbs.strip"),
+    },
     "for tables": {
         *("commands.table_inputs", "storage.folder", "tables", "verbs.build_table"),
         *("verbs.repair_table", "verbs.strip_table"),

@@ -28,10 +28,10 @@ from parquet_bloom.options import AdviseOptions, BuildOptions, TableOptions
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.changes import BUILD, TABLE_BUILD
 from parquet_bloom.render.terminal import complain, no_progress, progress
-from parquet_bloom.verbs.build import BuildReport, build_file
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.verbs.build import BuildReport
 
 # What to build in a file, or why nothing can be.
 Choice: TypeAlias = BuildOptions | Exception
@@ -102,6 +102,8 @@ def build(
             lambda table, show: build_in_table(table, options, of_table, keys=keys, progress=show),
         )
         sys.exit(code)
+    from parquet_bloom.verbs.build import build_file
+
     inputs = answers.inputs
     chosen: Mapping[str, Choice] = _recommended(answers, options, budget, keys) if auto else {}
     at_a_time, of_each = inputs.threads_to_change(options.threads)

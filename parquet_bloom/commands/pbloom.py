@@ -1,9 +1,9 @@
 """The command `pbloom`: its name, its help, its commands.
 
 A command's module is imported when the command is asked for, and has its imports at the top. What not
-each of its runs needs is imported where it is needed: tables with --table, keys with --keys, values with
---value, outputs with --output, Spark, HTML, and what only a terminal shows. The list below says what each
-command does, so that `pbloom --help` imports none of them.
+each of its runs needs is imported where it is needed: what changes files, which --help does not; tables
+with --table, keys with --keys, values with --value, outputs with --output, Spark, HTML, and what only a
+terminal shows. The list below says what each command does, so that `pbloom --help` imports none of them.
 """
 
 from __future__ import annotations

@@ -17,10 +17,10 @@ from parquet_bloom.options import RepairOptions, TableOptions
 from parquet_bloom.program import FINE, NO
 from parquet_bloom.render.changes import REPAIR, TABLE_REPAIR
 from parquet_bloom.render.terminal import no_progress, progress
-from parquet_bloom.verbs.repair import LeftFilter, RepairReport, repair_file
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.verbs.repair import LeftFilter, RepairReport
 
 # What says nothing about the files of a table, which stay where they are.
 _ONLY_FILES = {"output", "output_dir", "in_place", "overwrite", "layout", "parts"}
@@ -78,8 +78,9 @@ def repair(
             lambda table, show: repair_in_table(table, options, of_table, keys=keys, progress=show),
         )
         sys.exit(code or (NO if any(report.left for report in reports) else FINE))
-    left: list[LeftFilter] = []
+    from parquet_bloom.verbs.repair import repair_file
 
+    left: list[LeftFilter] = []
     at_a_time, of_each = answers.inputs.threads_to_change(options.threads)
     options = replace(options, threads=of_each)
     bar = progress if at_a_time == 1 else no_progress

@@ -14,10 +14,10 @@ from parquet_bloom.commands.sections import Command, general_option
 from parquet_bloom.commands.table_options import files_per_commit, in_tables, sole_writer
 from parquet_bloom.options import Selection, TableOptions
 from parquet_bloom.render.changes import STRIP, TABLE_STRIP
-from parquet_bloom.verbs.strip import StripReport, strip_file
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.verbs.strip import StripReport
 
 # What says nothing about the files of a table, which are not changed.
 _ONLY_FILES = {
@@ -67,6 +67,8 @@ def strip(
             lambda table, show: strip_in_table(table, of_table, keys=keys, progress=show),
         )
         sys.exit(code)
+    from parquet_bloom.verbs.strip import strip_file
+
     selection, inputs = Selection(**given), answers.inputs
 
     def work(path: str) -> StripReport:
