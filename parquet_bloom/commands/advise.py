@@ -23,7 +23,7 @@ from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.hints import would_refuse
 from parquet_bloom.render.reports import FileSummary, SummarizedView, Summary
 from parquet_bloom.render.terminal import Cells, progress, write_line, write_table, write_text
-from parquet_bloom.render.wording import shortened, size, without_numbers
+from parquet_bloom.render.wording import in_one, shortened, size, without_numbers
 from parquet_bloom.values.types import literal
 from parquet_bloom.verbs.advise import AdviceReport, Advisor, ColumnAdvice, TableAdvisor
 
@@ -147,8 +147,7 @@ def _reasons(columns: Sequence[ColumnAdvice], verbose: bool) -> Iterator[str]:
     for advice in columns:
         alike.setdefault(without_numbers(_clause(advice)), []).append(advice)
     for those in alike.values():
-        example = "for example " if len({_clause(each) for each in those}) > 1 else ""
-        yield f"{shortened([each.column for each in those])}: {example}{_clause(those[0])}"
+        yield f"{shortened([each.column for each in those])}: {in_one(map(_clause, those))}"
 
 
 def _clause(advice: ColumnAdvice) -> str:

@@ -11,7 +11,15 @@ from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.hints import command, with_hint
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import Cells, write_table, write_text
-from parquet_bloom.render.wording import columns_alike, files_of, size, where, without_numbers
+from parquet_bloom.render.wording import (
+    columns_alike,
+    files_of,
+    in_one,
+    in_the_first,
+    size,
+    where,
+    without_numbers,
+)
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.build import BuildReport
@@ -172,8 +180,11 @@ def _repair_remarks(report: RepairReport) -> list[Remark]:
     for (action, *_), members in groups.items():
         first = members[0]
         place = where(first.column, [item.place for item in members if item.place])
-        is_example = len({item.reason for item in members}) > 1 or len(first.groups or ()) > 1
-        remarks.append(_rule_remark(action, first, f"{place}: ", is_example, count=""))
+        if any(len(item.groups or ()) > 1 for item in members):
+            reason = in_the_first(first.reason)
+        else:
+            reason = in_one(item.reason for item in members)
+        remarks.append(_rule_remark(action, first, f"{place}: ", reason))
     return remarks
 
 
@@ -181,19 +192,18 @@ def _rule_remark(
     action: str,
     item: RepairedFilter | LeftFilter | RepairedColumn | LeftColumn,
     place: str,
-    is_example: bool,
-    count: str,
+    reason: str,
 ) -> Remark:
     """What was done about a rule that filters of a column break, or that it was `left`."""
     from parquet_bloom.rules.rule import rules
 
     rule = rules()[item.rule].heading
     column = where(item.column, [])
-    example = "for example " if is_example else ""
     return Remark(
         what=f"{action}: {column}{': ' if column else ''}{rule}",
         why=item.reason,
-        text=f"{action}: {place}{count}{rule}: {example}{item.reason}",
+        text=f"{action}: {place}{rule}: {reason}",
+        varies=reason != item.reason,
     )
 
 
@@ -246,7 +256,8 @@ class TableRepairView(_TableView["TableRepairReport"]):
         for what, each in done:
             place = where(each.column, []) + ": " * bool(each.column)
             count = f"{number_of(each.num_chunks, 'column chunk')}: "
-            remarks.append(_rule_remark(what, each, place, each.num_chunks > 1, count))
+            reason = in_the_first(each.reason) if each.num_chunks > 1 else each.reason
+            remarks.append(_rule_remark(what, each, place + count, reason))
         remarks += _notes(report.notes)
         return _of_table(report, _repaired(numbers), remarks, numbers)
 
@@ -308,10 +319,9 @@ def _file_remarks(report: TableChange) -> Iterator[Remark]:
             groups.setdefault((file.action, without_numbers(file.reason)), []).append(file)
     for (action, _), members in groups.items():
         names = files_of([file.file for file in members], len(report.files))
-        example = "for example " * (len({file.reason for file in members}) > 1)
-        reason = members[0].reason or ""
+        reason = in_one(file.reason or "" for file in members)
         hint = "; --all-sizes includes them" * (action == "too small")
-        yield Remark(action, reason, f"{names}: {action}: {example}{reason}{hint}")
+        yield Remark(action, reason, f"{names}: {action}: {reason}{hint}")
 
 
 BUILD, STRIP, REPAIR = BuildView(), StripView(), RepairView()

@@ -70,6 +70,7 @@ class FindingGroup:
             why="; ".join(filter(None, [first.statement, self.diagnosis, command])),
             text="; ".join([*map(str.strip, self.lines), *next_commands(self.findings)]),
             rank=first.rank,
+            varies=any(each.statement != first.statement for each in self.findings),
         )
 
 

@@ -16,7 +16,7 @@ from typing import Generic, NamedTuple, Self, TypeVar
 
 from parquet_bloom.container import number_of
 from parquet_bloom.render.terminal import complain, write_text
-from parquet_bloom.render.wording import files_of, without_numbers
+from parquet_bloom.render.wording import files_of, in_one, in_the_first, without_numbers
 
 # Up to so many files have a line each.
 FEW = 20
@@ -27,12 +27,13 @@ SomeReport = TypeVar("SomeReport")
 class Remark(NamedTuple):
     """Something to know about one file, where `text` says it all. In several files, remarks are alike
     that have the same `what` and differ only in numbers in `why`; those of the highest `rank` come
-    first."""
+    first. `varies`: in the file itself there are several, and `why` is about the first."""
 
     what: str
     why: str
     text: str
     rank: int = 0
+    varies: bool = False
 
 
 class FileSummary(NamedTuple):
@@ -130,8 +131,9 @@ class Summary:
         first = alike[0][1]
         if len(alike) == 1:
             return f"{files}: {first.text}"
-        example = "for example " if len({remark.why for _, remark in alike}) > 1 else ""
-        return f"{files}: {first.what}: {example}{first.why}"
+        if any(remark.varies for _, remark in alike):
+            return f"{files}: {first.what}: {in_the_first(first.why)}"
+        return f"{files}: {first.what}: {in_one(remark.why for _, remark in alike)}"
 
 
 class Complaints:

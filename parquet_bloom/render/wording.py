@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 # So many files are named one by one.
 MOST_PATHS = 3
 
-_NUMBER = re.compile(r"\d+([.,]\d+)*")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+# A number that counts or measures, and what stands around it: no part of a date, a version or a value.
+_AMOUNT = re.compile(r"(\d+|\d{1,3}(,\d{3})+)(\.\d+)?")
+_BEFORE_AMOUNT = re.compile(r"(^|[ (])(?<! to )$")
+_BEHIND_AMOUNT = re.compile(r"$|%| (?!to )|[),;:.]( |$)")
 
 
 def shortened(items: Sequence[str]) -> str:
@@ -63,6 +67,36 @@ def files_of(paths: Sequence[str], num_files: int) -> str:
 def without_numbers(text: str) -> str:
     """The same for texts that differ only in numbers."""
     return _NUMBER.sub("#", text)
+
+
+def in_one(texts: Iterable[str]) -> str:
+    """What texts say that differ only in numbers: `(expected 528 to 1,040, found 0)`, with the least and
+    the largest; the first text, if what differs is no amount, as in dates."""
+    first, *others = dict.fromkeys(texts)
+    if not others:
+        return first
+    between = _NUMBER.split(first)
+    numbers = zip(*map(_NUMBER.findall, (first, *others)), strict=True)
+    merged = between[0]
+    for before, each, behind in zip(between, numbers, between[1:], strict=False):
+        number = each[0]
+        if len({*each}) > 1:
+            if not _are_amounts(before, each, behind):
+                return in_the_first(first)
+            ordered = sorted(each, key=lambda text: float(text.replace(",", "")))
+            number = f"{ordered[0]} to {ordered[-1]}"
+        merged += number + behind
+    return merged
+
+
+def _are_amounts(before: str, numbers: Iterable[str], behind: str) -> bool:
+    stand_alone = _BEFORE_AMOUNT.search(before) and _BEHIND_AMOUNT.match(behind)
+    return bool(stand_alone) and all(map(_AMOUNT.fullmatch, numbers))
+
+
+def in_the_first(text: str) -> str:
+    """About several, of which the first is known."""
+    return f"in the first: {text}"
 
 
 def columns_alike(

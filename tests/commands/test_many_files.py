@@ -394,7 +394,7 @@ def test_tables_with_other_columns_have_a_line_each(lake, ending, tmp_path):
 
 
 def test_an_interrupted_command_says_what_is_done(lake, monkeypatch):
-    from parquet_bloom.commands import build
+    from parquet_bloom.verbs import build
 
     original = build.build_file
     monkeypatch.setattr(
@@ -490,7 +490,7 @@ def test_a_lock_that_is_interrupted_is_no_internal_error(
     lake, monkeypatch, interruption, code, said
 ):
     """It is released, though it was not had again: RuntimeError."""
-    from parquet_bloom.commands import build
+    from parquet_bloom.verbs import build
 
     def stopping(path, *rest, **more):
         interrupted = Condition()
@@ -507,7 +507,7 @@ def test_a_lock_that_is_interrupted_is_no_internal_error(
 
 
 def test_an_error_behind_which_no_interruption_is(lake, monkeypatch):
-    from parquet_bloom.commands import build
+    from parquet_bloom.verbs import build
 
     def failing(path, *rest, **more):
         try:

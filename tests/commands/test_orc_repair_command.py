@@ -41,7 +41,7 @@ def test_files_of_both_formats_in_one_run(write, tmp_path):
     )
     assert second.startswith(f"{other}: 0 filters repaired, 0 left")
     assert third.startswith(
-        f"{path}: rebuilt: column a, stripe 0: PB401 false-negatives: for example "
+        f"{path}: rebuilt: column a, stripe 0: PB401 false-negatives: in the first: "
     )
     assert total.startswith("2 files: 1 repaired, 1 unchanged; 1 filter repaired, 0 left, ")
     assert other.read_bytes() == before

@@ -4,7 +4,7 @@ import pytest
 
 from parquet_bloom.container import Place
 from parquet_bloom.errors import no_column, similar
-from parquet_bloom.render.wording import columns_alike, files_of
+from parquet_bloom.render.wording import columns_alike, files_of, in_one
 
 
 def test_files_are_named_if_they_are_few():
@@ -28,6 +28,24 @@ def test_columns_with_the_same_text_in_the_same_places_are_together():
         ("c", [Place(0)], "x"),
         ("d", [Place(1)], "y"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["0.1 %, limit 0.1 %", "0.43 %, limit 0.1 %"], "0.1 to 0.43 %, limit 0.1 %"),
+        (["(expected 1,040)", "(expected 528)"], "(expected 528 to 1,040)"),
+        (["ends at 12", "ends at 9", "ends at 12"], "ends at 9 to 12"),
+        (["Spark 3.5.1 wrote 7 bytes", "Spark 3.5.1 wrote 7 bytes"], "Spark 3.5.1 wrote 7 bytes"),
+        (["Spark 3.5.1", "Spark 3.5.2"], "in the first: Spark 3.5.1"),
+        (["2026-01-01", "2026-01-02"], "in the first: 2026-01-01"),
+        (["-5 is not in it", "-7 is not in it"], "in the first: -5 is not in it"),
+        (["rows 4 to 90", "rows 4 to 120"], "in the first: rows 4 to 90"),
+        (["12:30", "12:45"], "in the first: 12:30"),
+    ],
+)
+def test_texts_that_differ_in_amounts_are_one(texts, said):
+    assert in_one(texts) == said
 
 
 NAMES = ["user_id", "customer.address.street_name", "customer.address.city", "STREET"]
