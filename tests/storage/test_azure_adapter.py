@@ -16,6 +16,7 @@ from make.replacements import (
     NOTHING,
     OLD,
     PLACE,
+    honours_conditions,
     in_xml,
     is_new,
     made_locally,
@@ -42,16 +43,15 @@ CHANGED = f"{URL}: changed by another writer while it was read: nothing was writ
 
 
 @pytest.fixture(autouse=True)
-def old(azure, request):
+def old(azure):
     azure.put(NAME, OLD)
-    # Whether it honours conditions has a test of its own.
-    if "unknown_store" not in request.fixturenames:
-        replacement._honouring[azure.endpoint, "lake"] = True
+    honours_conditions(azure)
 
 
 @pytest.fixture
-def unknown_store():
+def unknown_store(azure, old):
     """It is not known whether it honours conditions."""
+    replacement._honouring.clear()
 
 
 def build(azure, **options):
@@ -73,7 +73,7 @@ def test_an_account_with_folders(azure, monkeypatch):
     """abfss: the account is in the URL, the requests are the same."""
     url = "abfss://lake@account.dfs.core.windows.net/day=1/x%20y%25.parquet"
     azure.has_tags = False
-    replacement._honouring[azure.endpoint, "lake@account.dfs.core.windows.net"] = True
+    honours_conditions(azure, "lake@account.dfs.core.windows.net")
     options = {name: value for name, value in azure.options.items() if name != "account_name"}
     pb.build(url, columns=["int64"], in_place=True, storage_options=options)
     assert is_new(azure.objects[NAME])

@@ -17,6 +17,7 @@ from make.replacements import (
     OLD,
     PLACE,
     WAYS,
+    honours_conditions,
     in_json,
     is_new,
     made_locally,
@@ -31,7 +32,6 @@ from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects import (
     gcs_adapter,
     gcs_client,
-    replacement,
     stores,
 )
 from parquet_bloom.storage.objects.folders import ObjectFolder
@@ -46,7 +46,7 @@ CHANGED = f"{URL}: changed by another writer while it was read: nothing was writ
 @pytest.fixture(autouse=True)
 def old(gcs):
     gcs.put(NAME, OLD)
-    replacement._honouring[gcs.endpoint, "lake"] = True
+    honours_conditions(gcs)
 
 
 @pytest.fixture(params=[name for name in WAYS if name.startswith("google")])

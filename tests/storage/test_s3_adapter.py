@@ -5,7 +5,7 @@ from base64 import b64decode
 
 import pytest
 from make.object_server import Fault
-from make.replacements import NAME, NOTHING, OLD, PLACE, WAYS, in_xml, is_new
+from make.replacements import NAME, NOTHING, OLD, PLACE, WAYS, honours_conditions, in_xml, is_new
 from make.s3_server import OWNER
 
 import parquet_bloom as pb
@@ -16,16 +16,15 @@ DENIED = in_xml("AccessDenied")
 
 
 @pytest.fixture(autouse=True)
-def old(s3, request):
+def old(s3):
     s3.put(NAME, OLD)
-    # Whether it honours conditions has a test of its own.
-    if "unknown_store" not in request.fixturenames:
-        replacement._honouring[s3.endpoint, "lake"] = True
+    honours_conditions(s3)
 
 
 @pytest.fixture
-def unknown_store():
+def unknown_store(s3, old):
     """It is not known whether it honours conditions."""
+    replacement._honouring.clear()
 
 
 def build(s3, **options):
