@@ -379,3 +379,37 @@ def ordinary_filters(
     header, numBytes, the number of bits set and the FPP of the filter that is there if it is as most
     writers write it, exactly `lengths` long, and overlaps nothing else in `everything`; else None.
     Raises ValueError for bytes outside of `data`."""
+
+def key_pages(keys: NDArray[np.uint64], per_page: int) -> tuple[bytearray, array[int]]:
+    """Pages of Parquet with `per_page` (up to 65,536) of these ascending keys of 63 bits each, one after the
+    other in DELTA_BINARY_PACKED, and the size of each in bytes."""
+
+def narrow_keys(keys: NDArray[np.uint64], from_bits: int, drop: int, place_bits: int) -> int:
+    """Drop the lowest `drop` bits of the hashes in ascending | hash | place | and give places, which have
+    `from_bits`, only `place_bits`; equal keys are kept once. In place; returns how many there are."""
+
+def keys_in_page(page: _Bytes) -> NDArray[np.uint64]:
+    """All keys of a page. Raises ValueError for damage, as the following do."""
+
+def find_in_page(page: _Bytes, key: int, place_bits: int) -> list[int]:
+    """The places of the keys in a page that are `key` without its `place_bits`, which are 0."""
+
+class KeySearch:
+    """Looks for many keys, `asked` without their places and ascending, in one page after the other."""
+
+    def __init__(self, asked: NDArray[np.uint64], place_bits: int) -> None: ...
+    def look_in(
+        self,
+        data: _Bytes,
+        starts: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+        checksums: NDArray[np.uint32],
+        first: NDArray[np.int64],
+        end: NDArray[np.int64],
+    ) -> None:
+        """Look for asked[first[i]:end[i]] in page i of `data`. Raises ValueError also for a page whose
+        CRC-32 is another."""
+
+    @property
+    def found(self) -> NDArray[np.int64]:
+        """What was found so far: shape (n, 2), the position in `asked` and the place."""

@@ -220,6 +220,16 @@ cdef extern from "kernel.h" nogil:
     int c_ordinary_filters "ordinary_filters"(
         const uint8_t *data, const int64_t *starts, const int64_t *lengths, int64_t count,
         ordinary_filter *filters)
+    int64_t sorted_keys_room(int64_t count)
+    int64_t sorted_keys_page(const uint64_t *keys, int64_t count, uint8_t *out)
+    int64_t sorted_keys_narrow(
+        uint64_t *keys, int64_t count, int from_bits, int drop, int place_bits)
+    int64_t sorted_keys_decode(const uint8_t *page, size_t size, uint64_t *keys, int64_t room)
+    struct found_key:
+        int64_t asked, place
+    int64_t sorted_keys_find(
+        const uint64_t *keys, int64_t count, const uint64_t *asked, int64_t begin, int64_t end,
+        int place_bits, found_key *found, int64_t room)
     int SCAN_TRUNCATED, SCAN_MALFORMED, SCAN_TOO_DEEP, SCAN_FULL, INDICES_OUTSIDE
     int HAS_ZERO_BIT "HAS_ZERO", HAS_NAN_BIT "HAS_NAN"
 
@@ -317,4 +327,5 @@ include "split_block.pxi"
 include "pages.pxi"
 include "orc.pxi"
 include "footers.pxi"
+include "sorted_keys.pxi"
 include "room.pxi"
