@@ -1,0 +1,146 @@
+"""Collects the keys of segments in bounded memory, and writes their maps.
+
+Keys that do not fit the memory go to temporary files, sorted. In the end, all of them are read again in ranges of
+hashes that fit, each of which is sorted and written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from tempfile import TemporaryFile
+from typing import BinaryIO, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquet_bloom.index.keys import WIDE_PLACE_BITS, KeyBits, bits_for
+from parquet_bloom.index.sorted_map import MapFile, MapWriter
+from parquet_bloom.native import _kernel
+
+_KEY_BYTES: Final = 8
+# Of the memory for keys, what is left beside them to put them together in.
+_COPIES: Final = 3
+
+
+class SortedKeys(Protocol):
+    """Wide keys in ascending order, somewhere."""
+
+    @property
+    def num_keys(self) -> int: ...
+    def between(self, first: int, end: int) -> Iterator[NDArray[np.uint64]]:
+        """Those from `first` up to, but not including, `end`."""
+
+
+class _Spilled:
+    """Keys in a temporary file, which is gone with the process."""
+
+    def __init__(self, keys: NDArray[np.uint64], folder: str | None) -> None:
+        self._file = TemporaryFile(dir=folder)
+        keys.tofile(self._file)
+        self._file.flush()
+        self._keys = np.memmap(self._file, np.uint64, "r")
+
+    @property
+    def num_keys(self) -> int:
+        return self._keys.size
+
+    def between(self, first: int, end: int) -> Iterator[NDArray[np.uint64]]:
+        yield _between(self._keys, first, end)
+
+
+class _InMemory:
+    def __init__(self, keys: NDArray[np.uint64]) -> None:
+        self._keys = keys
+
+    @property
+    def num_keys(self) -> int:
+        return self._keys.size
+
+    def between(self, first: int, end: int) -> Iterator[NDArray[np.uint64]]:
+        yield _between(self._keys, first, end)
+
+
+def _between(keys: NDArray[np.uint64], first: int, end: int) -> NDArray[np.uint64]:
+    low = np.searchsorted(keys, np.uint64(first))
+    high = keys.size if end > _LAST else np.searchsorted(keys, np.uint64(end))
+    return np.asarray(keys[low:high])
+
+
+_LAST: Final = (1 << 64) - 1
+
+
+class KeyRoom:
+    """The memory, in bytes, that the keys of all columns share, and where the others go."""
+
+    def __init__(self, memory: int, folder: str | None = None) -> None:
+        self.most = max(1 << 16, memory // _COPIES // _KEY_BYTES)
+        self.folder = folder
+        self.collectors: list[KeyCollector] = []
+
+    def spill(self) -> None:
+        """Make room, if there are more keys than fit."""
+        while sum(each.num_held for each in self.collectors) > self.most:
+            max(self.collectors, key=_num_held).spill()
+
+
+class KeyCollector:
+    """The wide keys of one segment."""
+
+    def __init__(self, room: KeyRoom) -> None:
+        self._room = room
+        self._parts: list[NDArray[np.uint64]] = []
+        self._runs: list[SortedKeys] = []
+        self.num_held = 0
+        room.collectors.append(self)
+
+    def add(self, keys: NDArray[np.uint64]) -> None:
+        """Add keys in any order. Raises OSError."""
+        self._parts.append(keys)
+        self.num_held += keys.size
+        self._room.spill()
+
+    def spill(self) -> None:
+        self._runs.append(_Spilled(self._sorted(), self._room.folder))
+
+    def _sorted(self) -> NDArray[np.uint64]:
+        """Those that are held, ascending and distinct; none are held then."""
+        keys = np.concatenate([np.empty(0, np.uint64), *self._parts])
+        self._parts, self.num_held = [], 0
+        return sorted_distinct(keys)
+
+    def write(self, file: BinaryIO, name: str, num_places: int) -> MapFile:
+        """Write the map of all keys; nothing is left of them. Raises OSError."""
+        runs = [*self._runs, _InMemory(self._sorted())]
+        self._room.collectors.remove(self)
+        bits = bits_for(sum(run.num_keys for run in runs), num_places)
+        return write_map(file, name, runs, bits, self._room.most)
+
+
+def sorted_distinct(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Wide keys in any order, ascending and each once, in the same memory."""
+    keys.sort()
+    return keys[: _kernel.narrow_keys(keys, WIDE_PLACE_BITS, 0, WIDE_PLACE_BITS)]
+
+
+def write_map(
+    file: BinaryIO, name: str, runs: Sequence[SortedKeys], bits: KeyBits, most: int
+) -> MapFile:
+    """Write a map of the wide keys of several runs, of which `most` are in memory at a time, more or less. Raises
+    OSError."""
+    num_keys = sum(run.num_keys for run in runs)
+    writer = MapWriter(file, name, bits, num_keys)
+    # Borders at which no two hashes are equal that are the same in narrow keys.
+    num_ranges = min(1 << bits.hash, -(-max(1, num_keys) // most) if len(runs) > 1 else 1)
+    borders = [(at << bits.hash) // num_ranges << (64 - bits.hash) for at in range(num_ranges + 1)]
+    for at in range(num_ranges):
+        parts = [part for run in runs for part in run.between(borders[at], borders[at + 1])]
+        if len(runs) == 1 and len(parts) == 1:
+            keys = parts[0]
+        else:
+            keys = sorted_distinct(np.concatenate([np.empty(0, np.uint64), *parts]))
+        writer.add(bits.narrow(keys))
+    return writer.close()
+
+
+def _num_held(collector: KeyCollector) -> int:
+    return collector.num_held

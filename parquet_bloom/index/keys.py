@@ -1,0 +1,66 @@
+"""The keys of a map: | hash | place |, the highest bits of a value's hash and where the value is.
+
+While an index is built, nobody knows yet how many bits its places and hashes will need, so that all keys are
+wide. When they are written, only bits remain that are worth their space:
+
+    wide     38 bits of the hash, 26 of the place
+    narrow   three bits more of the hash than there are keys, and what the greatest place takes
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.native import _kernel
+from parquet_bloom.native.lazy import NDArray, np
+
+HASH_BITS: Final = 64
+WIDE_PLACE_BITS: Final = 26
+WIDE_HASH_BITS: Final = HASH_BITS - WIDE_PLACE_BITS
+MOST_PLACES: Final = 1 << WIDE_PLACE_BITS
+
+# Of 2^n keys, a hash of n + 3 bits is found in one place by chance for each eight values that are asked.
+SPARE_BITS: Final = 3
+# Keys are INT64, and never negative.
+_MOST_BITS: Final = 63
+
+
+@dataclass(frozen=True, slots=True)
+class KeyBits:
+    """How many bits of a narrow key are a hash's and a place's."""
+
+    hash: int
+    place: int
+
+    def key(self, hash: int) -> int:
+        """The key of a hash of 64 bits, without a place: the first that such a value can have."""
+        return hash >> (HASH_BITS - self.hash) << self.place
+
+    def keys(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """The same of many."""
+        return (hashes >> np.uint64(HASH_BITS - self.hash)) << np.uint64(self.place)
+
+    def narrow(self, wide: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Wide keys, ascending and distinct, as these: in the same memory."""
+        drop = WIDE_HASH_BITS - self.hash
+        return wide[: _kernel.narrow_keys(wide, WIDE_PLACE_BITS, drop, self.place)]
+
+    def widen(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """The hashes of narrow keys where wide keys have them, and their places."""
+        hashes = (keys >> np.uint64(self.place)) << np.uint64(HASH_BITS - self.hash)
+        return hashes, keys & np.uint64((1 << self.place) - 1)
+
+
+def bits_for(num_keys: int, num_places: int, at_most: int = WIDE_HASH_BITS) -> KeyBits:
+    """What keys need: `at_most` so many bits of hashes are known."""
+    place = max(0, num_places - 1).bit_length()
+    wanted = max(1, num_keys).bit_length() + SPARE_BITS
+    return KeyBits(min(wanted, at_most, WIDE_HASH_BITS, _MOST_BITS - place), place)
+
+
+def wide_keys(hashes: NDArray[np.uint64], place: int) -> NDArray[np.uint64]:
+    """The wide keys of hashes of 64 bits that are in one place."""
+    keys = hashes & ~np.uint64(MOST_PLACES - 1)
+    keys |= np.uint64(place)
+    return keys

@@ -1,0 +1,178 @@
+"""The manifest of an index: what it is about, and its segments.
+
+    manifest-0000000007.json    {"crc32": "89abcdef", "index": {…}}
+
+The highest number is the index. Manifests are made only if there is none of that number, and never changed: of two
+writers, one is first, and the other looks again at what it has to add to. The checksum is of the bytes of the
+object behind "index".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final, Literal
+from zlib import crc32
+
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.index.keys import KeyBits
+from parquet_bloom.index.sorted_map import KeyGroup, MapFile
+from parquet_bloom.index.units import UnitGroup, UnitsFile
+from parquet_bloom.storage.folder import Folder
+
+# Readers refuse greater ones.
+VERSION: Final = 1
+
+Form = Literal["map", "slices"]
+Places = Literal["file", "row-group", "page"]
+
+_NAME: Final = re.compile(r"manifest-(\d{10})\.json")
+_HEAD: Final = '{"crc32": "%08x", "index": '
+_HEAD_SIZE: Final = len(_HEAD % 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Files that were indexed together, for one column of one type. `kind`: of the type, see kinds. `map`: None if
+    the files are not indexed, for the reasons that their units give. `dead`: the numbers [from, end) of units that
+    are no more, or of files in a state that is none any more."""
+
+    id: str
+    column: str
+    kind: str
+    units: UnitsFile
+    map: MapFile | None = None
+    dead: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The names of its files in the folder of the index."""
+        return (self.units.name, *([self.map.name] if self.map else []))
+
+    @property
+    def num_dead(self) -> int:
+        return sum(end - start for start, end in self.dead)
+
+    def is_dead(self, number: int) -> bool:
+        return any(start <= number < end for start, end in self.dead)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """An index in one state. `sources`: the files, folders and globs that are looked at by `add`. `made`: in seconds
+    since 1970. `key_check`: of the key that hashes are made with; empty if there is none."""
+
+    columns: tuple[str, ...]
+    places: Places = "row-group"
+    form: Form = "map"
+    sources: tuple[str, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    generation: int = 0
+    made: float = 0.0
+    key_check: str = ""
+
+    def of_column(self, column: str) -> list[Segment]:
+        return [segment for segment in self.segments if segment.column == column]
+
+
+def newest(folder: Folder) -> Manifest | None:
+    """The index in a folder as it is now; None if there is none. Raises FormatError, UnsupportedError, OSError."""
+    names = [entry.name for entry in folder.entries("") if _NAME.fullmatch(entry.name)]
+    return read_manifest(folder, names[-1]) if names else None
+
+
+def read_manifest(folder: Folder, name: str) -> Manifest:
+    """Raises as newest."""
+    data = folder.read(name)
+    where = folder.path_of(name)
+    body = data[_HEAD_SIZE:-1]
+    if data[:_HEAD_SIZE] != (_HEAD % crc32(body)).encode():
+        raise FormatError(f"{where}: damaged: its CRC-32 is wrong")
+    try:
+        found = json.loads(body)
+        if found["version"] > VERSION:
+            raise UnsupportedError(
+                f"{where}: an index of version {found['version']}, expected {VERSION}: a newer pbloom made it"
+            )
+        return _manifest(found)
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"{where}: not a manifest of an index: {error!r}") from None
+
+
+def manifest_name(generation: int) -> str:
+    return f"manifest-{generation:010}.json"
+
+
+def manifest_numbers(folder: Folder) -> list[int]:
+    """The numbers of all manifests in a folder, ascending. Raises OSError."""
+    found = [_NAME.fullmatch(entry.name) for entry in folder.entries("")]
+    return [int(match[1]) for match in found if match]
+
+
+def commit(
+    folder: Folder, made: float, change: Callable[[Manifest | None], Manifest | None]
+) -> Manifest | None:
+    """Make the manifest that `change` makes of the newest one: again whenever somebody else was first; None if it
+    makes none. Raises what `change` raises, and as newest."""
+    while True:
+        old = newest(folder)
+        new = change(old)
+        if new is None:
+            return None
+        generation = 1 if old is None else old.generation + 1
+        new = replace(new, generation=generation, made=made)
+        if folder.put_if_absent(manifest_name(generation), _encoded(new)):
+            return new
+
+
+def _encoded(manifest: Manifest) -> bytes:
+    body = json.dumps({"version": VERSION, **_plain(manifest)}, indent=None).encode()
+    return (_HEAD % crc32(body)).encode() + body + b"}"
+
+
+def _plain(item: Any) -> Any:
+    if hasattr(item, "_asdict"):
+        return list(item)
+    if hasattr(item, "__dataclass_fields__"):
+        return {name: _plain(getattr(item, name)) for name in item.__dataclass_fields__}
+    if isinstance(item, tuple):
+        return [_plain(each) for each in item]
+    return item
+
+
+def _manifest(found: dict[str, Any]) -> Manifest:
+    return Manifest(
+        columns=tuple(found["columns"]),
+        places=found["places"],
+        form=found["form"],
+        sources=tuple(found["sources"]),
+        segments=tuple(map(_segment, found["segments"])),
+        generation=found["generation"],
+        made=found["made"],
+        key_check=found["key_check"],
+    )
+
+
+def _segment(found: dict[str, Any]) -> Segment:
+    units, map_file = found["units"], found["map"]
+    return Segment(
+        id=found["id"],
+        column=found["column"],
+        kind=found["kind"],
+        units=UnitsFile(
+            **{**units, "groups": tuple([UnitGroup(*group) for group in units["groups"]])}
+        ),
+        map=None
+        if map_file is None
+        else MapFile(
+            name=map_file["name"],
+            size=map_file["size"],
+            num_keys=map_file["num_keys"],
+            bits=KeyBits(**map_file["bits"]),
+            groups=tuple([KeyGroup(*group) for group in map_file["groups"]]),
+        ),
+        dead=tuple([(start, end) for start, end in found["dead"]]),
+    )

@@ -1,0 +1,272 @@
+"""A map from values to places: a Parquet file of one column `k` of ascending keys, | hash | place |.
+
+    row group   page | page | … | directory
+    page        4,096 keys in DELTA_BINARY_PACKED
+    directory   first key of each page (uint64) | size of each page (uint32) | its CRC-32 (uint32)
+
+    WHERE k BETWEEN hash << place_bits AND (hash + 1) << place_bits - 1
+
+Engines find the pages by the file's own ColumnIndex. A directory tells the same in fewer bytes and one read; the
+manifest knows where it is, so that a value takes two reads, and no footer.
+"""
+
+from __future__ import annotations
+
+import mmap
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, Final, NamedTuple
+from zlib import crc32
+
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import FormatError
+from parquet_bloom.index.keys import KeyBits
+from parquet_bloom.index.parquet_writer import Leaf, ParquetWriter, WrittenPage
+from parquet_bloom.native import _kernel
+from parquet_bloom.native.lazy import NDArray, np
+from parquet_bloom.parallel import read_once
+from parquet_bloom.parquet.thrift import ttypes as thrift
+from parquet_bloom.storage.source import Source, local_path
+
+PER_PAGE: Final = 4096
+# Of many keys, a row group has more pages: a manifest should not name too many of them.
+_PAGES_PER_GROUP: Final = 64
+_MOST_GROUPS: Final = 256
+
+_COLUMN: Final = Leaf("k", thrift.Type.INT64, thrift.Encoding.DELTA_BINARY_PACKED)
+
+
+class KeyGroup(NamedTuple):
+    """A row group of a map: its first key, where its first page and its directory are, the number of pages, and
+    the CRC-32 of the directory."""
+
+    first_key: int
+    start: int
+    directory: int
+    num_pages: int
+    crc: int
+
+
+@dataclass(frozen=True, slots=True)
+class MapFile:
+    """What a manifest says about the map of a segment."""
+
+    name: str
+    size: int
+    num_keys: int
+    bits: KeyBits
+    groups: tuple[KeyGroup, ...]
+
+
+class MapWriter:
+    """Writes a map of about `num_keys` keys. Methods raise OSError."""
+
+    def __init__(self, file: BinaryIO, name: str, bits: KeyBits, num_keys: int) -> None:
+        about = {"hash_bits": str(bits.hash), "place_bits": str(bits.place)}
+        self._writer = ParquetWriter(file, "map", [_COLUMN], about)
+        self._name, self._bits, self._num_keys = name, bits, 0
+        pages = -(-num_keys // PER_PAGE)
+        self._per_group = PER_PAGE * max(_PAGES_PER_GROUP, -(-pages // _MOST_GROUPS))
+        self._groups: list[KeyGroup] = []
+        self._waiting: list[NDArray[np.uint64]] = []
+        self._num_waiting = 0
+
+    def add(self, keys: NDArray[np.uint64]) -> None:
+        """Add narrow keys, ascending and distinct, all greater than those before."""
+        while keys.size:
+            part = keys[: self._per_group - self._num_waiting]
+            self._waiting.append(part)
+            self._num_waiting += part.size
+            keys = keys[part.size :]
+            if self._num_waiting == self._per_group:
+                self._end_group()
+
+    def _end_group(self) -> None:
+        keys = self._waiting[0] if len(self._waiting) == 1 else np.concatenate(self._waiting)
+        self._waiting, self._num_waiting = [], 0
+        pages, sizes = _kernel.key_pages(keys, PER_PAGE)
+        least = keys[::PER_PAGE]
+        most = np.append(keys[PER_PAGE - 1 :: PER_PAGE], keys[-1:])[: least.size]
+        written = [
+            WrittenPage(size, min(PER_PAGE, keys.size - at * PER_PAGE), *bounds)
+            for at, (size, *bounds) in enumerate(
+                zip(sizes, map(_stored, least.tolist()), map(_stored, most.tolist()), strict=True)
+            )
+        ]
+        start = self._writer.add_chunk([pages], written)
+        directory = least.tobytes() + sizes.tobytes() + _checksums(pages, sizes).tobytes()
+        at = self._writer.write(directory)
+        self._groups.append(KeyGroup(int(keys[0]), start, at, len(sizes), crc32(directory)))
+        self._writer.end_group()
+        self._num_keys += keys.size
+
+    def close(self) -> MapFile:
+        """Write the rest and the footer."""
+        if self._num_waiting:
+            self._end_group()
+        size = self._writer.close()
+        return MapFile(self._name, size, self._num_keys, self._bits, tuple(self._groups))
+
+
+def _stored(key: int) -> bytes:
+    return key.to_bytes(8, "little")
+
+
+def _checksums(pages: bytearray, sizes: array[int]) -> array[int]:
+    found, at, view = array("I"), 0, memoryview(pages)
+    for size in sizes:
+        found.append(_kernel.crc32(view[at : at + size]))
+        at += size
+    return found
+
+
+class _Directory:
+    """Where the pages of a row group are: their first keys, starts, sizes and checksums."""
+
+    def __init__(self, data: bytes, group: KeyGroup) -> None:
+        count, view = group.num_pages, memoryview(data)
+        self.firsts = array("Q", bytes(view[: 8 * count]))
+        self.sizes = array("I", bytes(view[8 * count : 12 * count]))
+        self.checksums = array("I", bytes(view[12 * count :]))
+        self.starts = array("q", [group.start])
+        for size in self.sizes[:-1]:
+            self.starts.append(self.starts[-1] + size)
+
+
+class SortedMap:
+    """Reads a map. Methods raise FormatError for damage, OSError."""
+
+    def __init__(self, source: Source, about: MapFile) -> None:
+        if source.size != about.size:
+            raise FormatError(
+                f"{source.path}: {source.size:,} bytes, expected the {about.size:,} of the manifest"
+            )
+        self._source, self.about = source, about
+        self._firsts = [group.first_key for group in about.groups]
+        self._directories: dict[int, _Directory] = {}
+
+    def places(self, hash: int) -> list[int]:
+        """The places of a hash of 64 bits, ascending. Takes two reads, and rarely more."""
+        key = self.about.bits.key(hash)
+        last = key | ((1 << self.about.bits.place) - 1)
+        places: list[int] = []
+        for number in self._overlapping(self._firsts, key, last):
+            directory = self._directory(number)
+            for page in self._overlapping(directory.firsts, key, last):
+                data = self._page(directory, page)
+                places += self._checked(_kernel.find_in_page, data, key, self.about.bits.place)
+        return places
+
+    @staticmethod
+    def _overlapping(firsts: list[int] | array[int], key: int, last: int) -> range:
+        """The numbers of parts, by their first keys, that can have keys from `key` to `last`."""
+        return range(max(0, bisect_right(firsts, key) - 1), bisect_right(firsts, last))
+
+    def _directory(self, number: int) -> _Directory:
+        known = self._directories.get(number)
+        if known is None:
+            group = self.about.groups[number]
+            data = self._source.read_at(group.directory, 16 * group.num_pages)
+            if crc32(data) != group.crc:
+                raise self._damaged(group.directory, "a directory")
+            known = self._directories[number] = _Directory(data, group)
+        return known
+
+    def _page(self, directory: _Directory, page: int) -> bytes:
+        start = directory.starts[page]
+        data = self._source.read_at(start, directory.sizes[page])
+        if _kernel.crc32(data) != directory.checksums[page]:
+            raise self._damaged(start, "a page")
+        return data
+
+    def _damaged(self, start: int, what: str) -> FormatError:
+        return FormatError(f"{self._source.path}: {what} at {start:,} is damaged: its CRC-32 is wrong")
+
+    def _checked(self, look: object, *args: object) -> list[int]:
+        try:
+            return look(*args)  # type: ignore[operator, no-any-return]
+        except ValueError as error:
+            raise FormatError(f"{self._source.path}: {error}") from None
+
+    def places_of_many(
+        self, hashes: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """For hashes of 64 bits in any order: the positions of those that are found, and a place of each, as
+        often as there are places."""
+        nothing = np.empty(0, np.int64)
+        if not hashes.size or not self.about.num_keys:
+            return nothing, nothing
+        keys = self.about.bits.keys(hashes)
+        order = np.argsort(keys, kind="stable")
+        asked = keys[order]
+        search = _kernel.KeySearch(asked, self.about.bits.place)
+        last = asked | np.uint64((1 << self.about.bits.place) - 1)
+        try:
+            for number, first, end in _parts(self._firsts, asked, last):
+                self._look_in(number, asked[first:end], last[first:end], first, search)
+        except ValueError as error:
+            raise FormatError(f"{self._source.path}: {error}") from None
+        found = search.found
+        return order[found[:, 0]], found[:, 1]
+
+    def _look_in(
+        self,
+        number: int,
+        asked: NDArray[np.uint64],
+        last: NDArray[np.uint64],
+        before: int,
+        search: _kernel.KeySearch,
+    ) -> None:
+        directory = self._directory(number)
+        pages = np.array(list(_parts(directory.firsts, asked, last)), np.int64).reshape(-1, 3)
+        if not pages.size:
+            return
+        which = pages[:, 0]
+        starts = np.frombuffer(directory.starts, np.int64)[which]
+        sizes = np.frombuffer(directory.sizes, np.uint32)[which].astype(np.int64)
+        sums = np.frombuffer(directory.checksums, np.uint32)[which]
+        first, end = pages[:, 1] + before, pages[:, 2] + before
+        if self._mapped is not None:
+            search.look_in(self._mapped, starts, sizes, sums, first.copy(), end.copy())
+            return
+        self._source.will_read(zip(starts.tolist(), (starts + sizes).tolist(), strict=True))
+        for at in range(len(pages)):
+            data = self._source.read_at(int(starts[at]), int(sizes[at]))
+            here = slice(at, at + 1)
+            begin = np.zeros(1, np.int64)
+            search.look_in(data, begin, sizes[here], sums[here], first[here].copy(), end[here].copy())
+
+    @read_once
+    def _mapped(self) -> memoryview | None:
+        """A local file, mapped into memory: thousands of small reads take longer than to look for keys."""
+        if self._source.is_remote:
+            return None
+        with open(local_path(self._source.path), "rb") as file:
+            return memoryview(mmap.mmap(file.fileno(), self.about.size, access=mmap.ACCESS_READ))
+
+    def keys_from(self, first: int, end: int) -> Iterator[NDArray[np.uint64]]:
+        """All keys from `first` up to, but not including, `end`, ascending, some at a time."""
+        if first >= end:
+            return
+        for number in self._overlapping(self._firsts, first, end - 1):
+            directory = self._directory(number)
+            for page in self._overlapping(directory.firsts, first, end - 1):
+                data = self._page(directory, page)
+                keys = np.asarray(self._checked(_kernel.keys_in_page, data), np.uint64)
+                low, high = np.searchsorted(keys, np.array([first, end], np.uint64))
+                if high > low:
+                    yield keys[low:high].copy()
+
+
+def _parts(
+    firsts: Iterable[int], asked: NDArray[np.uint64], last: NDArray[np.uint64]
+) -> Iterator[tuple[int, int, int]]:
+    """The numbers of parts, by their first keys, that can have keys from asked[i] to last[i], and the range of i."""
+    starts = np.array(firsts, np.uint64)
+    begins = np.searchsorted(last, starts)
+    ends = np.append(np.searchsorted(asked, starts[1:]), asked.size)
+    for number in np.flatnonzero(begins < ends).tolist():
+        yield number, int(begins[number]), int(ends[number])
+
+
