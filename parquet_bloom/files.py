@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container.data_file import OrcFile, ParquetFile
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.index.values_reader import AnyValuesReader
     from parquet_bloom.options import AdviseOptions, RepairOptions, ValidateOptions
     from parquet_bloom.orc.file import OrcContainer
     from parquet_bloom.parallel import Progress
@@ -55,6 +56,9 @@ class FileFormat(Protocol[FileT_contra]):
         """What reads it for advice. Raises ColumnError, UnsupportedError for an option that the format
         does not support, FooterError."""
 
+    def values_reader(self, file: FileT_contra) -> AnyValuesReader:
+        """What reads the hashes of its values for an index. Raises FooterError."""
+
 
 class _Parquet:
     def public(self, file: ParquetContainer) -> ParquetFile:
@@ -79,6 +83,11 @@ class _Parquet:
 
         return cast("AnySurveyor", ParquetSurveyor(file, options))
 
+    def values_reader(self, file: ParquetContainer) -> AnyValuesReader:
+        from parquet_bloom.index.parquet_values import ParquetValues
+
+        return cast("AnyValuesReader", ParquetValues(file))
+
 
 class _Orc:
     def public(self, file: OrcContainer) -> OrcFile:
@@ -102,6 +111,11 @@ class _Orc:
         from parquet_bloom.advice.orc_survey import OrcSurveyor
 
         return cast("AnySurveyor", OrcSurveyor(file, options))
+
+    def values_reader(self, file: OrcContainer) -> AnyValuesReader:
+        from parquet_bloom.index.orc_values import OrcValues
+
+        return cast("AnyValuesReader", OrcValues(file))
 
 
 # Each takes only files of its own.

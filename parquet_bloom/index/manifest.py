@@ -9,6 +9,7 @@ object behind "index".
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from collections.abc import Callable
@@ -37,13 +38,14 @@ _HEAD_SIZE: Final = len(_HEAD % 0)
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Files that were indexed together, for one column of one type. `kind`: of the type, see kinds. `map`: None if
-    the files are not indexed, for the reasons that their units give. `dead`: the numbers [from, end) of units that
+    the files are not indexed, for the reasons that their units give. `num_files`: those that are not dead. `dead`: the numbers [from, end) of units that
     are no more, or of files in a state that is none any more."""
 
     id: str
     column: str
     kind: str
     units: UnitsFile
+    num_files: int
     map: MapFile | None = None
     dead: tuple[tuple[int, int], ...] = ()
 
@@ -82,6 +84,14 @@ def newest(folder: Folder) -> Manifest | None:
     """The index in a folder as it is now; None if there is none. Raises FormatError, UnsupportedError, OSError."""
     names = [entry.name for entry in folder.entries("") if _NAME.fullmatch(entry.name)]
     return read_manifest(folder, names[-1]) if names else None
+
+
+def existing(folder: Folder) -> Manifest:
+    """The same of a folder that is one of an index. Raises FileNotFoundError, too."""
+    found = newest(folder)
+    if found is None:
+        raise FileNotFoundError(errno.ENOENT, "no index: expected manifest-*.json in it", folder.path)
+    return found
 
 
 def read_manifest(folder: Folder, name: str) -> Manifest:
@@ -162,6 +172,7 @@ def _segment(found: dict[str, Any]) -> Segment:
         id=found["id"],
         column=found["column"],
         kind=found["kind"],
+        num_files=found["num_files"],
         units=UnitsFile(
             **{**units, "groups": tuple([UnitGroup(*group) for group in units["groups"]])}
         ),

@@ -25,6 +25,7 @@ from parquet_bloom.parquet.pages.pages import (
     pages_room,
 )
 from parquet_bloom.parquet.pages.runs import Run, run_of
+from parquet_bloom.parquet.sealed.modules import PlainModules
 from parquet_bloom.values.types import LeafType
 from parquet_bloom.vocabulary import NO_KEY
 
@@ -105,6 +106,8 @@ class _PageHashes:
 def _check_readable(file: ParquetContainer, chunk: ColumnChunk) -> None:
     if chunk.is_locked:
         raise MissingKeyError(NO_KEY)
+    if not isinstance(chunk.modules, PlainModules):
+        raise UnsupportedError("encrypted: an index would hold hashes of its values in the open")
     try:
         check_readable(file.footer, chunk)
     except FormatError as error:

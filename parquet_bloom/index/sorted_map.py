@@ -138,10 +138,6 @@ class SortedMap:
     """Reads a map. Methods raise FormatError for damage, OSError."""
 
     def __init__(self, source: Source, about: MapFile) -> None:
-        if source.size != about.size:
-            raise FormatError(
-                f"{source.path}: {source.size:,} bytes, expected the {about.size:,} of the manifest"
-            )
         self._source, self.about = source, about
         self._firsts = [group.first_key for group in about.groups]
         self._directories: dict[int, _Directory] = {}

@@ -4,10 +4,10 @@ tables, local or in an object store."""
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Final, Protocol
+from typing import BinaryIO, Final, Protocol
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
@@ -64,6 +64,17 @@ class Folder(Protocol):
 
     def sizes_of(self, names: Sequence[str]) -> list[int | None]:
         """Of each of these files, in bytes; None if there is none of that name."""
+
+
+class WritableFolder(Folder, Protocol):
+    """A Folder in which larger files are made, too."""
+
+    def making(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """A file of a name that nobody else gives, to be written from its start. It is there once the context
+        ends, unless by an exception."""
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if there is one."""
 
 
 class LocalFolder:
@@ -125,6 +136,24 @@ class LocalFolder:
             f"{target}: not written: the file system has neither hard links nor renames that never"
             " overwrite, so a concurrent write could be lost"
         )
+
+    @contextmanager
+    def making(self, name: str) -> Iterator[BinaryIO]:
+        target = self._root / name
+        with naming(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with open(target, "xb", buffering=1 << 20) as file:
+                    yield file
+                    file.flush()
+                    os.fsync(file.fileno())
+            except BaseException:
+                target.unlink(missing_ok=True)
+                raise
+            sync_folder(target.parent)
+
+    def remove(self, name: str) -> None:
+        (self._root / name).unlink(missing_ok=True)
 
     def path_of(self, name: str) -> str:
         return str(self._root / name)

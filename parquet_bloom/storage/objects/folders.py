@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import quote
 
 import obstore
@@ -119,6 +121,23 @@ class ObjectFolder:
         kind = PUT + Requests(bytes_up=len(data))
         # If an answer is lost and the request repeated, the file that is there may be this one.
         return self._asked(kind, put, name) or self.read(name) == data
+
+    @contextmanager
+    def making(self, name: str) -> Iterator[BinaryIO]:
+        # A store wants to know how long an object is, or many requests for it.
+        with TemporaryFile() as file:
+            yield file
+            size = file.tell()
+
+            def put(store: ObjectStore) -> None:
+                file.seek(0)
+                obstore.put(store, f"{self._prefix}{name}", file)
+
+            self._asked(PUT + Requests(bytes_up=size), put, name)
+
+    def remove(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            self._remove(self.path_of(name))
 
     def path_of(self, name: str) -> Address:
         key = quote(f"{self._prefix}{name}", safe=UNESCAPED)

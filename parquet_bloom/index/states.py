@@ -1,0 +1,76 @@
+"""The states that files are in, by which an index tells those that it knows from new and changed ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.folder import Found
+from parquet_bloom.storage.listing import find_file
+from parquet_bloom.storage.paths import expand
+from parquet_bloom.storage.source import is_url, local_name, version_of
+
+# Requests for the states of objects.
+_AT_ONCE: Final = 16
+
+
+def lasting(names: Iterable[str]) -> list[str]:
+    """Names of files, folders and globs as they mean the same from anywhere."""
+    return [name if is_url(name) else os.path.abspath(name) for name in names]
+
+
+def listed(
+    names: Iterable[str], options: Mapping[str, str] | None = None
+) -> tuple[list[Found], list[OSError]]:
+    """The files that `names` mean, each in its state, sorted by path; and why some mean nothing, or nobody may look.
+    Raises UnsupportedError."""
+    inputs, errors = expand(names, options)
+    found: dict[str, Found] = {}
+    for path, _ in inputs:
+        try:
+            now = state_of(path)
+        except OSError as error:
+            errors.append(error)
+            continue
+        if now is not None:
+            found.setdefault(now.path, now)
+    return [found[path] for path in sorted(found)], errors
+
+
+def state_of(path: str) -> Found | None:
+    """A file in its state; None if it is no more. Raises OSError."""
+    if is_url(path):
+        return _behind_url(path)
+    try:
+        status = os.stat(local_name(path))
+    except FileNotFoundError:
+        return None
+    return Found(path, status.st_size, version_of(status), status.st_mtime)
+
+
+def _behind_url(url: str) -> Found | None:
+    listing = url.listed if isinstance(url, Address) else None
+    if listing is None or listing.size is None:
+        return find_file(url)
+    version = f"{listing.size}:{listing.etag or listing.modified}"
+    modified = None if listing.modified is None else listing.modified.timestamp()
+    return Found(url, listing.size, version, modified)
+
+
+
+def states_of(paths: Sequence[str]) -> dict[str, str | None]:
+    """The state of each file as it is now; None if it is no more. Those behind URLs are asked for at once, more or
+    less. Raises OSError."""
+    if not any(map(is_url, paths)):
+        return {path: _version(path) for path in paths}
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(_AT_ONCE, "pbloom-state") as pool:
+        return dict(zip(paths, pool.map(_version, paths), strict=True))
+
+
+def _version(path: str) -> str | None:
+    found = state_of(path)
+    return None if found is None else found.version

@@ -1,0 +1,297 @@
+"""Make an index over files, and keep it up to date: what is new, changed or gone, by their listing."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any
+
+from parquet_bloom.arguments import columns_needed, paths_given, threads_given
+from parquet_bloom.container import number_of
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import ParquetBloomError, RewriteError
+from parquet_bloom.files import FORMATS, open_file
+from parquet_bloom.index.manifest import Manifest, Places, Segment, commit, existing, newest
+from parquet_bloom.index.opened import OpenSegment, as_ranges, numbers_in
+from parquet_bloom.index.states import lasting, listed
+from parquet_bloom.parallel import Progress, memory
+from parquet_bloom.storage import open_folder, with_options
+from parquet_bloom.verbs.documents import VerbReport
+from parquet_bloom.vocabulary import check_word
+
+if TYPE_CHECKING:
+    from parquet_bloom.arguments import SomeNames
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.index.building import SegmentsBuilder
+    from parquet_bloom.storage.folder import Found, WritableFolder
+
+# Of the memory that threads share, what the keys of an index may take; the rest is for pages.
+_FOR_KEYS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class NotIndexed:
+    """A file of which nothing is known about a column, and why."""
+
+    path: str
+    column: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class IndexChange(VerbReport):
+    """What became of an index. `added`, `changed`, `removed`: how many files are new in it, are in another state than
+    before, or are gone; `not_indexed`: those that were looked at and say `unknown`; `keys`: pairs of value and place
+    that were added; `generation`: of the manifest that was made, or that is still right."""
+
+    index: str
+    generation: int
+    files: int
+    added: int
+    changed: int
+    removed: int
+    keys: int
+    bytes_written: int
+    not_indexed: tuple[NotIndexed, ...] = field(default_factory=tuple)
+
+    def __repr__(self) -> str:
+        counts = f"{self.added} added, {self.changed} changed, {self.removed} removed"
+        return f"<IndexChange {self.index}: {number_of(self.files, 'file')}: {counts}>"
+
+
+def build_index(
+    index: str | os.PathLike[str],
+    files: Any,
+    columns: SomeNames,
+    *,
+    places: Places = "row-group",
+    keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> IndexChange:
+    """Make an index in the folder `index` over `files`: paths, URLs, globs and folders, which `add` looks at again.
+
+    columns: dotted paths. places: what an answer leads to: `file`, `row-group`, or `page`, the data pages of the
+    column. All others as for inspect.
+
+    The index holds a hash of every value, which is as good as the value to whoever can guess it: files that are
+    encrypted for a column are left out of it.
+
+    Raises RewriteError if there is an index already, FileNotFoundError if there are no files, FormatError, OSError.
+    """
+    check_word("places", places, Places)
+    folder = _folder(index, storage_options)
+    if newest(folder) is not None:
+        raise RewriteError(f"{folder.path}: is an index already, expected a new folder: add to it")
+    start = Manifest(
+        columns=columns_needed(columns), places=places, sources=tuple(lasting(paths_given("files", files)))
+    )
+    return _Change(folder, keys, storage_options, threads, progress).bring_up_to_date(start)
+
+
+def add_to_index(
+    index: str | os.PathLike[str],
+    files: Any = (),
+    *,
+    keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> IndexChange:
+    """Bring an index up to date: index what is new or has changed in the files, folders and globs that it is about,
+    and in `files`, which it is about from now on; forget what is gone.
+
+    Raises as build_index, FileNotFoundError if there is no index.
+    """
+    folder = _folder(index, storage_options)
+    old = existing(folder)
+    more = [] if isinstance(files, tuple) and not files else lasting(paths_given("files", files))
+    sources = tuple(dict.fromkeys([*old.sources, *more]))
+    change = _Change(folder, keys, storage_options, threads, progress)
+    return change.bring_up_to_date(replace(old, sources=sources))
+
+
+def remove_from_index(
+    index: str | os.PathLike[str],
+    files: Any,
+    *,
+    storage_options: Mapping[str, str] | None = None,
+) -> IndexChange:
+    """Forget `files`, as `add` does with those that are gone: names as they were given to build and add, or paths of
+    files. What is still there in a folder that the index is about comes back with the next `add`.
+
+    Raises as add_to_index.
+    """
+    folder = _folder(index, storage_options)
+    existing(folder)
+    return _Change(folder, None, storage_options, None, None).remove(lasting(paths_given("files", files)))
+
+
+def _folder(
+    index: str | os.PathLike[str], storage_options: Mapping[str, str] | None
+) -> WritableFolder:
+    return open_folder(with_options(os.fspath(index), storage_options))
+
+
+class _Change:
+    """One change of an index in `folder`."""
+
+    def __init__(
+        self,
+        folder: WritableFolder,
+        keys: Keys | None,
+        storage_options: Mapping[str, str] | None,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> None:
+        self._folder, self._keys, self._options = folder, keys, storage_options
+        self._threads, self._progress = threads_given(threads), progress
+        self._not_indexed: list[NotIndexed] = []
+        # Of each file that was looked at, the state that is known now; None if it is gone.
+        self._states: dict[str, str | None] = {}
+        # By the ids of segments, which are read once: the units of these files, and their paths.
+        self._dead: dict[str, dict[int, str]] = {}
+
+    def bring_up_to_date(self, wanted: Manifest) -> IndexChange:
+        files, errors = listed(wanted.sources, self._options)
+        if errors and not files:
+            raise errors[0]
+        known = self._known(wanted)
+        to_read = [file for file in files if known.get(file.path) != file.version]
+        # What cannot be listed is not gone.
+        gone = [] if errors else sorted(known.keys() - {file.path for file in files})
+        self._states.update({path: None for path in gone})
+        new = self._read(to_read, wanted)
+        old = newest(self._folder)
+        if not new and not gone and old is not None and old.sources == wanted.sources:
+            made: Manifest | None = old
+        else:
+            made = commit(self._folder, time.time(), lambda old: self._with(old, wanted, new))
+        assert made is not None
+        changed = sum(file.path in known for file in to_read)
+        return self._report(made, len(to_read) - changed, changed, len(gone), new, len(files))
+
+    def remove(self, names: Sequence[str]) -> IndexChange:
+        def without(old: Manifest | None) -> Manifest | None:
+            assert old is not None
+            known = self._known(old)
+            self._states = {path: None for path in known if _is_named(path, names)}
+            sources = tuple(name for name in old.sources if name not in names)
+            if not self._states and sources == old.sources:
+                raise FileNotFoundError(2, f"not in the index {self._folder.path}", names[0])
+            self._dead.clear()
+            return replace(self._with(old, old, []), sources=sources)
+
+        made = commit(self._folder, time.time(), without)
+        assert made is not None
+        return self._report(made, 0, 0, len(self._states), [], len(self._known(made)))
+
+    def _known(self, index: Manifest) -> dict[str, str]:
+        """The states of all files that the index knows for every column; others are as good as new."""
+        states: dict[str, dict[str, str]] = {column: {} for column in index.columns}
+        for segment in index.segments:
+            for _, unit in self._live(segment):
+                states.setdefault(segment.column, {})[unit.path] = unit.version
+        first, *others = states.values()
+        return {
+            path: version if all(each.get(path) == version for each in others) else ""
+            for path, version in first.items()
+        }
+
+    def _live(self, segment: Segment) -> Iterable[Any]:
+        with closing(OpenSegment(self._folder, segment)) as opened:
+            yield from opened.live_units()
+
+    def _read(self, files: Sequence[Found], wanted: Manifest) -> list[Segment]:
+        if not files:
+            return []
+        from parquet_bloom.index.building import SegmentsBuilder
+        from parquet_bloom.index.collecting import KeyRoom
+
+        builder = SegmentsBuilder(wanted.places, KeyRoom(memory() // _FOR_KEYS))
+        for done, file in enumerate(files):
+            if self._progress:
+                self._progress(done, len(files))
+            self._states[file.path] = self._read_file(builder, file, wanted.columns)
+        if self._progress:
+            self._progress(len(files), len(files))
+        return builder.write(self._folder)
+
+    def _read_file(self, builder: SegmentsBuilder, file: Found, columns: Sequence[str]) -> str:
+        """Index a file; returns its state as it was read."""
+        try:
+            with open_file(with_options(file.path, self._options), self._keys) as opened:
+                version = opened.source.version
+                reader = FORMATS[opened.format].values_reader(opened)
+                for column in columns:
+                    reason = builder.add(reader, column, version, self._threads)
+                    if reason:
+                        self._not_indexed.append(NotIndexed(file.path, column, reason))
+                opened.source.check_unchanged()
+                return version
+        except (ParquetBloomError, OSError) as error:
+            # Whatever was added of it is about a state that it may not be in any more.
+            builder.forget_last(file.path)
+            reason = str(error).removeprefix(f"{file.path}: ")
+        for column in columns:
+            builder.add_unknown(file.path, file.size, file.version or "", column, reason)
+            self._not_indexed.append(NotIndexed(file.path, column, reason))
+        return file.version or ""
+
+    def _with(self, old: Manifest | None, wanted: Manifest, new: Sequence[Segment]) -> Manifest:
+        """The newest manifest with the new segments, in which old states of the files that were looked at are
+        dead. Raises RewriteError if somebody else has made another index meanwhile."""
+        if old is not None and (old.columns, old.places) != (wanted.columns, wanted.places):
+            raise RewriteError(f"{self._folder.path}: another index was made here meanwhile")
+        segments = () if old is None else tuple(map(self._without_old_states, old.segments))
+        sources = wanted.sources if old is None else tuple(dict.fromkeys([*old.sources, *wanted.sources]))
+        return replace(wanted, sources=sources, segments=(*segments, *new))
+
+    def _without_old_states(self, segment: Segment) -> Segment:
+        """A segment in which units of files that were looked at are dead."""
+        found = self._dead.get(segment.id)
+        if found is None:
+            found = {
+                number: unit.path
+                for number, unit in self._live(segment)
+                if unit.path in self._states
+            }
+            self._dead[segment.id] = found
+        if not found:
+            return segment
+        return replace(
+            segment,
+            dead=as_ranges(numbers_in(segment.dead) | found.keys()),
+            num_files=segment.num_files - len({*found.values()}),
+        )
+
+    def _report(
+        self,
+        made: Manifest,
+        added: int,
+        changed: int,
+        removed: int,
+        new: Sequence[Segment],
+        files: int,
+    ) -> IndexChange:
+        maps = [segment.map for segment in new if segment.map is not None]
+        sizes = [*[each.size for each in maps], *[segment.units.size for segment in new]]
+        return IndexChange(
+            index=self._folder.path,
+            generation=made.generation,
+            files=files,
+            added=added,
+            changed=changed,
+            removed=removed,
+            keys=sum(each.num_keys for each in maps),
+            bytes_written=sum(sizes),
+            not_indexed=tuple(self._not_indexed),
+        )
+
+
+def _is_named(path: str, names: Sequence[str]) -> bool:
+    return any(path == name or path.startswith(f"{name.rstrip('/')}/") for name in names)
