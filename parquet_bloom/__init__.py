@@ -77,6 +77,12 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.dump import dump as dump
     from parquet_bloom.verbs.dump_footer import FooterDump as FooterDump
     from parquet_bloom.verbs.dump_footer import dump_footer as dump_footer
+    from parquet_bloom.verbs.index import Index as Index
+    from parquet_bloom.verbs.index_change import IndexChange as IndexChange
+    from parquet_bloom.verbs.index_change import NotIndexed as NotIndexed
+    from parquet_bloom.verbs.index_probe import IndexedFile as IndexedFile
+    from parquet_bloom.verbs.index_probe import IndexedValue as IndexedValue
+    from parquet_bloom.verbs.index_probe import IndexReport as IndexReport
     from parquet_bloom.verbs.inspect import FileInspection as FileInspection
     from parquet_bloom.verbs.inspect import inspect as inspect
     from parquet_bloom.verbs.inspect_summary import InspectionSummary as InspectionSummary
@@ -130,6 +136,9 @@ _NAMES = {
     "verbs.diff": "FileDiff FilterDiff diff",
     "verbs.dump": "Dump dump",
     "verbs.dump_footer": "FooterDump dump_footer",
+    "verbs.index": "Index",
+    "verbs.index_change": "IndexChange NotIndexed",
+    "verbs.index_probe": "IndexReport IndexedFile IndexedValue",
     "verbs.inspect": "FileInspection inspect",
     "verbs.inspect_summary": "InspectionSummary inspect_summary",
     "verbs.probe": "ProbeReport ProbedValue probe",

@@ -113,9 +113,7 @@ class _Orc:
         return cast("AnySurveyor", OrcSurveyor(file, options))
 
     def values_reader(self, file: OrcContainer) -> AnyValuesReader:
-        from parquet_bloom.index.orc_values import OrcValues
-
-        return cast("AnyValuesReader", OrcValues(file))
+        raise UnsupportedError(f"{file.path}: ORC: not indexed")
 
 
 # Each takes only files of its own.

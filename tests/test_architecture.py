@@ -41,7 +41,7 @@ FLOORS = [
     {"container"},
     {"orc", "parquet"},
     {"advice", "diagnosis", "legacy"},
-    {"rules"},
+    {"index", "rules"},
     {"files"},
     {"tables"},
     {"verbs"},
@@ -231,8 +231,9 @@ LATE = {
     "for the files of one format": {
         *("advice.orc_survey", "advice.parquet_survey", "diagnosis.orc_writers", "orc.file"),
         *("orc.tail", "parquet.file", "rules.examine_orc", "rules.examine_parquet"),
-        *("rules.repair_orc", "rules.repair_parquet"),
+        *("rules.repair_orc", "rules.repair_parquet", "index.parquet_values"),
     },
+    "to write an index, not to ask it": {"index.building", "index.collecting"},
     "for some of what can be done with a file": {
         *("container.column_filter", "container.data_file", "container.descriptions"),
         *("orc.build", "orc.describe", "orc.keys", "orc.probe", "orc.row_index", "orc.writer"),

@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "dump": "Write one filter's header and bitset, or the whole footer.",
     "report": "Write one HTML page about the filters of a Parquet file.",
     "rule": "Explain the rules of validate.",
+    "index": "Which of many files hold a value, without opening them.",
     "spark": "The same verbs over a lake, on Spark.",
     "completion": "Print the script with which a shell completes pbloom.",
 }

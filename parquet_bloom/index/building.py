@@ -10,14 +10,15 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
+from parquet_bloom.advice.ndv import distinct
 from parquet_bloom.container.protocols import Chunk, Column
 from parquet_bloom.errors import ParquetBloomError
-from parquet_bloom.advice.ndv import distinct
 from parquet_bloom.index.collecting import KeyCollector, KeyRoom
 from parquet_bloom.index.keys import MOST_PLACES, wide_keys
 from parquet_bloom.index.manifest import Places, Segment
 from parquet_bloom.index.opened import numbers_in
-from parquet_bloom.index.units import Unit, write_units
+from parquet_bloom.index.units import Unit
+from parquet_bloom.index.units_writer import write_units
 from parquet_bloom.index.values_reader import AnyValuesReader
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.storage.folder import WritableFolder
@@ -62,7 +63,9 @@ class NewSegment:
             map=None
             if self.kind == NO_KIND
             else self._written(folder, f"{id}.map.parquet", self.keys.write, self.num_places),
-            num_files=len({unit.path for number, unit in enumerate(self.units) if number not in dead}),
+            num_files=len(
+                {unit.path for number, unit in enumerate(self.units) if number not in dead}
+            ),
             dead=tuple(self._dead),
         )
 
@@ -121,9 +124,7 @@ class SegmentsBuilder:
         threads: int | None,
     ) -> None:
         file, by_page = reader.file, self._places == "page"
-        chunks = [
-            chunk for part in range(file.num_parts) for chunk in file.chunks(part, [column])
-        ]
+        chunks = [chunk for part in range(file.num_parts) for chunk in file.chunks(part, [column])]
         unit = Unit(file.path, file.source.size, version, 0, segment.num_places, 0, file.num_rows)
         if not (by_page and chunks):
             unit = unit._replace(num_places=1 if self._places == "file" else file.num_parts)

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.index.keys import WIDE_PLACE_BITS, KeyBits, bits_for
-from parquet_bloom.index.sorted_map import MapFile, MapWriter
+from parquet_bloom.index.map_writer import MapWriter
+from parquet_bloom.index.sorted_map import MapFile
 from parquet_bloom.native import _kernel
 
 _KEY_BYTES: Final = 8
@@ -35,7 +36,7 @@ class _Spilled:
     """Keys in a temporary file, which is gone with the process."""
 
     def __init__(self, keys: NDArray[np.uint64], folder: str | None) -> None:
-        self._file = TemporaryFile(dir=folder)
+        self._file = TemporaryFile(dir=folder)  # noqa: SIM115 (read later)
         keys.tofile(self._file)
         self._file.flush()
         self._keys = np.memmap(self._file, np.uint64, "r")

@@ -10,13 +10,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError
 from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import Array, NDArray, np
+from parquet_bloom.values.literals import encode_given
 from parquet_bloom.values.types import LeafType, LogicalType
+
+# From here on, it pays to import numpy.
+MANY: Final = 256
 
 
 def parquet_kind(leaf: LeafType) -> str:
@@ -49,16 +53,20 @@ class ManyHashes:
 def asked_hashes(kind: str, values: Sequence[Any] | Array) -> AskedHashes | ManyHashes:
     """Values and literals as what is stored for them in columns of a kind. Raises ValueTypeError for a value that
     such a column cannot hold, FormatError for a kind that nobody knows."""
-    from parquet_bloom.parquet.filters.asked import Asked
+    leaf = _leaf_type(kind)
+    if len(values) >= MANY:
+        from parquet_bloom.parquet.filters.asked import stored_of
 
-    asked = Asked(_leaf_type(kind), values)
-    if asked.is_many:
-        stored = asked.stored
+        stored = stored_of(leaf, values)
         owners = np.arange(len(values)) if stored.owners is None else stored.owners
         return ManyHashes(stored.hashes, owners, dict(stored.unknown))
-    plain = [(at, each) for at, found in enumerate(asked.encodings) for each in found.plain]
-    hashes = [_kernel.xxh64(each) for _, each in plain]
-    return AskedHashes(hashes, [at for at, _ in plain], dict(asked.unknown))
+    encodings = [encode_given(leaf, value) for value in values]
+    plain = [(at, each) for at, found in enumerate(encodings) for each in found.plain]
+    return AskedHashes(
+        hashes=[_kernel.xxh64(each) for _, each in plain],
+        owners=[at for at, _ in plain],
+        unknown={at: found.unknown for at, found in enumerate(encodings) if found.unknown},
+    )
 
 
 def _leaf_type(kind: str) -> LeafType:

@@ -90,7 +90,9 @@ def existing(folder: Folder) -> Manifest:
     """The same of a folder that is one of an index. Raises FileNotFoundError, too."""
     found = newest(folder)
     if found is None:
-        raise FileNotFoundError(errno.ENOENT, "no index: expected manifest-*.json in it", folder.path)
+        raise FileNotFoundError(
+            errno.ENOENT, "no index: expected manifest-*.json in it", folder.path
+        )
     return found
 
 

@@ -16,25 +16,16 @@ import mmap
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO, Final, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError
 from parquet_bloom.index.keys import KeyBits
-from parquet_bloom.index.parquet_writer import Leaf, ParquetWriter, WrittenPage
 from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parallel import read_once
-from parquet_bloom.parquet.thrift import ttypes as thrift
 from parquet_bloom.storage.source import Source, local_path
-
-PER_PAGE: Final = 4096
-# Of many keys, a row group has more pages: a manifest should not name too many of them.
-_PAGES_PER_GROUP: Final = 64
-_MOST_GROUPS: Final = 256
-
-_COLUMN: Final = Leaf("k", thrift.Type.INT64, thrift.Encoding.DELTA_BINARY_PACKED)
 
 
 class KeyGroup(NamedTuple):
@@ -57,68 +48,6 @@ class MapFile:
     num_keys: int
     bits: KeyBits
     groups: tuple[KeyGroup, ...]
-
-
-class MapWriter:
-    """Writes a map of about `num_keys` keys. Methods raise OSError."""
-
-    def __init__(self, file: BinaryIO, name: str, bits: KeyBits, num_keys: int) -> None:
-        about = {"hash_bits": str(bits.hash), "place_bits": str(bits.place)}
-        self._writer = ParquetWriter(file, "map", [_COLUMN], about)
-        self._name, self._bits, self._num_keys = name, bits, 0
-        pages = -(-num_keys // PER_PAGE)
-        self._per_group = PER_PAGE * max(_PAGES_PER_GROUP, -(-pages // _MOST_GROUPS))
-        self._groups: list[KeyGroup] = []
-        self._waiting: list[NDArray[np.uint64]] = []
-        self._num_waiting = 0
-
-    def add(self, keys: NDArray[np.uint64]) -> None:
-        """Add narrow keys, ascending and distinct, all greater than those before."""
-        while keys.size:
-            part = keys[: self._per_group - self._num_waiting]
-            self._waiting.append(part)
-            self._num_waiting += part.size
-            keys = keys[part.size :]
-            if self._num_waiting == self._per_group:
-                self._end_group()
-
-    def _end_group(self) -> None:
-        keys = self._waiting[0] if len(self._waiting) == 1 else np.concatenate(self._waiting)
-        self._waiting, self._num_waiting = [], 0
-        pages, sizes = _kernel.key_pages(keys, PER_PAGE)
-        least = keys[::PER_PAGE]
-        most = np.append(keys[PER_PAGE - 1 :: PER_PAGE], keys[-1:])[: least.size]
-        written = [
-            WrittenPage(size, min(PER_PAGE, keys.size - at * PER_PAGE), *bounds)
-            for at, (size, *bounds) in enumerate(
-                zip(sizes, map(_stored, least.tolist()), map(_stored, most.tolist()), strict=True)
-            )
-        ]
-        start = self._writer.add_chunk([pages], written)
-        directory = least.tobytes() + sizes.tobytes() + _checksums(pages, sizes).tobytes()
-        at = self._writer.write(directory)
-        self._groups.append(KeyGroup(int(keys[0]), start, at, len(sizes), crc32(directory)))
-        self._writer.end_group()
-        self._num_keys += keys.size
-
-    def close(self) -> MapFile:
-        """Write the rest and the footer."""
-        if self._num_waiting:
-            self._end_group()
-        size = self._writer.close()
-        return MapFile(self._name, size, self._num_keys, self._bits, tuple(self._groups))
-
-
-def _stored(key: int) -> bytes:
-    return key.to_bytes(8, "little")
-
-
-def _checksums(pages: bytearray, sizes: array[int]) -> array[int]:
-    found, at, view = array("I"), 0, memoryview(pages)
-    for size in sizes:
-        found.append(_kernel.crc32(view[at : at + size]))
-        at += size
-    return found
 
 
 class _Directory:
@@ -177,7 +106,9 @@ class SortedMap:
         return data
 
     def _damaged(self, start: int, what: str) -> FormatError:
-        return FormatError(f"{self._source.path}: {what} at {start:,} is damaged: its CRC-32 is wrong")
+        return FormatError(
+            f"{self._source.path}: {what} at {start:,} is damaged: its CRC-32 is wrong"
+        )
 
     def _checked(self, look: object, *args: object) -> list[int]:
         try:
@@ -231,7 +162,9 @@ class SortedMap:
             data = self._source.read_at(int(starts[at]), int(sizes[at]))
             here = slice(at, at + 1)
             begin = np.zeros(1, np.int64)
-            search.look_in(data, begin, sizes[here], sums[here], first[here].copy(), end[here].copy())
+            search.look_in(
+                data, begin, sizes[here], sums[here], first[here].copy(), end[here].copy()
+            )
 
     @read_once
     def _mapped(self) -> memoryview | None:
@@ -264,5 +197,3 @@ def _parts(
     ends = np.append(np.searchsorted(asked, starts[1:]), asked.size)
     for number in np.flatnonzero(begins < ends).tolist():
         yield number, int(begins[number]), int(ends[number])
-
-

@@ -59,7 +59,6 @@ def _behind_url(url: str) -> Found | None:
     return Found(url, listing.size, version, modified)
 
 
-
 def states_of(paths: Sequence[str]) -> dict[str, str | None]:
     """The state of each file as it is now; None if it is no more. Those behind URLs are asked for at once, more or
     less. Raises OSError."""

@@ -11,20 +11,14 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from typing import BinaryIO, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError
-from parquet_bloom.index.parquet_writer import Leaf, ParquetWriter, WrittenPage, plain_page
 from parquet_bloom.parquet.pages.page import PageHeader
-from parquet_bloom.parquet.thrift import ttypes as thrift
 from parquet_bloom.storage.source import Source
-
-PER_GROUP: Final = 1024
-# Of many files, more of them come together: a manifest should not name too many groups.
-_MOST_GROUPS: Final = 1024
 
 
 class Unit(NamedTuple):
@@ -40,15 +34,8 @@ class Unit(NamedTuple):
     reason: str = ""
 
 
-_TEXTS: Final = frozenset(("path", "version", "reason"))
-
-
-def _leaf(name: str) -> Leaf:
-    type = thrift.Type.BYTE_ARRAY if name in _TEXTS else thrift.Type.INT64
-    return Leaf(name, type, thrift.Encoding.PLAIN, name in _TEXTS)
-
-
-_LEAVES: Final = tuple(map(_leaf, Unit._fields))
+# The columns of text; all others are INT64.
+TEXTS: Final = frozenset(("path", "version", "reason"))
 
 
 class UnitGroup(NamedTuple):
@@ -70,33 +57,6 @@ class UnitsFile:
     num_units: int
     num_places: int
     groups: tuple[UnitGroup, ...]
-
-
-def write_units(file: BinaryIO, name: str, units: Sequence[Unit]) -> UnitsFile:
-    """Write units, whose places ascend without gaps. Raises OSError."""
-    writer = ParquetWriter(file, "units", _LEAVES, {})
-    per_group = max(PER_GROUP, -(-len(units) // _MOST_GROUPS))
-    groups = []
-    for at in range(0, len(units), per_group):
-        part = units[at : at + per_group]
-        start, crc = writer.position, 0
-        for leaf, values in zip(_LEAVES, zip(*part, strict=True), strict=True):
-            page = plain_page(_plain(leaf, values), len(part))
-            writer.add_chunk([page], [WrittenPage(len(page), len(part))])
-            crc = crc32(page, crc)
-        groups.append(
-            UnitGroup(start, writer.position - start, len(part), part[0].first_place, crc)
-        )
-        writer.end_group()
-    places = units[-1].first_place + units[-1].num_places if units else 0
-    return UnitsFile(name, writer.close(), len(units), places, tuple(groups))
-
-
-def _plain(leaf: Leaf, values: Sequence[str | int]) -> bytes:
-    if not leaf.is_text:
-        return array("q", values).tobytes()  # type: ignore[arg-type]
-    plain = [str(value).encode("utf-8", "surrogateescape") for value in values]
-    return b"".join([part for each in plain for part in (len(each).to_bytes(4, "little"), each)])
 
 
 class Units:
@@ -135,12 +95,14 @@ class Units:
                 " the manifest's"
             )
         columns, at = [], 0
-        for leaf in _LEAVES:
+        for name in Unit._fields:
             header, size = PageHeader.decode(memoryview(data)[at : at + 256])
             at += size
             end = at + (header.compressed_page_size or 0)
             body = memoryview(data)[at:end]
-            columns.append(list(_texts(body)) if leaf.is_text else array("q", bytes(body)).tolist())
+            columns.append(
+                list(_texts(body)) if name in TEXTS else array("q", bytes(body)).tolist()
+            )
             at = end
         return list(map(Unit, *columns))
 
@@ -155,5 +117,3 @@ def _texts(body: memoryview) -> Iterator[str]:
         start = at + 4
         at = start + int.from_bytes(body[at:start], "little")
         yield str(body[start:at], "utf-8", "surrogateescape")
-
-

@@ -20,7 +20,7 @@ from parquet_bloom.storage.source import (
 
 if TYPE_CHECKING:
     from parquet_bloom.storage.address import Address
-    from parquet_bloom.storage.folder import Folder, LocalFolder
+    from parquet_bloom.storage.folder import LocalFolder, WritableFolder
     from parquet_bloom.storage.objects.folders import ObjectFolder
     from parquet_bloom.storage.remote import RemoteFolder
 
@@ -82,7 +82,7 @@ def open_source(path: str | os.PathLike[str]) -> Source:
     return LocalSource(local_name(text), text)
 
 
-def open_folder(path: str | os.PathLike[str]) -> Folder:
+def open_folder(path: str | os.PathLike[str]) -> WritableFolder:
     """The folder at a path, or the URL of one in an object store. Raises UnsupportedError for other URLs,
     behind which nobody can make a file only if there is none, OSError."""
     text = os.fspath(path)
@@ -91,7 +91,7 @@ def open_folder(path: str | os.PathLike[str]) -> Folder:
     if is_url(text):
         scheme = text.partition("://")[0]
         raise UnsupportedError(
-            f"{text}: a table behind {scheme}:// is not supported, expected a local folder, s3://, gs://"
+            f"{text}: a folder behind {scheme}:// is not supported, expected a local folder, s3://, gs://"
             " or az://"
         )
     from parquet_bloom.storage.folder import LocalFolder

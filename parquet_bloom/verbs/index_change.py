@@ -88,7 +88,9 @@ def build_index(
     if newest(folder) is not None:
         raise RewriteError(f"{folder.path}: is an index already, expected a new folder: add to it")
     start = Manifest(
-        columns=columns_needed(columns), places=places, sources=tuple(lasting(paths_given("files", files)))
+        columns=columns_needed(columns),
+        places=places,
+        sources=tuple(lasting(paths_given("files", files))),
     )
     return _Change(folder, keys, storage_options, threads, progress).bring_up_to_date(start)
 
@@ -128,7 +130,9 @@ def remove_from_index(
     """
     folder = _folder(index, storage_options)
     existing(folder)
-    return _Change(folder, None, storage_options, None, None).remove(lasting(paths_given("files", files)))
+    return _Change(folder, None, storage_options, None, None).remove(
+        lasting(paths_given("files", files))
+    )
 
 
 def _folder(
@@ -248,7 +252,9 @@ class _Change:
         if old is not None and (old.columns, old.places) != (wanted.columns, wanted.places):
             raise RewriteError(f"{self._folder.path}: another index was made here meanwhile")
         segments = () if old is None else tuple(map(self._without_old_states, old.segments))
-        sources = wanted.sources if old is None else tuple(dict.fromkeys([*old.sources, *wanted.sources]))
+        sources = (
+            wanted.sources if old is None else tuple(dict.fromkeys([*old.sources, *wanted.sources]))
+        )
         return replace(wanted, sources=sources, segments=(*segments, *new))
 
     def _without_old_states(self, segment: Segment) -> Segment:

@@ -14,6 +14,7 @@ from parquet_bloom.errors import ColumnError, no_column
 from parquet_bloom.index.asking import AskedIndex, FoundValues
 from parquet_bloom.index.manifest import Places, existing
 from parquet_bloom.index.states import lasting, listed, states_of
+from parquet_bloom.native.lazy import Array
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.values.given import list_values, show_values
 from parquet_bloom.verbs.documents import VerbReport
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """What an index says of one file about a value: `maybe` in `row_groups`, and there in `pages`, data pages of the
+    """What an index says of one file about a value: `maybe` in `parts`, row groups or stripes, and there in `pages`, data pages of the
     column; `unknown` with the `reason`. Empty where places are files: anywhere in it."""
 
     path: str
     verdict: Verdict
-    row_groups: tuple[int, ...] = ()
+    parts: tuple[int, ...] = ()
     pages: tuple[tuple[int, int], ...] = ()
     reason: str | None = None
 
@@ -94,7 +95,7 @@ def probe_asked(
     asked: AskedIndex,
     path: str,
     column: str,
-    values: Sequence[Any],
+    values: Sequence[Any] | Array,
     files: Any,
     storage_options: Mapping[str, str] | None,
 ) -> IndexReport:
@@ -185,17 +186,17 @@ class _Where:
 
     def __init__(self, kind: Places) -> None:
         self._kind = kind
-        self._row_groups: set[int] = set()
+        self._parts: set[int] = set()
         self._pages: set[tuple[int, int]] = set()
 
     def add(self, unit: Unit, place: int) -> None:
         match self._kind:
             case "row-group":
-                self._row_groups.add(place)
+                self._parts.add(place)
             case "page":
-                self._row_groups.add(unit.row_group)
+                self._parts.add(unit.row_group)
                 self._pages.add((unit.row_group, place))
 
     def as_file(self, path: str) -> IndexedFile:
-        row_groups, pages = tuple(sorted(self._row_groups)), tuple(sorted(self._pages))
-        return IndexedFile(path, "maybe", row_groups, pages)
+        parts, pages = tuple(sorted(self._parts)), tuple(sorted(self._pages))
+        return IndexedFile(path, "maybe", parts, pages)

@@ -332,7 +332,7 @@ def test_tables_that_are_nowhere_to_be_written(url, scheme):
     with pytest.raises(pb.UnsupportedError) as raised:
         build(url)
     assert str(raised.value) == (
-        f"{url}: a table behind {scheme}:// is not supported, expected a local folder, s3://, gs:// or"
+        f"{url}: a folder behind {scheme}:// is not supported, expected a local folder, s3://, gs:// or"
         " az://"
     )
 

@@ -1,0 +1,213 @@
+"""pbloom index"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parquet_bloom.commands import file_options
+from parquet_bloom.commands import options as option
+from parquet_bloom.commands.sections import Command, files_option, together
+from parquet_bloom.commands.store_options import storage_options, stores
+from parquet_bloom.container import number_of
+from parquet_bloom.index.manifest import Places
+from parquet_bloom.program import FINE, NO, Ordered
+from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
+from parquet_bloom.render.wording import shortened, size
+from parquet_bloom.verbs.index_change import (
+    IndexChange,
+    add_to_index,
+    build_index,
+    remove_from_index,
+)
+from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue, IndexReport, probe_index
+from parquet_bloom.vocabulary import words
+
+if TYPE_CHECKING:
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.verbs.index_change import IndexChange
+# What a terminal shows of the files of one value; all of them are in the document.
+MOST_FILES = 20
+
+_index = files_option(
+    "--index", "index_path", required=True, metavar="DIR", help="Folder of the index; can be a URL."
+)
+
+
+@click.group(cls=Ordered)
+def index() -> None:
+    """Which of many files hold a value, without opening them.
+
+    An index is a folder of Parquet files: for every value a short hash of it, and in which files, row groups or
+    pages it is.
+
+    \b
+    Example:
+      pbloom index build --index events.index -c user_id events/
+      pbloom index probe --index events.index -c user_id -v 123456
+    """
+
+
+@index.command(cls=Command)
+@file_options.file_argument("files", nargs=-1, required=True, metavar="FILE...")
+@_index
+@option.columns(required=True)
+@files_option(
+    "--places",
+    type=click.Choice(words(Places)),
+    default="row-group",
+    show_default=True,
+    help="What an answer leads to; a page is a data page of the column.",
+)
+@option.as_json("index")
+@option.threads
+@option.access
+def build(
+    files: tuple[str, ...], index_path: str, columns: tuple[str, ...], as_json: bool,
+    keys: Keys | None, threads: int | None, places: Places,
+) -> None:  # fmt: skip
+    """Make an index over files.
+
+    FILE is a path, a glob, a folder or a URL; `index add` looks at all of them again. Columns that are encrypted
+    are left out: the index holds hashes of values in the open.
+
+    \b
+    Example:
+      pbloom index build --index events.index -c user_id,session events/
+    """
+    with progress("index") as show:
+        report = build_index(
+            index_path, files, columns, places=places, keys=keys, storage_options=storage_options(),
+            threads=threads, progress=show,
+        )  # fmt: skip
+    _write_change(report, as_json)
+
+
+@index.command(cls=Command)
+@file_options.file_argument("files", nargs=-1, metavar="[FILE...]")
+@_index
+@option.as_json("index")
+@option.threads
+@option.access
+def add(
+    files: tuple[str, ...], index_path: str, as_json: bool, keys: Keys | None, threads: int | None
+) -> None:
+    """Bring an index up to date: add what is new or has changed, forget what is gone.
+
+    Looks at the files, folders and globs that the index was made over, and at each FILE, which it is about from
+    now on.
+
+    \b
+    Example:
+      pbloom index add --index events.index
+    """
+    with progress("index") as show:
+        report = add_to_index(
+            index_path, files, keys=keys, storage_options=storage_options(), threads=threads,
+            progress=show,
+        )  # fmt: skip
+    _write_change(report, as_json)
+
+
+@index.command(cls=Command)
+@file_options.file_argument("files", nargs=-1, required=True, metavar="FILE...")
+@_index
+@option.as_json("index")
+@stores
+def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
+    """Forget files: what was named for build or add, files, or all that is in folders.
+
+    What is still there in a folder that the index is about comes back with the next `index add`.
+
+    \b
+    Example:
+      pbloom index remove --index events.index events/2019/
+    """
+    report = remove_from_index(index_path, files, storage_options=storage_options())
+    _write_change(report, as_json)
+
+
+@index.command(cls=Command)
+@file_options.file_argument("files", nargs=-1, metavar="[FILE...]")
+@_index
+@option.columns(required=True)
+@option.literals
+@option.as_json("index")
+@together(option.memory, stores)
+def probe(
+    files: tuple[str, ...], index_path: str, columns: tuple[str, ...], as_json: bool, **given: Any
+) -> None:
+    """Ask an index which files may hold values, and where in them.
+
+    The answer is about all files as they were when the index was made or added to. With FILE, it is about these
+    as they are now: each that the index does not know in this state is `unknown`. A verdict is `absent` (certain),
+    `maybe`, or `unknown` with the reason. Exit code 1: every value is absent everywhere.
+
+    \b
+    Example:
+      pbloom index probe --index events.index -c user_id -v 123456
+    """
+    code = NO
+    for column in dict.fromkeys(columns):
+        report = probe_index(
+            index_path, column, given["values"], files=files or None,
+            storage_options=storage_options(),
+        )  # fmt: skip
+        if as_json:
+            write_json(report)
+        else:
+            _write_answers(report)
+        code = code if report.is_absent else FINE
+    sys.exit(code)
+
+
+def _write_change(report: IndexChange, as_json: bool) -> None:
+    if as_json:
+        write_json(report)
+        return
+    for each in report.not_indexed[:MOST_FILES]:
+        complain(f"{each.path}: {each.column}: not indexed: {each.reason}")
+    if len(report.not_indexed) > MOST_FILES:
+        complain(f"{len(report.not_indexed) - MOST_FILES:,} more that are not indexed")
+    counts = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
+    written = (
+        f"; {number_of(report.keys, 'key')}, {size(report.bytes_written)}" if report.keys else ""
+    )
+    write_text(f"{report.index}: {number_of(report.files, 'file')}: {counts}{written}")
+
+
+def _write_answers(report: IndexReport) -> None:
+    since = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(report.made))
+    write_text(
+        f"{report.column} in {number_of(report.num_files, 'file')}, as indexed {since}:"
+        f" {size(report.bytes_read)} read"
+    )
+    for value in report.results:
+        _write_value(value)
+
+
+def _write_value(value: IndexedValue) -> None:
+    if not value.files:
+        write_text(f"{value.value}: {value.verdict}")
+        return
+    write_text(f"{value.value}: {value.verdict} in {number_of(len(value.files), 'file')}")
+    write_table(
+        ("file", "where"),
+        [(each.path, _where(each)) for each in value.files[:MOST_FILES]],
+        ["file"],
+    )
+    if len(value.files) > MOST_FILES:
+        write_text(f"  and {len(value.files) - MOST_FILES:,} more: --json shows all")
+
+
+def _where(file: IndexedFile) -> str:
+    if file.verdict == "unknown":
+        return f"unknown: {file.reason}"
+    if file.pages:
+        return "maybe, pages " + shortened([f"{group}/{page}" for group, page in file.pages])
+    if file.parts:
+        return "maybe, row groups " + shortened([str(group) for group in file.parts])
+    return "maybe"

@@ -1,0 +1,136 @@
+"""An index over many files, to Python users."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from parquet_bloom.index.asking import AskedIndex
+from parquet_bloom.index.manifest import existing
+from parquet_bloom.storage import open_folder, with_options
+from parquet_bloom.values.given import list_values
+from parquet_bloom.verbs.index_change import (
+    IndexChange,
+    add_to_index,
+    build_index,
+    remove_from_index,
+)
+from parquet_bloom.verbs.index_probe import IndexReport, probe_asked
+
+if TYPE_CHECKING:
+    from parquet_bloom.arguments import SomeNames
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.index.manifest import Places
+    from parquet_bloom.parallel import Progress
+
+
+class Index:
+    """An index in a folder, by path or URL, as it is when it is opened: others may change it meanwhile.
+
+    What was read of it is kept, so that to ask it again takes less. Leave it with `with`, or `close` it. Raises
+    FileNotFoundError if there is none, FormatError for damage, OSError.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        storage_options: Mapping[str, str] | None = None,
+    ) -> None:
+        self._place = with_options(os.fspath(path), storage_options)
+        self._options = storage_options
+        self._open()
+
+    def _open(self) -> None:
+        folder = open_folder(self._place)
+        self.path = folder.path
+        self._asked = AskedIndex(folder, existing(folder))
+
+    @classmethod
+    def build(
+        cls,
+        path: str | os.PathLike[str],
+        files: Any,
+        columns: SomeNames,
+        *,
+        places: Places = "row-group",
+        keys: Keys | None = None,
+        storage_options: Mapping[str, str] | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Make an index over files and open it, see build_index."""
+        build_index(
+            path,
+            files,
+            columns,
+            places=places,
+            keys=keys,
+            storage_options=storage_options,
+            threads=threads,
+            progress=progress,
+        )
+        return cls(path, storage_options)
+
+    def add(
+        self,
+        files: Any = (),
+        *,
+        keys: Keys | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> IndexChange:
+        """Bring the index up to date, see add_to_index; what it says from now on is about that."""
+        change = add_to_index(
+            self._place,
+            files,
+            keys=keys,
+            storage_options=self._options,
+            threads=threads,
+            progress=progress,
+        )
+        self._reopen()
+        return change
+
+    def remove(self, files: Any) -> IndexChange:
+        """Forget files, see remove_from_index."""
+        change = remove_from_index(self._place, files, storage_options=self._options)
+        self._reopen()
+        return change
+
+    def probe(self, column: str, values: Any, *, files: Any = None) -> IndexReport:
+        """Which files may hold values of `column`, see probe_index."""
+        values = list_values(values)
+        return probe_asked(self._asked, self.path, column, values, files, self._options)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it is about."""
+        return self._asked.manifest.columns
+
+    @property
+    def generation(self) -> int:
+        """The number of its manifest; each change has a higher one."""
+        return self._asked.manifest.generation
+
+    def __repr__(self) -> str:
+        return f"<Index {self.path}: {', '.join(self.columns)}; generation {self.generation}>"
+
+    def _reopen(self) -> None:
+        self._asked.close()
+        self._open()
+
+    def close(self) -> None:
+        self._asked.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

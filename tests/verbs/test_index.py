@@ -1,0 +1,197 @@
+"""An index over many files: what it answers, and what it says after files have changed."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import parquet_bloom as pb
+from parquet_bloom.errors import ColumnError, FormatError, RewriteError, ValueTypeError
+
+FILES = 12
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files of three row groups with several pages each."""
+    folder = tmp_path_factory.mktemp("lake")
+    random = np.random.default_rng(7)
+    for number in range(FILES):
+        ids = random.integers(0, 1 << 40, 1500)
+        names = pa.array([f"user {id % 90}" for id in ids.tolist()]).dictionary_encode()
+        table = pa.table({"id": ids, "name": names, "score": ids / 3})
+        pq.write_table(
+            table, folder / f"{number:02}.parquet", row_group_size=500, data_page_size=800,
+            write_batch_size=50,
+        )  # fmt: skip
+    return folder
+
+
+@pytest.fixture
+def lake(written: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(written, tmp_path / "lake"))
+
+
+@pytest.mark.parametrize("places", ["file", "row-group", "page"])
+@pytest.mark.parametrize("column", ["id", "name", "score"])
+def test_every_value_is_found_where_it_is(lake, tmp_path, places, column):
+    with pb.Index.build(tmp_path / "index", lake, [column], places=places) as index:
+        for path in sorted(lake.iterdir())[:3]:
+            groups = [pq.ParquetFile(path).read_row_group(at)[column] for at in range(3)]
+            for at, group in enumerate(groups):
+                values = group.to_pylist()[:60]
+                for few in (values, values * 5):
+                    for result in index.probe(column, few).results:
+                        (file,) = [each for each in result.files if each.path == str(path)]
+                        assert file.verdict == result.verdict == "maybe"
+                        assert places == "file" or at in file.parts
+                        assert (places == "page") == bool(file.pages)
+
+
+def test_pages_are_those_of_the_column(lake, tmp_path):
+    path = lake / "05.parquet"
+    with pb.Index.build(tmp_path / "index", lake, "id", places="page") as index:
+        with pb.open(path) as file:
+            assert file.num_parts == 3
+        values = pq.ParquetFile(path).read_row_group(1)["id"].to_pylist()
+        found = [index.probe("id", value).results[0].files for value in values]
+    answers = [file.pages for files in found for file in files if file.path == str(path)]
+    assert len(answers) == 500
+    # Values of a row group are in its pages in turn; some are found in others, too, by chance.
+    at = 0
+    for pages in answers:
+        at = min(page for group, page in pages if group == 1 and page >= at)
+    assert at == 2 and sum(len(pages) == 1 for pages in answers) > 450
+
+
+def test_other_values_are_absent(lake, tmp_path):
+    with pb.Index.build(tmp_path / "index", lake, ["id", "name"]) as index:
+        report = index.probe("name", ["nobody", "user 3"])
+        assert [each.verdict for each in report.results] == ["absent", "maybe"]
+        assert not report.is_absent and report.num_files == FILES
+        found = index.probe("id", list(range(1 << 41, (1 << 41) + 2000)))
+        maybes = sum(each.verdict == "maybe" for each in found.results)
+        # One in eight by chance, and hashes are short: this seed's.
+        assert maybes < 400 and len(found.results) == 2000
+
+
+def test_add_sees_what_is_new_changed_and_gone(lake, tmp_path):
+    pb.Index.build(tmp_path / "index", lake, "id").close()
+    other = pq.read_table(lake / "02.parquet")["id"][0].as_py()
+    gone = pq.read_table(lake / "01.parquet")["id"][0].as_py()
+    (lake / "01.parquet").unlink()
+    shutil.copy(lake / "02.parquet", lake / "90.parquet")
+    shutil.copy(lake / "02.parquet", lake / "03.parquet")
+    with pb.Index(tmp_path / "index") as index:
+        # Nobody has looked at the new ones, and 03 is no candidate.
+        (result,) = index.probe("id", other).results
+        assert [Path(file.path).name for file in result.files] == ["02.parquet"]
+        assert index.probe("id", gone).is_absent
+        # A listing tells.
+        (result,) = index.probe("id", other, files=lake).results
+        verdicts = {Path(file.path).name: file.verdict for file in result.files}
+        assert verdicts == {
+            "02.parquet": "maybe", "03.parquet": "unknown", "90.parquet": "unknown"
+        }  # fmt: skip
+        change = index.add()
+        assert (change.added, change.changed, change.removed) == (1, 1, 1)
+        assert change.files == FILES and change.generation == index.generation == 2
+        (result,) = index.probe("id", other, files=lake).results
+        assert [Path(file.path).name for file in result.files] == [
+            "02.parquet", "03.parquet", "90.parquet"
+        ]  # fmt: skip
+        assert {file.verdict for file in result.files} == {"maybe"}
+        assert index.add().generation == 2
+
+
+def test_a_candidate_in_another_state_is_unknown(lake, tmp_path):
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        value = pq.read_table(lake / "04.parquet")["id"][0].as_py()
+        shutil.copy(lake / "02.parquet", lake / "04.parquet")
+        (result,) = index.probe("id", value).results
+        assert result.verdict == "unknown"
+        assert [file.reason for file in result.files] == ["not in the index as it is now"]
+
+
+def test_remove_forgets_until_the_next_add(lake, tmp_path):
+    value = pq.read_table(lake / "04.parquet")["id"][0].as_py()
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        assert index.remove(lake / "04.parquet").removed == 1
+        assert index.probe("id", value).is_absent
+        assert index.add().added == 1
+        assert not index.probe("id", value).is_absent
+        assert index.remove(lake).files == 0
+        assert index.add().files == 0
+        with pytest.raises(FileNotFoundError):
+            index.remove(lake)
+
+
+def test_what_cannot_be_indexed_is_unknown(lake, tmp_path):
+    pq.write_table(pa.table({"other": [1]}), lake / "95.parquet")
+    (lake / "96.parquet").write_bytes(b"PAR1 this is no file PAR1")
+    pq.write_table(pa.table({"id": ["text"]}), lake / "97.parquet")
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        (result,) = index.probe("id", 5).results
+        reasons = {Path(file.path).name: file.reason for file in result.files}
+        assert result.verdict == "unknown" and set(reasons) == {
+            "95.parquet", "96.parquet", "97.parquet"
+        }  # fmt: skip
+        assert reasons["95.parquet"] == "no column id; the file has other"
+        # A number is no text; another reader might make one of it.
+        (result,) = index.probe("id", "text").results
+        assert {Path(file.path).name for file in result.files if file.verdict == "maybe"} == {
+            "97.parquet"
+        }
+        change = index.add()
+        assert change.not_indexed == () and change.generation == 1
+
+
+def test_nan_and_null_are_unknown(lake, tmp_path):
+    with pb.Index.build(tmp_path / "index", lake, "score") as index:
+        results = index.probe("score", [float("nan"), None]).results
+        assert [each.verdict for each in results] == ["unknown", "unknown"]
+
+
+def test_what_goes_wrong_is_one_line(lake, tmp_path):
+    pb.Index.build(tmp_path / "index", lake, "id").close()
+    with pytest.raises(RewriteError, match="is an index already"):
+        pb.Index.build(tmp_path / "index", lake, "id")
+    with pytest.raises(FileNotFoundError, match="no index"):
+        pb.Index(lake)
+    with pb.Index(tmp_path / "index") as index:
+        with pytest.raises(ColumnError, match="no column nam"):
+            index.probe("nam", 5)
+        with pytest.raises(ValueTypeError):
+            index.probe("id", "text")
+
+
+@pytest.mark.parametrize("suffix", ["map.parquet", "units.parquet", "json"])
+def test_damage_is_an_error_and_never_absent(lake, tmp_path, suffix):
+    value = pq.read_table(lake / "04.parquet")["id"][0].as_py()
+    pb.Index.build(tmp_path / "index", lake, "id").close()
+    (path,) = (tmp_path / "index").glob(f"*{suffix}")
+    whole = path.read_bytes()
+    random = np.random.default_rng(5)
+    for at in random.integers(0, len(whole), 60).tolist():
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :])
+        try:
+            with pb.Index(tmp_path / "index") as index:
+                assert index.probe("id", value).results[0].verdict == "maybe"
+        except FormatError as error:
+            assert str(error).startswith(str(path.parent))
+        path.write_bytes(whole[:at])
+        with pytest.raises(FormatError), pb.Index(tmp_path / "index") as index:
+            index.probe("id", value)
+
+
+def test_the_files_are_parquet(lake, tmp_path):
+    pb.Index.build(tmp_path / "index", lake, ["id", "name"]).close()
+    for path in (tmp_path / "index").glob("*.map.parquet"):
+        keys = pq.read_table(path)["k"].to_numpy()
+        assert (np.diff(keys) > 0).all() and len(pb.inspect(path).row_groups) >= 1
+    for path in (tmp_path / "index").glob("*.units.parquet"):
+        units = pq.read_table(path)
+        assert units["path"].to_pylist() == sorted(map(str, lake.iterdir()))
