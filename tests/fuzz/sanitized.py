@@ -31,7 +31,7 @@ TESTS = (
     "parquet/test_hostile_pages.py",
     "parquet/test_whole_pages.py",
     "parquet/test_footer.py",
-    "parquet/test_group_table.py",
+    "parquet/test_chunk_table_groups.py",
 )
 
 

@@ -11,7 +11,7 @@ ALSO_SPARK: Final = (
     "tests/advice/test_advice_interop.py",
     "tests/legacy/test_murmur3_written.py",
     "tests/legacy/test_statistics_places.py",
-    "tests/orc/test_orc_judges.py",
+    "tests/orc/test_orc_readers.py",
     "tests/orc/test_orc_native.py",
     "tests/parquet/test_interop.py",
 )
@@ -20,7 +20,7 @@ ALSO_SPARK: Final = (
 LONG: Final = (
     SPARK,
     "tests/fuzz/test_memory_budgets.py",
-    "tests/verbs/test_memory.py",
+    "tests/verbs/test_memory_budget.py",
     "tests/parquet/test_encrypted_interop.py",
     "tests/docs/test_docs.py",
     "tests/fuzz/test_faults.py",

@@ -26,7 +26,7 @@ SUITE = [
 ]
 if os.environ.get("PBLOOM_CLUSTER") == "full":
     SUITE = [VERBS, "test_spark_pruning.py", "test_spark_orc_pruning.py", "test_spark_job.py"]
-    SUITE += ["test_spark_orc.py", "test_spark_source.py"]
+    SUITE += ["test_spark_orc.py", "test_spark_data_source.py"]
 
 
 def test_connect_passes_the_same_suite(tmp_path: Path) -> None:
