@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.listing import find_file
 from parquet_bloom.storage.paths import expand
@@ -51,6 +50,8 @@ def state_of(path: str) -> Found | None:
 
 
 def _behind_url(url: str) -> Found | None:
+    from parquet_bloom.storage.address import Address
+
     listing = url.listed if isinstance(url, Address) else None
     if listing is None or listing.size is None:
         return find_file(url)

@@ -17,7 +17,7 @@ from zlib import crc32
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError
-from parquet_bloom.parquet.pages.page import PageHeader
+from parquet_bloom.native import _kernel
 from parquet_bloom.storage.source import Source
 
 
@@ -96,9 +96,9 @@ class Units:
             )
         columns, at = [], 0
         for name in Unit._fields:
-            header, size = PageHeader.decode(memoryview(data)[at : at + 256])
-            at += size
-            end = at + (header.compressed_page_size or 0)
+            (_, _, size, *_), header = _kernel.page_header(memoryview(data)[at : at + 256])
+            at += header
+            end = at + (size or 0)
             body = memoryview(data)[at:end]
             columns.append(
                 list(_texts(body)) if name in TEXTS else array("q", bytes(body)).tolist()
