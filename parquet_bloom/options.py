@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, fields
+from datetime import datetime
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
@@ -186,12 +187,13 @@ class BuildOptions(ReadOptions):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOptions(VerbOptions):
     """Which files of a table to change, and how, see verbs.build_table.build_table. `where`: the wanted
-    values of partition columns; `catalog`: in which tables are, by their identifiers;
+    values of partition columns; `since`: a version or time after which files were added; `catalog`: in which tables are, by their identifiers;
     `files_per_commit`: at most."""
 
     kind: TableChoice = "auto"
     catalog: str | None = None
     where: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
+    since: datetime | int | None = None
     min_file_size: int = 0
     files_per_commit: int = FILES_PER_COMMIT
     commit: bool = True
@@ -320,6 +322,19 @@ def where_given(where: object) -> dict[str, tuple[str | None, ...]]:
     return found
 
 
+def since_given(since: object) -> datetime | int | None:
+    """A time, or the version of a table. Raises TypeError, ValueError."""
+    if since is None or isinstance(since, datetime):
+        return since
+    try:
+        version = number_given("since", since)
+    except TypeError:
+        raise TypeError(f"since: {since!r}, expected a datetime or a version") from None
+    if version < 0:
+        raise ValueError(f"since: {version}, expected 0 or more")
+    return version
+
+
 # What public functions call an option, if not the same.
 _CALLED: Final = {"parts": "row_groups"}
 
@@ -334,6 +349,7 @@ _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
         name: partial(number_if_given, name)
         for name in ("budget", "max_bytes", "min_file_size", "ndv", "seed")
     },
+    "since": since_given,
     "threads": threads_given,
     "value_sample": sample_given,
     "values": values_given,

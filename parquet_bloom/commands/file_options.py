@@ -30,11 +30,12 @@ STDIN = "-"
 @dataclass(frozen=True, slots=True)
 class FilesAsked:
     """The files that a command was asked to work on: those that `names` mean or a `manifest` lists, of
-    which only those changed `since` then, and of these only those in a `shard`."""
+    which only those changed `since` then, and of these only those in a `shard`. Of tables, those added
+    `since` then, or since a version."""
 
     names: tuple[str, ...]
     manifest: str | None
-    since: datetime | None
+    since: datetime | int | None
     shard: Shard | None
 
     def found(self) -> Found:
@@ -45,20 +46,32 @@ class FilesAsked:
             files, errors = expand(self.names, storage_options())
         else:
             files, errors = _listed_in(self.manifest, self.shard), []
-        if self.since is not None:
-            files = [file for file in files if is_changed_since(file.path, self.since)]
+        moment = time_of_files(self.since)
+        if moment is not None:
+            files = [file for file in files if is_changed_since(file.path, moment)]
         return files, errors
 
     def narrow(self, inputs: Inputs) -> None:
         """Keep those of the inputs that are in the shard, and say so if nothing is left."""
         shard, limits = self.shard, ""
-        if self.since is not None:
+        if isinstance(self.since, int):
+            limits += f" added since version {self.since}"
+        elif self.since is not None:
             limits += f" changed since {self.since:%Y-%m-%d %H:%M:%S} UTC"
         if shard is not None:
             inputs.files = [file for file in inputs.files if shard.takes(file.path)]
             limits += f" in shard {shard}"
         if limits and not inputs.files and not inputs.errors:
             complain(f"nothing to do: no files{limits}")
+
+
+def time_of_files(since: datetime | int | None) -> datetime | None:
+    """Raises UsageError for a version, which files do not have."""
+    if isinstance(since, int):
+        raise click.UsageError(
+            f"--since: {since}: expected a time or an age, or with --table a version"
+        )
+    return since
 
 
 def _listed_in(manifest: str, shard: Shard | None) -> list[Input]:
@@ -88,8 +101,9 @@ def file_argument(name: str, **settings: Any) -> Decorator:
 since = files_option(
     "--since",
     callback=parameters.since,
-    metavar="TIME|AGE",
-    help="Only files changed since then: 2026-11-20, 2026-11-20T06:00Z, 2d, 12h.",
+    metavar="TIME|AGE|N",
+    help="Only files changed since then: 2026-11-20, 2026-11-20T06:00Z, 2d, 12h; of a table, those added"
+    " since then, or since version or snapshot N.",
 )
 _names = file_argument("files", nargs=-1, metavar="FILE...")
 _manifest = files_option(
@@ -119,7 +133,7 @@ def _asked(*options: Decorator) -> Decorator:
         @together(_names, _manifest, since, *options)
         @wraps(command)
         def with_files(
-            files: tuple[str, ...], manifest: str | None, since: datetime | None,
+            files: tuple[str, ...], manifest: str | None, since: datetime | int | None,
             shard: Shard | None = None, **given: object,
         ) -> object:  # fmt: skip
             if manifest is not None and files:

@@ -234,7 +234,7 @@ def answered(one_each: str = "file") -> Decorator:
             else:
                 from parquet_bloom.commands.table_inputs import TableInputs
 
-                inputs = TableInputs(files.names, view)
+                inputs = TableInputs(files.names, replace(view, since=files.since))
             files.narrow(inputs)
             with answering([path for path, _ in inputs.files], output, overwrite):
                 command(answers=Answers(inputs, as_json=as_json, verbose=verbose), **given)
@@ -352,7 +352,7 @@ def destinations(command: Callback) -> Callback:
             from parquet_bloom.commands.table_inputs import tables
 
             answers = Answers(tables(files.names), as_json=as_json, verbose=verbose)
-            given["of_table"] = replace(of_table, **changes)
+            given["of_table"] = replace(of_table, since=files.since, **changes)
             return command(answers=answers, destination_of=None, **given)
         inputs = Inputs(files.found())
         ways = {

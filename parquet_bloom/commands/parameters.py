@@ -138,14 +138,16 @@ def shard(ctx: click.Context, param: click.Parameter, text: str | None) -> Shard
     return Shard(index, count)
 
 
-def since(ctx: click.Context, param: click.Parameter, text: str | None) -> datetime | None:
-    """A time, or how long ago it was."""
+def since(ctx: click.Context, param: click.Parameter, text: str | None) -> datetime | int | None:
+    """A time, or how long ago it was; another number is the version of a table."""
     if text is None:
         return None
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
     except ValueError:
         pass
+    if text.isascii() and text.isdigit():
+        return int(text)
     try:
         return datetime.now(UTC) - age(text)
     except OverflowError:

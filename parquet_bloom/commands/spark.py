@@ -109,7 +109,7 @@ _job = together(
 # What says nothing about the files of a table: which they are, formats that are not Parquet's own, and
 # outcomes, which tables have none of.
 _ONLY_FILES = {
-    "auto", "budget", "manifest", "since", "max_files", "max_input", "only_missing", "layout", "orc_streams", "audit", "run_id",
+    "auto", "budget", "manifest", "max_files", "max_input", "only_missing", "layout", "orc_streams", "audit", "run_id",
 }  # fmt: skip
 
 
@@ -182,6 +182,8 @@ def _verb(*options: Decorator) -> Decorator:
             if master is not None and remote is not None:
                 raise click.UsageError("expected at most one of --master and --remote")
             named = _named(given)
+            if of_table is None and "since" in given:
+                given["since"] = file_options.time_of_files(given["since"])
             name = described.__name__
             verb = cleaning.clean_temp if name == "clean_temp" else getattr(verbs, name)
             with session(master, remote, conf) as connected:
@@ -285,7 +287,7 @@ def _build_in_tables(
     from parquet_bloom.spark.tables import build_on_spark
 
     references = KeyReferences.of(keys, keys_file)
-    safely = {name: given[name] for name in ("dry_run", "verify", "unconditional")}
+    safely = {name: given[name] for name in ("since", "dry_run", "verify", "unconditional")}
     of_table = replace(of_table, **safely)
     options = BuildOptions.of(given, threads=1)
     reports: list[TableBuildReport] = []

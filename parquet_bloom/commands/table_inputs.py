@@ -97,7 +97,7 @@ class TableInputs(Inputs):
             storage_options=_options_in_catalog(view.catalog),
         )
         self._tables.append(table)
-        return table, files_where(table, view.where)
+        return table, files_where(table, view.where, view.since)
 
     def _tell_deleted(self) -> None:
         """Filters know rows that a table has deleted without rewriting their file."""

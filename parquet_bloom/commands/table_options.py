@@ -18,7 +18,7 @@ from parquet_bloom.vocabulary import TableChoice, words
 
 # The parameters that say which files, when they are not those of a table; and which of those are changed,
 # all of which get one commit.
-_WHICH_FILES = {"manifest", "since"}
+_WHICH_FILES = {"manifest"}
 _WHICH_CHANGED = {*_WHICH_FILES, "shard"}
 
 # The options of a table by name, as click gives them.
@@ -27,13 +27,14 @@ _Given = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TableView:
-    """Which files of which version of tables."""
+    """Which files of which version of tables; `since`: only those added after that version or time."""
 
     kind: TableChoice
     catalog: str | None
     version: int | None
     as_of: datetime | None
     where: Mapping[str, tuple[str, ...]]
+    since: datetime | int | None = None
 
 
 def _partitions(

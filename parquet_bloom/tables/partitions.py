@@ -7,10 +7,11 @@ of any partition: it is wanted, too, or what is in the partition would seem to b
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Final
 
 from parquet_bloom.errors import ColumnError, RewriteError, similar
-from parquet_bloom.tables.table import LakeTable, TableFile
+from parquet_bloom.tables.table import LakeTable, Moment, TableFile
 
 # What null is called, as in the names of folders.
 NULL: Final = "__HIVE_DEFAULT_PARTITION__"
@@ -18,11 +19,14 @@ _SHOWN: Final = 5
 
 
 def files_where(
-    table: LakeTable, where: Mapping[str, Sequence[str | None]]
+    table: LakeTable,
+    where: Mapping[str, Sequence[str | None]],
+    since: datetime | int | None = None,
 ) -> tuple[TableFile, ...]:
     """The live files that can have rows with one of the values for each column of `where`: those of
-    such partitions, and those that are not partitioned by the column. Raises ColumnError for another
-    column, RewriteError if no partition has any of the values."""
+    such partitions, and those that are not partitioned by the column; only those added after the version
+    or time `since`. Raises ColumnError for another column, RewriteError if no partition has any of the
+    values, and as LakeTable.added_since."""
     files = table.files()
     for column, wanted in where.items():
         if column not in table.partition_columns:
@@ -42,7 +46,10 @@ def files_where(
             for file in files
             if column not in file.partition or file.partition[column] in values
         ]
-    return tuple(files)
+    if since is None:
+        return tuple(files)
+    added = table.added_since(Moment(since) if isinstance(since, int) else Moment(as_of=since))
+    return tuple(file for file in files if file.name in added)
 
 
 def _shown(values: Iterable[str | None]) -> list[str]:

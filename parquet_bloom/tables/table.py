@@ -197,6 +197,12 @@ class LakeTable(ABC):
         Raises RewriteError for files that only another table would have."""
 
     @abstractmethod
+    def added_since(self, since: Moment) -> Collection[str]:
+        """The names of the files that were added after a version or time, up to this version; some may be
+        gone again. What only has another size or deletion vector was not added. Raises RewriteError if the
+        table does not know any more, FormatError, OSError."""
+
+    @abstractmethod
     def in_groups(self, files: Sequence[TableFile]) -> Sequence[Sequence[TableFile]]:
         """These of its files in groups, each of which one commit had better record as a whole."""
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import SomeNames
@@ -88,6 +89,7 @@ def build_table(
     kind: TableChoice = "auto",
     catalog: str | None = None,
     where: Mapping[str, str | Sequence[str | None] | None] | None = None,
+    since: datetime | int | None = None,
     fpp: float | None = None,
     ndv: int | None = None,
     max_bytes: int | None = None,
@@ -114,7 +116,8 @@ def build_table(
     columns: as the table calls them, dotted; None for those that its properties name, with their rates
     and largest bitset. kind: of the table. catalog: of an Iceberg table, as PyIceberg's configuration
     has it. where: only files that can have rows of these partitions: a value, or several, for each
-    partition column, as text; None for null. min_file_size: files of fewer bytes are left as they are;
+    partition column, as text; None for null. since: only files that were added after this version, snapshot or time.
+    min_file_size: files of fewer bytes are left as they are;
     0 for all. files_per_commit: after at most so many files their sizes are recorded, at the end of a
     partition (in Iceberg, of a manifest) if it is not larger. commit: whether to record the new sizes; if not, the next run does. sole_writer: promise
     that nobody else writes to the table meanwhile, which a table on S3 needs. dry_run: build, but write nothing.

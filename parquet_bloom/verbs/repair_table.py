@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from parquet_bloom.arguments import SomeNames
@@ -84,6 +85,7 @@ def repair_table(
     kind: TableChoice = "auto",
     catalog: str | None = None,
     where: Mapping[str, str | Sequence[str | None] | None] | None = None,
+    since: datetime | int | None = None,
     drop_bad: bool = False,
     rebuild: bool = False,
     fpp: float | None = None,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from parquet_bloom.container import WHERE_KNOWN
@@ -64,6 +65,7 @@ def strip_table(
     kind: TableChoice = "auto",
     catalog: str | None = None,
     where: Mapping[str, str | Sequence[str | None] | None] | None = None,
+    since: datetime | int | None = None,
     files_per_commit: int = FILES_PER_COMMIT,
     sole_writer: bool = False,
     dry_run: bool = False,

@@ -177,7 +177,7 @@ def _planned(
 ) -> tuple[list[ChangedFile], list[tuple[str, ...]]]:
     """The files to which nothing is appended, and the names of the others, in batches."""
     alone, files = [], []
-    for file in files_where(table, options.where):
+    for file in files_where(table, options.where, options.since):
         left = left_alone(file, options)
         if left is None:
             files.append(file)

@@ -188,7 +188,7 @@ def test_since_for_objects(server, lake):
         (["build", "lake", "-c", "a", "-o", "b", "--shard", "0/3"], "--output takes one input"),
         (["build", "lake", "--table", "delta", "--shard", "0/3"], "--shard: not with --table"),
         (["strip", "--manifest", "a", "--table", "delta"], "--manifest: not with --table"),
-        (["inspect", "lake", "--table", "delta", "--since", "2d"], "--since: not with --table"),
+        (["inspect", "lake", "--since", "7"], "--since: 7: expected a time or an age, or with --table"),
         (["inspect", "lake", "--since", "soon"], "soon: expected a number and s, m, h, d or w"),
     ],
 )  # fmt: skip

@@ -53,7 +53,7 @@ def num_filters():
 
 def test_the_commands_run(lake):
     commands = [line for block in blocks(PAGE, "console") for line in block.splitlines()]
-    assert len(commands) == 7
+    assert len(commands) == 9
     for command in commands:
         shell(command.removeprefix("$ "))
     assert num_filters() == FILES

@@ -94,6 +94,13 @@ def test_a_later_job_that_fails_leaves_what_is_committed(spark, table, monkeypat
     assert (again.committed, [file.action for file in again.files[:2]]) == (3, ["unchanged"] * 2)
 
 
+def test_only_what_was_added_since(spark, table):
+    assert build(spark, table, since=newest(table)).files == ()
+    assert outcome(
+        *("spark", "build", table, "--table", "delta", "-c", "id", "--all-sizes", "--since", "0")
+    ).stdout.startswith(f"{table}: 2 files: 2 appended; ")
+
+
 def test_outcomes_do_not_come_through_spark(spark, table, monkeypatch):
     """Which limits what a job returns: spark.driver.maxResultSize."""
     monkeypatch.delattr(job.Outcomes, "each")
@@ -284,7 +291,11 @@ def test_command(spark, table, tmp_path):
     [
         ((), "Missing option '-c' / '--column'."),
         (("-c", "id", "--where", "day=1"), "--where: expected with --table only"),
-        (("--table", "auto", "--since", "2d"), "--since: not with --table"),
+        (("--table", "auto", "--manifest", "y"), "--manifest: not with --table"),
+        (
+            ("-c", "id", "--since", "7"),
+            "--since: 7: expected a time or an age, or with --table a version",
+        ),
         (("--table", "auto", "--only-missing"), "--only-missing: not with --table"),
         (("--table", "auto", "--audit", "x"), "--audit: not with --table"),
         (("--table", "auto", "--layout", "append"), "--layout: not with --table"),

@@ -12,6 +12,9 @@ from urllib.parse import unquote
 # As the JSON of a commit has it: what is not known here is kept as it was read.
 Action: TypeAlias = dict[str, Any]
 
+# What commits from here say of their writer. They record sizes anew, and add no file.
+ENGINE: Final = "parquet-bloom"
+
 # Of an `add` in a checkpoint: statistics in a second form.
 PARSED: Final = "stats_parsed"
 
@@ -27,6 +30,11 @@ def deletion_vector_id(action: Action) -> str | None:
     offset = found.get("offset")
     at = "" if offset is None else f"@{offset}"
     return f"{found['storageType']}{found['pathOrInlineDv']}{at}"
+
+
+def is_ours(action: Action) -> bool:
+    """Whether it says that the commit is from here."""
+    return (action.get("commitInfo") or {}).get("engineInfo") == ENGINE
 
 
 def decoded(path: str) -> str:

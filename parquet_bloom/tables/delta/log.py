@@ -13,14 +13,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import Final
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, RewriteError
 from parquet_bloom.storage.folder import Entry, Folder
-from parquet_bloom.tables.delta.action import Action, FileKey, check, decoded, deletion_vector_id
+from parquet_bloom.tables.delta.action import (
+    Action,
+    FileKey,
+    check,
+    decoded,
+    deletion_vector_id,
+    is_ours,
+)
 
 LOG: Final = "_delta_log"
 SIDECARS: Final = f"{LOG}/_sidecars"
@@ -172,6 +179,28 @@ class Log:
             )
         return version, self._commits[version].name
 
+    def added(self, after: int, until: int) -> set[str]:
+        """The names of the files that the versions behind `after`, up to `until`, have added; not those
+        whose sizes were recorded anew from here. Raises RewriteError if the log does not have these
+        versions any more, FormatError, OSError."""
+        if not -1 <= after <= until:
+            raise RewriteError(
+                f"{self._folder.path}: no version {after:,}, expected 0 to {until:,}"
+            )
+        found: set[str] = set()
+        version = after
+        while version < until:
+            if version + 1 not in self._commits and version + 1 not in self._compacted:
+                known = min((each for each in self._commits if each > version), default=until + 1)
+                raise RewriteError(
+                    f"{self._folder.path}: {LOG}: commit {version + 1:,} is gone, so nobody knows what was"
+                    f" added since version {after:,}: expected {known - 1:,} or later"
+                )
+            first = version + 1
+            version, name = self._next(first, until)
+            found |= _added_by(list(self._actions(name)), is_one_commit=version == first)
+        return found
+
     def in_commit_timestamp(self, version: int) -> int | None:
         """In milliseconds since 1970; None if the commit has none, or is not there any more. Raises
         OSError."""
@@ -220,6 +249,16 @@ class Log:
         where = f"{SIDECARS}/{name}"
         shown = f"{self._folder.path}: {where}"
         yield from _checked(actions_in(self._folder.read(where), shown), shown)
+
+
+def _added_by(actions: Sequence[Action], is_one_commit: bool) -> set[str]:
+    """The names of the files that are new. In one commit, a file that it removes as well has another
+    deletion vector."""
+    if any(map(is_ours, actions)):
+        return set()
+    added = {decoded(each["add"]["path"]) for each in actions if each.get("add")}
+    removed = {decoded(each["remove"]["path"]) for each in actions if each.get("remove")}
+    return added - removed if is_one_commit else added
 
 
 def _checked(actions: Iterable[Action], where: str) -> Iterator[Action]:

@@ -22,7 +22,7 @@ from parquet_bloom.storage.folder import Folder
 from parquet_bloom.storage.source import is_object
 from parquet_bloom.storage.traffic import Requests
 from parquet_bloom.tables.batches import by_partition
-from parquet_bloom.tables.delta.action import Action, decoded
+from parquet_bloom.tables.delta.action import ENGINE, Action, decoded
 from parquet_bloom.tables.delta.columns import columns_of
 from parquet_bloom.tables.delta.features import is_outside, unreadable, unwritable
 from parquet_bloom.tables.delta.log import LOG, Log, Snapshot, commit_name, read_snapshot
@@ -102,6 +102,13 @@ class DeltaTable(LakeTable):
         ]
         return sorted(found, key=lambda file: file.name)
 
+    def added_since(self, since: Moment) -> Collection[str]:
+        after = since.version
+        if since.as_of is not None:
+            after = _version_at(self._folder, since.as_of, first=-1)
+        assert after is not None
+        return Log(self._folder).added(after, self.version)
+
     def in_groups(self, files: Sequence[TableFile]) -> Sequence[Sequence[TableFile]]:
         """By partition: that is where other writers look for conflicts."""
         return by_partition(files)
@@ -161,13 +168,16 @@ def open_at(folder: Folder, moment: Moment, options: Mapping[str, str] | None) -
     return DeltaTable(folder, version)
 
 
-def _version_at(folder: Folder, as_of: datetime) -> int:
-    """The newest version that was there at a time. Raises RewriteError if there was none."""
+def _version_at(folder: Folder, as_of: datetime, first: int | None = None) -> int:
+    """The newest version that was there at a time. `first`: what stands for the time before version 0. Raises
+    RewriteError if there was none."""
     moment = as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)
     limit = moment.timestamp() * 1000
     has_timestamps = "delta.enableInCommitTimestamps" in read_snapshot(folder).configuration
     times = list(Log(folder).times(has_timestamps))
     found = max((version for version, made in times if made <= limit), default=None)
+    if found is None and first is not None and times and times[0][0] == 0:
+        return first
     if found is None:
         raise RewriteError(no_version_as_of(folder.path, moment, [made for _, made in times]))
     return found
@@ -212,7 +222,7 @@ def _commit_of(snapshot: Snapshot, adds: Sequence[Action], operation: str) -> by
         "operation": operation,
         "operationParameters": {},
         "isBlindAppend": False,
-        "engineInfo": "parquet-bloom",
+        "engineInfo": ENGINE,
         "txnId": str(uuid.uuid4()),
     }
     if snapshot.configuration.get("delta.enableInCommitTimestamps") == "true":

@@ -6,7 +6,7 @@ Spec: Iceberg Table Spec, "Manifests", "Manifest Lists".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
@@ -91,6 +91,18 @@ def files_by_manifest(
         or [table_file(entry.data_file, fields) for entry in each.fetch_manifest_entry(io)]
         for each in manifests
         if each.content == ManifestContent.DATA
+    }
+
+
+def names_added(io: FileIO, manifests: list[ManifestFile], snapshots: Collection[int]) -> set[str]:
+    """The names of the files that these snapshots have added and that are live. Who writes a manifest
+    anew keeps the snapshot of each entry."""
+    return {
+        entry.data_file.file_path
+        for each in manifests
+        if each.content == ManifestContent.DATA and each.added_snapshot_id in snapshots
+        for entry in each.fetch_manifest_entry(io)
+        if entry.snapshot_id in snapshots
     }
 
 

@@ -38,6 +38,7 @@ from parquet_bloom.tables.iceberg.live_files import (
     ByManifest,
     delete_files,
     files_by_manifest,
+    names_added,
     partition_fields,
     place,
 )
@@ -176,6 +177,37 @@ class IcebergTable(LakeTable):
         # With the options by now: credentials may be newer than what was read of a manifest.
         return [replace(found[name], path=self._reached(name)) for name in sorted(found)]
 
+    def added_since(self, since: Moment) -> Collection[str]:
+        with asking(self.location):
+            return names_added(self.loaded.io, self._manifests, self._snapshots_since(since))
+
+    def _snapshots_since(self, since: Moment) -> set[int]:
+        """The ids of this snapshot and those before it, back to the one that is meant. Raises
+        RewriteError."""
+        limit = None if since.as_of is None else _milliseconds(since.as_of)
+        found: set[int] = set()
+        snapshot = self._snapshot
+        while snapshot is not None and snapshot.snapshot_id != since.version:
+            if limit is not None and snapshot.timestamp_ms <= limit:
+                return found
+            found.add(snapshot.snapshot_id)
+            parent = snapshot.parent_snapshot_id
+            if parent is not None and parent == since.version:
+                return found
+            before = None if parent is None else self.loaded.snapshot_by_id(parent)
+            # Some forget the parent once it has expired; but the first snapshot has the first number.
+            if before is None and snapshot.sequence_number != 1:
+                raise RewriteError(
+                    f"{self.location}: the snapshots before {snapshot.snapshot_id} have expired, so nobody"
+                    f" knows what was added since {_named(since)}"
+                )
+            snapshot = before
+        if snapshot is None and since.version:
+            raise RewriteError(
+                f"{self.location}: no snapshot {since.version} before snapshot {self.version}"
+            )
+        return found
+
     def in_groups(self, files: Sequence[TableFile]) -> Sequence[Sequence[TableFile]]:
         """By manifest, which is written anew for each commit that changes a file of it; those of a
         partition follow each other."""
@@ -279,12 +311,27 @@ def in_folder(
 
 def _as_of(table: Loaded, where: str, as_of: datetime) -> int:
     """The id of the snapshot that was the newest at a time."""
-    moment = as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)
     log = table.metadata.snapshot_log
     for entry in reversed(log):
-        if entry.timestamp_ms <= moment.timestamp() * 1000:
+        if entry.timestamp_ms <= _milliseconds(as_of):
             return entry.snapshot_id
-    raise RewriteError(no_version_as_of(where, moment, [each.timestamp_ms for each in log]))
+    times = [each.timestamp_ms for each in log]
+    raise RewriteError(no_version_as_of(where, _in_zone(as_of), times))
+
+
+def _in_zone(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _milliseconds(moment: datetime) -> float:
+    """Since 1970."""
+    return _in_zone(moment).timestamp() * 1000
+
+
+def _named(since: Moment) -> str:
+    if since.as_of is None:
+        return f"snapshot {since.version}"
+    return _in_zone(since.as_of).isoformat()
 
 
 # ------------------------------------------------------------------------------------------------
