@@ -111,11 +111,19 @@ class LocalFolder:
             try:
                 self._write(temporary, data)
                 is_made = self._link(temporary, target)
-            finally:
+            except BaseException:
+                # Report the first error, not this one.
+                with suppress(OSError):
+                    temporary.unlink(missing_ok=True)
+                raise
+            if not is_made:
                 temporary.unlink(missing_ok=True)
-            if is_made:
+                return False
+            with _afterwards(f"{temporary} could not be removed"):
+                temporary.unlink(missing_ok=True)
+            with _afterwards("its folder could not be synced"):
                 sync_folder(target.parent)
-        return is_made
+        return True
 
     def _write(self, temporary: Path, data: bytes) -> None:
         with open(temporary, "xb") as file:
@@ -166,3 +174,12 @@ class LocalFolder:
             return os.stat(self._root / name).st_size
         except FileNotFoundError:
             return None
+
+
+@contextmanager
+def _afterwards(what: str) -> Iterator[None]:
+    """Make OSErrors say that the file was written nevertheless, and `what` could not be done."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, f"was written, but {what}: {error.strerror}") from None

@@ -80,7 +80,8 @@ class TableFacts(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ChangedTable:
-    """What became of a table. `table`: as it was read at first; `files` are sorted by name."""
+    """What became of a table. `table`: as it was read at first; `files` are sorted by name; `of_engines`:
+    what to know about those that read the files that it may append to."""
 
     table: LakeTable
     of_table: TableOptions
@@ -90,6 +91,7 @@ class ChangedTable:
     repaired: tuple[RepairedColumn, ...]
     left: tuple[LeftColumn, ...]
     returning: tuple[str, ...]
+    of_engines: tuple[str, ...]
     requests: Requests | None
     seconds: float
 
@@ -122,11 +124,9 @@ class ChangedTable:
                 " too: a commit brings them into sight"
             )
         if options.dry_run:
-            notes += [*self.table.readers, *engine_notes("longer than recorded")]
-        elif options.min_file_size < MIN_FILE_SIZE and any(
-            each.action == "appended" for each in self.files
-        ):
-            notes += engine_notes("longer than recorded")
+            notes += [*self.table.readers, *self.of_engines]
+        elif any(each.action == "appended" for each in self.files):
+            notes += self.of_engines
         if not options.commit and any(each.size != each.recorded for each in self.files):
             notes.append(NOT_COMMITTED)
         return tuple(notes)
@@ -195,6 +195,8 @@ class _Run:
         self, table: LakeTable, step: TableStep, do: Elsewhere, files: Iterable[ChangedFile]
     ) -> None:
         """`do`: the step with some files; `files`: of which it is known what became of them."""
+        # Before there is a commit, which a failure to read them would hide.
+        self._of_engines = _notes_of_engines(step.of_table)
         self._first = self._table = table
         self._step, self._do = step, do
         self.files, self.commits = [*files], list[TableCommit]()
@@ -251,9 +253,17 @@ class _Run:
             repaired=self._repaired,
             left=self._left,
             returning=tuple(sorted(self._returning)),
+            of_engines=self._of_engines,
             requests=in_all([self._first.requests, self._requests]),
             seconds=seconds,
         )
+
+
+def _notes_of_engines(options: TableOptions) -> tuple[str, ...]:
+    """Of those that stumble over files that are longer than recorded; most do over small ones only."""
+    if options.dry_run or options.min_file_size < MIN_FILE_SIZE:
+        return tuple(engine_notes("longer than recorded"))
+    return ()
 
 
 # Those of many files.

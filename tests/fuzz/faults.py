@@ -27,6 +27,7 @@ from typing import Any
 
 from fuzz import page
 from fuzz.tracing import ENVIRONMENT, KILLED, Done, Fault, Traced
+from make.delta_tables import table_of
 from make.orc_defects import one_bit_cleared
 
 import parquet_bloom as pb
@@ -208,7 +209,15 @@ class Case:
         if sort in self._repeated:
             return
         self._repeated.add(sort)
-        again = subprocess.run(
+        again = self._again()
+        # A new output that is there already is not written over.
+        is_there = self.target == "new" and found == self.new
+        assert again.returncode == (2 if is_there else 0), again.stderr
+        assert self.output.read_bytes() == self.new, "the next run makes another file"
+
+    def _again(self) -> subprocess.CompletedProcess[str]:
+        """The same command."""
+        return subprocess.run(
             [*PBLOOM, *self.arguments],
             cwd=self.folder,
             env=ENVIRONMENT,
@@ -216,10 +225,75 @@ class Case:
             text=True,
             check=False,
         )
-        # A new output that is there already is not written over.
-        is_there = self.target == "new" and found == self.new
-        assert again.returncode == (2 if is_there else 0), again.stderr
-        assert self.output.read_bytes() == self.new, "the next run makes another file"
+
+
+@dataclass
+class TableCase(Case):
+    """A command on a Delta table of one file, a copy of `source`."""
+
+    @property
+    def kind(self) -> str:
+        return "Delta Lake"
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return (self.verb, "in", *self.options)
+
+    @property
+    def output(self) -> Path:
+        return self.folder / "in" / "part-0.parquet"
+
+    def prepare(self) -> None:
+        self.folder.mkdir(exist_ok=True)
+        shutil.rmtree(self.folder / "in", ignore_errors=True)
+        table_of(self.folder / "in", Path(shutil.copy(self.source, self.folder)), l="long")
+
+    def judge(self, done: Done, is_killed: bool) -> str:
+        """As of a file. A table is `new` when its log has the new size; before, it may have the new end."""
+        is_new = self._is_recorded()
+        left = {path.name for path in self.folder.rglob("*") if path.is_file()}
+        left -= {self.output.name, *(f"{version:020}.json" for version in range(1 + is_new))}
+        if is_killed:
+            self._check_killed_table(is_new, left)
+            return "new" if is_new else "old"
+        if done.code is None:
+            assert PYTHON_HANGS in done.stderr, "no end"
+            self._check_killed_table(is_new, left)
+            return "hangs"
+        assert not left or "could not be removed" in done.stderr + done.stdout, f"left {left}"
+        if done.code == 0:
+            assert is_new, "exit code 0, and nothing done"
+            assert done.stderr == "", "exit code 0, and a complaint"
+            assert _SECONDS.sub("", done.stdout) == _SECONDS.sub("", self.stdout), done.stdout
+            return "done"
+        assert done.code == 2, f"exit code {done.code}"
+        complaint = r"pbloom: .*\n" if done.stderr else r".*\npart-0\.parquet: failed: .*\n"
+        assert re.fullmatch(complaint, done.stderr or done.stdout), f"not a line: {done.stdout}"
+        assert "internal error" not in done.stderr, "an internal error"
+        if not is_new:
+            return "refused"
+        assert re.search(r"written, but |^pbloom: standard output: ", done.stderr), done.stderr
+        return "told"
+
+    def _is_recorded(self) -> bool:
+        """Whether the log has the size of the new file; it must be one of the two, and the file."""
+        (file,) = pb.open_table(self.folder / "in").files()
+        found = self.output.read_bytes()
+        assert found in (self.old, self.new), "neither the old file nor the new one"
+        assert file.size in (len(self.old or b""), len(found)), "recorded with another size"
+        return file.size == len(self.new)
+
+    def _check_killed_table(self, is_new: bool, left: set[str]) -> None:
+        """As _check_killed."""
+        temporary = re.compile(r"\..*\.[0-9a-f]{16}(\.crc)?\.pbloom-tmp")
+        assert all(map(temporary.fullmatch, left)), f"left {left}"
+        sort = (is_new, len(left), self.output.stat().st_size)
+        if sort in self._repeated:
+            return
+        self._repeated.add(sort)
+        again = self._again()
+        assert again.returncode == 0, again.stderr
+        assert self._is_recorded(), "the next run records nothing"
 
 
 def can_fail(kind: str, call: str) -> bool:
@@ -250,6 +324,8 @@ def cases(scratch: Path) -> Iterator[Case]:
                 folder = scratch / f"{verb}-{kind}-{target.replace(' ', '-')}"
                 yield Case(verb, options, source, target, folder)
             yield Case(verb, options, source, "new", scratch / f"{verb}-{kind}-cold", is_cold=True)
+    of_table = ("--table", "delta", "-c", "l", "--all-sizes", "--threads", "1")
+    yield TableCase("build", of_table, CORPUS / "none.parquet", "in place", scratch / "build-delta")
 
 
 def outcomes(case: Case) -> dict[str, Any]:

@@ -17,6 +17,7 @@ TRIED = [
     "build parquet appended in place",
     "strip orc overwritten",
     "repair parquet new",
+    "build Delta Lake in place",
 ]
 
 NEW, OLD = b"the new version", b"what was there"

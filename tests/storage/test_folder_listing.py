@@ -135,6 +135,22 @@ def test_a_folder_is_discarded_with_all_that_is_in_it(place):
         writable_folder(place).read("b")
 
 
+def test_a_file_that_was_made_is_not_hidden_by_what_fails_afterwards(tmp_path, monkeypatch):
+    """As the commit of a table."""
+
+    def fail(path):
+        raise OSError(5, "Input/output error", path)
+
+    monkeypatch.setattr("parquet_bloom.storage.folder.sync_folder", fail)
+    with pytest.raises(OSError, match="was written") as raised:
+        writable_folder(str(tmp_path)).put_if_absent("a", b"one")
+    assert raised.value.strerror == (
+        "was written, but its folder could not be synced: Input/output error"
+    )
+    assert raised.value.filename == str(tmp_path / "a")
+    assert (tmp_path / "a").read_bytes() == b"one"
+
+
 def test_hdfs_when_another_is_quicker(hadoop, tmp_path):
     folder = writable_folder("hdfs://lake/run")
     hadoop.before_move = lambda target: Path(target).write_bytes(b"one")
