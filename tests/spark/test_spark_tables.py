@@ -2,7 +2,6 @@
 records it, and whatever happens to executors the table is right."""
 
 import json
-import os
 import pickle
 import shutil
 from types import SimpleNamespace
@@ -11,10 +10,10 @@ import pytest
 from make import delta_tables, iceberg_tables
 from make.commands import files_in, outcome
 from make.delta_tables import live, make_table, newest, table_of
+from make.dying_tasks import dying
 from make.encrypted_files import encrypted
 from make.encrypting import FOOTER_KEY, Recipe
 from oracle.delta_readers import rows_at
-from pyspark import TaskContext
 
 import parquet_bloom as pb
 from parquet_bloom import spark as lake
@@ -202,38 +201,6 @@ def test_encrypted_files(spark, tmp_path):
 
 # ------------------------------------------------------------------------------------------------
 # Executors that do not come to an end
-
-
-def dying(on_executor, folder, how, attempts):
-    """`on_executor`, but the first `attempts` attempts at each task end after their files have their new
-    ends, and nobody is told."""
-
-    def of(module, function, request, archive):
-        mapped = on_executor(module, function, request, archive)
-
-        def dies(batches):
-            from unittest.mock import patch
-
-            from parquet_bloom.spark.run import Account
-
-            attempt = TaskContext.get().attemptNumber()
-
-            def end(account, name, rows, schema):
-                list(rows)
-                open(os.path.join(folder, f"{name} {attempt}"), "w").close()
-                if how == "killed":
-                    os._exit(9)
-                raise RuntimeError("no more")
-
-            if function != "work" or attempt >= attempts:
-                yield from mapped(batches)
-                return
-            with patch.object(Account, "put_outcomes", end):
-                yield from mapped(batches)
-
-        return dies
-
-    return of
 
 
 def test_an_attempt_that_dies_is_repeated(spark, table, tmp_path, monkeypatch):
