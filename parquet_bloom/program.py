@@ -92,9 +92,10 @@ def in_order() -> Iterator[None]:
     except (click.ClickException, click.exceptions.Exit, SystemExit):
         raise
     except EndedError as ended:
+        _complain_of(ended)
         sys.exit(SIGNALLED + ended.number)
-    except (KeyboardInterrupt, click.Abort):
-        terminal.complain("interrupted")
+    except (KeyboardInterrupt, click.Abort) as ended:
+        _complain_of(ended, "interrupted")
         sys.exit(SIGNALLED + signal.SIGINT)
     except terminal.NobodyReadsError:
         sys.exit(SIGNALLED + signal.SIGPIPE)
@@ -105,6 +106,13 @@ def in_order() -> Iterator[None]:
         show_traceback(error)
         terminal.complain(complaint(error))
         sys.exit(TROUBLE)
+
+
+def _complain_of(ended: BaseException, *words: str) -> None:
+    """Say what has ended the program, with what was noted on the way."""
+    said = [*words, *getattr(ended, "__notes__", ())]
+    if said:
+        terminal.complain("; ".join(said))
 
 
 def _interruption_behind(error: BaseException | None) -> KeyboardInterrupt | None:

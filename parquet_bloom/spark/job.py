@@ -181,16 +181,19 @@ def run_job(
 
 @contextmanager
 def _leaving_account(run: Run, request: Request, is_kept: bool) -> Iterator[None]:
-    """Name a temporary account in the error of a job that may have changed files, which it alone tells."""
+    """Name a temporary account in the error of a job that may have changed files, which it alone tells;
+    in a note, if the job was interrupted."""
+    if is_kept or request.verb not in ("build", "strip") or request.destination.dry_run:
+        yield
+        return
+    told = f"what was done is in {run.audit}: --audit with this folder and --run-id {run.id} go on with it"
     try:
         yield
     except SparkError as error:
-        if is_kept or request.verb not in ("build", "strip") or request.destination.dry_run:
-            raise
-        raise SparkError(
-            f"{error}; what was done is in {run.audit}: --audit with this folder and --run-id {run.id}"
-            " go on with it"
-        ) from error
+        raise SparkError(f"{error}; {told}") from error
+    except KeyboardInterrupt as end:
+        end.add_note(told)
+        raise
 
 
 def _digest(request: Request, search: Search) -> str:

@@ -1,11 +1,13 @@
 """What goes wrong around a job, on one line; and who interrupts it is heard."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -87,14 +89,15 @@ def is_running(process):
     return False
 
 
-def test_an_interrupted_command_ends_as_others_do(tmp_path):
-    """^C in the middle of a job, from a terminal: to all processes of the command."""
+def test_an_interrupted_command_ends_as_others_do(tmp_path, tmp_path_factory):
+    """^C in the middle of a job, from a terminal: to all processes of the command. The account of what was
+    done stays, and is named."""
     for number in range(40):
         pq.write_table(pa.table({"id": range(100_000)}), tmp_path / f"{number}.parquet")
     process = subprocess.Popen(
         [sys.executable, "-m", "parquet_bloom", "spark", "build", str(tmp_path), "-c", "id",
          "--existing", "replace", "--force", "--fpp", "0.0001"],
-        env=os.environ | {"JDK_JAVA_OPTIONS": " ".join(QUICK)},
+        env=os.environ | {"JDK_JAVA_OPTIONS": " ".join(QUICK), "TMPDIR": str(tmp_path_factory.mktemp("tmp"))},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     while is_running(process) and not any(tmp_path.glob(".*pbloom-tmp")):
@@ -102,4 +105,11 @@ def test_an_interrupted_command_ends_as_others_do(tmp_path):
     os.killpg(process.pid, signal.SIGINT)
     _, complaints = process.communicate(timeout=300)
     assert process.returncode == 130, complaints
-    assert complaints.splitlines()[-1] == "pbloom: interrupted"
+    last = complaints.splitlines()[-1]
+    told = re.fullmatch(
+        r"pbloom: interrupted; what was done is in (\S+): --audit with this folder and --run-id (\w+) go on"
+        " with it",
+        last,
+    )
+    assert told is not None, last
+    assert (Path(told[1]) / "_runs" / told[2] / "started.json").exists()

@@ -455,6 +455,36 @@ def test_a_build_that_fails_says_where_its_account_is(spark, tmp_path, monkeypat
     assert snapshot(table) == before
 
 
+@pytest.mark.parametrize(
+    ("verb", "options", "is_told"),
+    [
+        ("build", {"columns": ["id"]}, True),
+        ("build", {"columns": ["id"], "dry_run": True}, False),
+        ("strip", {}, True),
+        ("inspect", {}, False),
+    ],
+)
+def test_a_run_that_is_interrupted_says_where_its_account_is(
+    spark, tmp_path, monkeypatch, verb, options, is_told
+):
+    table = write_table(tmp_path / "table")
+
+    def interrupted(executors, tasks):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(job, "_worked", interrupted)
+    with pytest.raises(KeyboardInterrupt) as raised:
+        getattr(lake, verb)(spark, table, **options)
+    notes = "\n".join(getattr(raised.value, "__notes__", ()))
+    assert (
+        bool(re.fullmatch(r"what was done is in \S+: --audit with .* --run-id \w+ go .*", notes))
+        == is_told
+    )
+    with pytest.raises(KeyboardInterrupt) as raised:
+        getattr(lake, verb)(spark, table, **options, audit=str(tmp_path / "audit"))
+    assert not hasattr(raised.value, "__notes__")
+
+
 def test_another_version_of_the_package_looks_again(spark, tmp_path, monkeypatch):
     table, audit = write_table(tmp_path / "table"), tmp_path / "audit"
     lake.build(spark, table, columns=["id"], audit=audit)
