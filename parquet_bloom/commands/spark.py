@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,7 @@ from parquet_bloom.render.inspect import write_inspection_summary
 from parquet_bloom.render.terminal import (
     Cells,
     complain,
-    progress,
+    progress_in_words,
     write_line,
     write_table,
     write_text,
@@ -51,6 +51,7 @@ from parquet_bloom.render.wording import size
 from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
 
 if TYPE_CHECKING:
+    from parquet_bloom.parallel import Progress
     from parquet_bloom.spark.outcome import Report
     from parquet_bloom.verbs.build_table import TableBuildReport
 
@@ -176,7 +177,7 @@ def _verb(*options: Decorator) -> Decorator:
             _check_pyspark()
             from parquet_bloom.spark import cleaning, description, verbs
             from parquet_bloom.spark.checks import check_executors
-            from parquet_bloom.spark.session import session, shown
+            from parquet_bloom.spark.session import session
             from parquet_bloom.spark.shipping import ship as ship_package
 
             if master is not None and remote is not None:
@@ -194,9 +195,9 @@ def _verb(*options: Decorator) -> Decorator:
                 what = f"pbloom {label}: {named}"
                 with (
                     description.described(connected, what),
-                    progress(label) as show,
-                    shown(connected, show),
+                    progress_in_words(partial(_how_far, label)) as show,
                 ):
+                    given["progress"] = show
                     if of_table is not None:
                         sys.exit(_build_in_tables(connected, of_table, as_json, **given))
                     if given.pop("auto", False):
@@ -228,6 +229,13 @@ def _named(given: dict[str, Any]) -> str:
     return " ".join(given["paths"])
 
 
+def _how_far(label: str, done: int, total: int) -> str:
+    """`build: 1.2 GiB of 3.1 GiB`"""
+    if label == "clean-temp":
+        return label
+    return f"{label}: {size(done)} of {size(total)}" if total else f"{label}: listing files"
+
+
 def _advised(connected: Any, given: dict[str, Any], budget: int | None) -> Report:
     """What a build takes its columns from."""
     from parquet_bloom.spark.verbs import advise
@@ -242,8 +250,8 @@ def _advised(connected: Any, given: dict[str, Any], budget: int | None) -> Repor
         "keys",
         "keys_file",
     )
-    trial = ("max_files", "max_input")
-    asked = {name: given[name] for name in (*shared, *trial)}
+    of_job = ("max_files", "max_input", "progress")
+    asked = {name: given[name] for name in (*shared, *of_job)}
     return advise(connected, **asked, budget=budget)
 
 
@@ -279,6 +287,7 @@ def _build_in_tables(
     paths: tuple[str, ...],
     keys: dict[str, Any],
     keys_file: str | None,
+    progress: Progress,
     **given: Any,
 ) -> int:
     """The exit code. `given`: how filters are built, and files changed."""
@@ -293,7 +302,9 @@ def _build_in_tables(
     reports: list[TableBuildReport] = []
 
     def work(path: str) -> TableBuildReport:
-        report = build_on_spark(connected, path, options, of_table, keys=references)
+        report = build_on_spark(
+            connected, path, options, of_table, keys=references, progress=progress
+        )
         reports.append(report)
         return report
 

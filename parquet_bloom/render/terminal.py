@@ -263,22 +263,39 @@ def _unshown(done: int, total: int) -> None:
 def progress(label: str) -> AbstractContextManager[Callable[[int, int], None]]:
     """A progress bar on stderr if that is a terminal and the work takes long enough; within the work
     of another, below its bar."""
+    return progress_in_words(lambda done, total: label)
+
+
+def progress_in_words(
+    said: Callable[[int, int], str],
+) -> AbstractContextManager[Callable[[int, int], None]]:
+    """The same, whose label says how far it is: `said` of what is done, and of all. None of 0 is not known
+    yet."""
     if sys.stderr is None or not sys.stderr.isatty():
-        return no_progress(label)
-    return _shown(label)
+        return nullcontext(_unshown)
+    return _shown(said)
 
 
 @contextmanager
-def _shown(label: str) -> Iterator[Callable[[int, int], None]]:
+def _shown(said: Callable[[int, int], str]) -> Iterator[Callable[[int, int], None]]:
     from rich.markup import escape
+
+    def label(done: int, total: int) -> str:
+        return escape(printable(said(done, total)))
 
     with _bars() as bars:
         started = time.monotonic()
-        task = bars.add_task(escape(printable(label)), visible=False, total=None)
+        task = bars.add_task(label(0, 0), visible=False, total=None)
 
         def show(done: int, total: int) -> None:
             late = time.monotonic() - started > PATIENCE_SECONDS
-            bars.update(task, completed=done, total=total, visible=late)
+            bars.update(
+                task,
+                description=label(done, total),
+                completed=done,
+                total=total or None,
+                visible=late,
+            )
 
         try:
             yield show
@@ -304,6 +321,8 @@ def _bars() -> Iterator[Progress]:
         disable=False,
         redirect_stdout=False,
         redirect_stderr=False,
+        # The time left is told from all that was done: tasks on Spark may end minutes apart.
+        speed_estimate_period=float("inf"),
     ) as bars:
         _live.append(bars)
         try:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.arguments import paths_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, complaint_about
+from parquet_bloom.parallel import Progress
 from parquet_bloom.spark.job import audit_given, run_job
 from parquet_bloom.spark.listing import Paths, names_for_executors
 from parquet_bloom.spark.outcome import Outcome, Report
@@ -37,12 +38,17 @@ class CleanOptions:
 
 
 def clean_temp(
-    spark: SparkSession, paths: Paths, *, older_than: float = 3600.0, audit: str | None = None
+    spark: SparkSession,
+    paths: Paths,
+    *,
+    older_than: float = 3600.0,
+    audit: str | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Remove what killed attempts left beside the files of `paths`, and in those of `paths` that are
     folders: temporary files not written to for `older_than` seconds. Local folders are swept with
     all folders below them, hidden ones too; links are not followed. The journals of local builds that
-    were killed are only named, as refused: `pbloom recover` is for them. audit: as for build.
+    were killed are only named, as refused: `pbloom recover` is for them. audit: as for build; progress, too, but with tasks instead of bytes.
 
     Raises TypeError or ValueError for an age that cannot be, SparkError as build does.
     """
@@ -53,7 +59,7 @@ def clean_temp(
     names = names_for_executors(paths_given("paths", paths))
     request = Request("clean_temp", CleanOptions(older_than))
     search = Search(tuple(names), as_folders=True)
-    return run_job(spark, request, search, audit=audit_given(audit))
+    return run_job(spark, request, search, audit=audit_given(audit), progress=progress)
 
 
 # ------------------------------------------------------------------------------------------------

@@ -24,6 +24,11 @@ def described(spark: SparkSession, text: str) -> Iterator[None]:
         yield
 
 
+def group_of(spark: SparkSession) -> str:
+    """The group of the jobs that this thread starts, in a classic session."""
+    return str(spark.sparkContext.getLocalProperty(_GROUP))
+
+
 @contextmanager
 def _tagged(spark: SparkSession, text: str) -> Iterator[None]:
     tag = text.replace(",", ";")

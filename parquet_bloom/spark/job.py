@@ -32,10 +32,12 @@ from parquet_bloom import __version__
 from parquet_bloom.arguments import PATH_OR_URL, path_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import SparkError
+from parquet_bloom.parallel import Progress
 from parquet_bloom.spark.advising import Merging
 from parquet_bloom.spark.description import described
 from parquet_bloom.spark.failures import failing
 from parquet_bloom.spark.listing import names_for_executors
+from parquet_bloom.spark.meter import Meter
 from parquet_bloom.spark.outcome import Outcome, Report, Status, TableAdvice, Total
 from parquet_bloom.spark.plan import Plan
 from parquet_bloom.spark.planning import ACCOUNTS_AT_ONCE, Planning, Search, without_files
@@ -142,23 +144,33 @@ def run_job(
     *,
     audit: str | None = None,
     run_id: str | None = None,
+    progress: Progress | None = None,
 ) -> Report:
-    """Do what is requested with every file; see the verbs for `audit` and `run_id`. Raises SparkError if
+    """Do what is requested with every file; see the verbs for the others. Raises SparkError if
     the job fails as a whole; if files may be changed by then, it says where the account is."""
     started_at, verb = datetime.now(UTC), request.verb.replace("_", "-")
     executors, run_id = Executors(spark), run_id or uuid.uuid4().hex
     if search.is_empty:
         return Report(verb, run_id, started_at, (), 0.0, audit)
     place, is_kept = _account_place(spark, search, audit)
+    meter = Meter(spark, progress)
     run = Run(place, run_id, verb, _digest(request, search), started_at)
     with _leaving_account(run, request, is_kept), failing("the Spark job failed"):
-        with described(spark, f"{verb}: list the files"):
+        with described(spark, f"{verb}: list the files"), meter.tasks():
             run, plan = _planned(executors, run, search)
         tasks = Tasks(run, plan, request, search.bounds.least_share)
-        if plan.num_parts and request.verb == "build":
-            with described(spark, f"{verb}: {plan.num_parts:,} parts of huge files"):
-                executors.documents(PARTS, "build_parts", tasks, plan.num_parts)
-        with described(spark, f"{verb}: {plan}"):
+        # A task that writes a huge file copies all of it once more.
+        parts = [search.bounds.part] * plan.num_parts if request.verb == "build" else []
+        # Folders have no sizes.
+        sheets = [1] * plan.num_sheets if search.as_folders else plan.bytes_of_sheets
+        meter.expect(sum(parts) + sum(sheets))
+        if parts:
+            with (
+                described(spark, f"{verb}: {len(parts):,} parts of huge files"),
+                meter.tasks(parts),
+            ):
+                executors.documents(PARTS, "build_parts", tasks, len(parts))
+        with described(spark, f"{verb}: {plan}"), meter.tasks(sheets):
             totals = [*_missing(plan), *_worked(executors, tasks)]
         with described(spark, f"{verb}: sum up"):
             advice = _judged(executors, tasks) if verb == "advise" else ()

@@ -1,24 +1,17 @@
-"""A session for the command, and how far it is; the functions of the package take the caller's."""
+"""A session for the command; the functions of the package take the caller's."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Thread
-from typing import TYPE_CHECKING, cast
 
 from pyspark.sql import SparkSession
 
-from parquet_bloom.parallel import Progress
 from parquet_bloom.spark.checks import check_java, check_master, check_server
 from parquet_bloom.spark.failures import failing
-from parquet_bloom.spark.versions import is_connect, reports_progress
-
-if TYPE_CHECKING:
-    from pyspark.sql.connect.shell.progress import ProgressHandler, StageInfo
 
 # Logs only errors: the answers of a command are on the same terminal.
 LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -81,58 +74,3 @@ def _settings(
         # Java would read names of files as ASCII, and find some of them nowhere.
         os.environ["LC_ALL"] = "C.UTF-8"
     return LOCAL | dict(configuration)
-
-
-# ------------------------------------------------------------------------------------------------
-# How far a job is, for a progress bar
-
-# How often a classic session is asked, in seconds; a Connect session reports by itself.
-INTERVAL = 0.5
-
-
-def shown(spark: SparkSession, show: Progress) -> AbstractContextManager[None]:
-    """Call `show` with the number of tasks done, and of all, of whatever runs in the session
-    meanwhile; never if Spark does not tell."""
-    if not is_connect(spark):
-        return _asked(spark, show)
-    return _reported_by_connect(spark, show) if reports_progress(spark) else nullcontext()
-
-
-@contextmanager
-def _reported_by_connect(spark: SparkSession, show: Progress) -> Iterator[None]:
-    def handle(stages: Iterable[StageInfo] | None, **_: object) -> None:
-        stages = list(stages or ())
-        total = sum(stage.num_tasks for stage in stages)
-        if total:
-            show(sum(stage.num_completed_tasks for stage in stages), total)
-
-    handler = cast("ProgressHandler", handle)
-    spark.registerProgressHandler(handler)
-    try:
-        yield
-    finally:
-        spark.removeProgressHandler(handler)
-
-
-@contextmanager
-def _asked(spark: SparkSession, show: Progress) -> Iterator[None]:
-    tracker = spark.sparkContext.statusTracker()
-    is_over = Event()
-
-    def watch() -> None:
-        while not is_over.wait(INTERVAL):
-            known = map(tracker.getStageInfo, tracker.getActiveStageIds())
-            stages = [stage for stage in known if stage is not None]
-            if stages:
-                show(
-                    sum(stage.numCompletedTasks for stage in stages),
-                    sum(stage.numTasks for stage in stages),
-                )
-
-    watcher = Thread(target=watch, name="pbloom-progress", daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        watcher.join()

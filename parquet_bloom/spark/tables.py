@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.options import BuildOptions, TableOptions
+from parquet_bloom.parallel import Progress
 from parquet_bloom.spark.job import run_job
 from parquet_bloom.spark.listing import opened_by_executors
 from parquet_bloom.spark.outcome import Outcome
@@ -49,6 +50,7 @@ def build_on_spark(
     of_table: TableOptions,
     *,
     keys: KeyReferences,
+    progress: Progress | None = None,
 ) -> TableBuildReport:
     """As verbs.build_table. `place`: of the table."""
     if of_table.catalog is None:
@@ -57,7 +59,7 @@ def build_on_spark(
 
     def change(files: Sequence[TableFile], step: TableStep) -> list[FileResult]:
         search = Search(files=tuple(LakeFile(str(file.path), file.size) for file in files))
-        report = run_job(spark, Request("change_in_table", step, keys), search)
+        report = run_job(spark, Request("change_in_table", step, keys), search, progress=progress)
         by_path = {file.path: file for file in files}
         return [_result(by_path[outcome.path], outcome) for outcome in report.each_here()]
 

@@ -31,6 +31,7 @@ from parquet_bloom.options import (
     ValidateOptions,
     values_given,
 )
+from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.spark.job import audit_given, run_job
 from parquet_bloom.spark.listing import Paths, names_for_executors
@@ -74,6 +75,7 @@ def build(
     max_input: int | None = None,
     audit: str | None = None,
     run_id: str | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Add filters for `columns` to every file, in place, or for those that `advice` recommends, which is
     what `advise` said of the same files, perhaps within a budget; files of no table that it judged are
@@ -93,6 +95,9 @@ def build(
     earlier run with the same arguments left as they are to be are not opened again. run_id: of this run,
     such as that of a scheduler; one that died is continued under its id. Without `audit`, the account
     is in a temporary folder, on a cluster in the folder of the first of `paths`.
+
+    progress: called with (bytes of files done, bytes in all) as tasks end, from other threads, too; with (0, 0)
+    while files are listed, and with no bytes done until the end if Spark does not tell how far it is.
 
     Raises TypeError and ValueError for arguments that cannot be, ConfigError and EncryptionError for
     `keys` that cannot be, or that are secrets, SparkError if the job fails as a whole. What happens to
@@ -135,12 +140,13 @@ def build_table(
     ignore_checksums: bool = False,
     keys_file: str | None = None,
     keys: Mapping[str, object] | None = None,
+    progress: Progress | None = None,
 ) -> TableBuildReport:
     """Add filters for `columns` to the live files of a table, in place, and record their new sizes:
     what parquet_bloom.build_table does, with its report, in one job for each commit. The table is read
     and committed to here, with the credentials of this process; executors append to its files with
     theirs. `table`: its folder, or a URL as Spark has it; in a catalog, its identifier. `keys_file` and
-    `keys` as for build.
+    `keys` as for build. progress: as there, of the files of each commit in turn.
 
     Raises what parquet_bloom.build_table raises, and SparkError if the first job fails as a whole; then
     nothing is committed. If a later one does, that is what the files that are left have failed of.
@@ -150,7 +156,7 @@ def build_table(
     of_table = TableOptions.of(given, min_file_size=least_size_given(min_file_size))
     references = KeyReferences.of(keys, keys_file)
     place = path_given("table", table, PATH_OR_URL) if catalog is None else os.fspath(table)
-    return build_on_spark(spark, place, options, of_table, keys=references)
+    return build_on_spark(spark, place, options, of_table, keys=references, progress=progress)
 
 
 def strip(
@@ -169,6 +175,7 @@ def strip(
     max_input: int | None = None,
     audit: str | None = None,
     run_id: str | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Remove the filters of `columns` (default: all) from every file, in place. See build."""
     given = locals()
@@ -188,6 +195,7 @@ def inspect(
     max_input: int | None = None,
     audit: str | None = None,
     run_id: str | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Describe the filters of every file. See build, and spark.read.format("bloom") for more."""
     given = locals()
@@ -211,6 +219,7 @@ def validate(
     max_input: int | None = None,
     audit: str | None = None,
     run_id: str | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Check the filters of every file. See build, and parquet_bloom.validate."""
     given = locals()
@@ -234,6 +243,7 @@ def probe(
     max_input: int | None = None,
     audit: str | None = None,
     run_id: str | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Ask the filters of each of `columns` in every file about the same values, given as for
     parquet_bloom.probe. An outcome's `document` has a line for each column. See build."""
@@ -265,6 +275,7 @@ def advise(
     max_input: int | None = None,
     audit: str | None = None,
     run_id: str | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Say which columns deserve filters; all files with the same columns are judged together, as one
     table, whose report is in `advice`. budget: bytes that the filters of all tables may take. See
@@ -305,7 +316,9 @@ def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:
         bounds=BOUNDS,
         skips_complete=audit is not None and request.leaves_alone_what_is_done,
     )
-    return run_job(given["spark"], request, search, audit=audit, run_id=run_id)
+    return run_job(
+        given["spark"], request, search, audit=audit, run_id=run_id, progress=given["progress"]
+    )
 
 
 def _manifest(manifest: object) -> Manifest | None:

@@ -4,6 +4,7 @@ import io
 import sys
 
 import pytest
+from rich import console
 
 from parquet_bloom.render import terminal
 
@@ -33,6 +34,19 @@ def test_a_bar_within_a_bar(monkeypatch):
     assert "3 files" in text
     assert "a.parquet" in text
     assert "\npbloom: a.parquet: damaged\n" in text.replace("\r", "\n").replace("\x1b[2K", "\n")
+
+
+def test_a_label_in_words_and_the_time_left(monkeypatch):
+    """From all that was done: steps may be an hour apart."""
+    shown, now = on_a_terminal(monkeypatch), [0.0]
+    monkeypatch.setattr(console, "monotonic", lambda: now[0])
+    with terminal.progress_in_words(lambda done, total: f"{done} of {total or '?'}") as show:
+        for hour, done in enumerate([0, 10, 20, 30]):
+            now[0] = 3600.0 * hour
+            show(done, 100)
+        terminal.complain("in between")
+    assert "30 of 100" in shown.getvalue()
+    assert "7:00:00" in shown.getvalue()
 
 
 def test_after_a_bar_there_is_none(monkeypatch):

@@ -1,12 +1,16 @@
 """`pbloom spark`: exact text, the local verbs' JSON, exit codes, one line per complaint."""
 
 import json
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
+
+from parquet_bloom.commands import spark as command
+from parquet_bloom.render.wording import size
 
 
 @pytest.fixture
@@ -55,6 +59,18 @@ def test_a_dry_run_writes_nothing(lake):
     result = run("build", lake, "-c", "id", "--dry-run")
     assert lines(result)[2] == "added\t2\t8\t8.2 KiB\tdry run"
     assert {file: file.read_bytes() for file in lake.rglob("*.parquet")} == before
+
+
+def test_how_far_it_is(lake, monkeypatch):
+    said = []
+
+    def recording(words):
+        return nullcontext(lambda done, total: said.append(words(done, total)))
+
+    monkeypatch.setattr(command, "progress_in_words", recording)
+    run("build", lake, "-c", "id", "--dry-run")
+    all_of_it = size(sum(file.stat().st_size for file in lake.rglob("*.parquet")))
+    assert (said[0], said[-1]) == ("build: listing files", f"build: {all_of_it} of {all_of_it}")
 
 
 def test_trouble_is_named_and_the_rest_is_done(lake):

@@ -23,10 +23,11 @@ SUITE = [
     f"{VERBS}::test_verbs_that_only_read",
     f"{VERBS}::test_strip",
     f"{VERBS}::test_clean_temp_does_everything_once",
+    "test_spark_meter.py::test_a_task_that_is_done_is_told_while_another_runs",
 ]
 if os.environ.get("PBLOOM_CLUSTER") == "full":
     SUITE = [VERBS, "test_spark_pruning.py", "test_spark_orc_pruning.py", "test_spark_job.py"]
-    SUITE += ["test_spark_orc.py", "test_spark_data_source.py"]
+    SUITE += ["test_spark_orc.py", "test_spark_data_source.py", "test_spark_meter.py"]
 
 
 def test_connect_passes_the_same_suite(tmp_path: Path) -> None:

@@ -62,9 +62,9 @@ def test_files_and_report_are_those_of_the_local_build(spark, table):
 def test_a_commit_and_a_job_for_each_batch(spark, table, monkeypatch):
     real, sizes = tables.run_job, []
 
-    def counted(spark, request, search):
+    def counted(spark, request, search, **given):
         sizes.append(len(search.files))
-        return real(spark, request, search)
+        return real(spark, request, search, **given)
 
     monkeypatch.setattr(tables, "run_job", counted)
     report = build(spark, table, files_per_commit=2)
@@ -76,11 +76,11 @@ def test_a_commit_and_a_job_for_each_batch(spark, table, monkeypatch):
 def test_a_later_job_that_fails_leaves_what_is_committed(spark, table, monkeypatch):
     real, done = tables.run_job, []
 
-    def run_once(*arguments):
+    def run_once(*arguments, **given):
         if done:
             raise SparkError("the Spark job failed: no executors")
         done.append(True)
-        return real(*arguments)
+        return real(*arguments, **given)
 
     monkeypatch.setattr(tables, "run_job", run_once)
     report = build(spark, table, files_per_commit=2)
@@ -138,7 +138,7 @@ def test_executors_need_no_pyiceberg(tmp_path, monkeypatch):
     iceberg_tables.make_table(commits=1)
     sent = []
 
-    def instead(spark, request, search):
+    def instead(spark, request, search, **_):
         sent.append(pickle.dumps(request))
         outcomes = [
             tables.Outcome(file.path, "error", message=f"{file.path}: nobody there")

@@ -16,8 +16,9 @@ import pyspark
 from pyspark.sql import datasource
 from pyspark.sql.types import StructType
 
-from parquet_bloom.spark import session, shipping, versions
+from parquet_bloom.spark import shipping, versions
 from parquet_bloom.spark.data_source import SourceOptions
+from parquet_bloom.spark.meter import Meter
 
 
 @pytest.fixture
@@ -76,10 +77,13 @@ def test_times_are_in_utc(monkeypatch):
 
 
 def test_progress_is_not_asked_of_a_session_that_does_not_tell():
+    """What is known without it is told nevertheless."""
     told = []
-    with session.shown(ConnectSession(), lambda done, of: told.append((done, of))):
+    measured = Meter(ConnectSession(), lambda done, of: told.append((done, of)))
+    measured.expect(30)
+    with measured.tasks([10, 20]):
         pass
-    assert told == []
+    assert told == [(0, 30), (30, 30)]
 
 
 def test_without_data_sources_there_is_one_line():
