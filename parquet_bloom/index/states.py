@@ -21,13 +21,16 @@ def lasting(names: Iterable[str]) -> list[str]:
 
 
 def listed(
-    names: Iterable[str], options: Mapping[str, str] | None = None
+    names: Iterable[str], options: Mapping[str, str] | None = None, besides: str | None = None
 ) -> tuple[list[Found], list[OSError]]:
-    """The files that `names` mean, each in its state, sorted by path; and why some mean nothing, or nobody may look.
-    Raises UnsupportedError."""
+    """The files that `names` mean, each in its state, sorted by path, but for those in the folder `besides`; and why
+    some mean nothing, or nobody may look. Raises UnsupportedError."""
     inputs, errors = expand(names, options)
     found: dict[str, Found] = {}
+    own = None if besides is None else f"{lasting([besides])[0].rstrip('/')}/"
     for path, _ in inputs:
+        if own is not None and path.startswith(own):
+            continue
         try:
             now = state_of(path)
         except OSError as error:
@@ -55,7 +58,9 @@ def _behind_url(url: str) -> Found | None:
     listing = url.listed if isinstance(url, Address) else None
     if listing is None or listing.size is None:
         return find_file(url)
-    version = f"{listing.size}:{listing.etag or listing.modified}"
+    from parquet_bloom.storage.objects.object_source import version_told
+
+    version = version_told(listing.size, listing.etag, listing.modified)
     modified = None if listing.modified is None else listing.modified.timestamp()
     return Found(url, listing.size, version, modified)
 

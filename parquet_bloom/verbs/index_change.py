@@ -161,13 +161,14 @@ class _Change:
         self._dead: dict[str, dict[int, str]] = {}
 
     def bring_up_to_date(self, wanted: Manifest) -> IndexChange:
-        files, errors = listed(wanted.sources, self._options)
-        if errors and not files:
-            raise errors[0]
+        files, errors = listed(wanted.sources, self._options, self._folder.path)
+        # A source may have no files any more, but an index is not made of nothing.
+        unseen = [error for error in errors if not isinstance(error, FileNotFoundError)]
+        if unseen or (errors and not files and not wanted.generation):
+            raise (unseen or errors)[0]
         known = self._known(wanted)
         to_read = [file for file in files if known.get(file.path) != file.version]
-        # What cannot be listed is not gone.
-        gone = [] if errors else sorted(known.keys() - {file.path for file in files})
+        gone = sorted(known.keys() - {file.path for file in files})
         self._states.update({path: None for path in gone})
         new = self._read(to_read, wanted)
         old = newest(self._folder)

@@ -111,6 +111,25 @@ def test_add_sees_what_is_new_changed_and_gone(lake, tmp_path):
         assert index.add().generation == 2
 
 
+def test_its_own_files_are_not_looked_at(lake):
+    with pb.Index.build(lake / "index", lake, "id") as index:
+        assert index.add().generation == 1
+
+
+def test_a_source_can_lose_all_its_files(lake, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        pb.Index.build(tmp_path / "index", tmp_path / "nothing", "id")
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        shutil.copy(lake / "01.parquet", tmp_path / name)
+    with pb.Index.build(tmp_path / "index", [tmp_path / "a", tmp_path / "b"], "id") as index:
+        (tmp_path / "b" / "01.parquet").unlink()
+        assert index.add().removed == 1
+        (tmp_path / "a" / "01.parquet").unlink()
+        assert index.add().removed == 1
+        assert index.probe("id", 5).num_files == 0
+
+
 def test_a_candidate_in_another_state_is_unknown(lake, tmp_path):
     with pb.Index.build(tmp_path / "index", lake, "id") as index:
         value = pq.read_table(lake / "04.parquet")["id"][0].as_py()

@@ -15,7 +15,7 @@ import obstore
 
 from parquet_bloom.storage.address import Address, Listed
 from parquet_bloom.storage.folder import Found
-from parquet_bloom.storage.objects.object_source import quoted
+from parquet_bloom.storage.objects.object_source import version_told
 from parquet_bloom.storage.objects.requests import ask, submit
 from parquet_bloom.storage.source import has_wildcard, is_data_file, is_hidden
 from parquet_bloom.storage.traffic import HEAD, LIST, Requests, Traffic, count
@@ -163,7 +163,7 @@ def _found(folder: Address, prefix: str, metas: Iterable[ObjectMeta]) -> list[Fo
 def _as_found(beside: Address, meta: ObjectMeta) -> Found:
     size, changed = meta["size"], meta["last_modified"]
     path = str(beside.found(meta["path"]))
-    return Found(path, size, f"{size}:{quoted(meta['e_tag']) or changed}", changed.timestamp())
+    return Found(path, size, version_told(size, meta["e_tag"], changed), changed.timestamp())
 
 
 def list_below(address: Address, prefix: str, traffic: Traffic) -> Sequence[ObjectMeta]:

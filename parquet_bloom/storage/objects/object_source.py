@@ -232,3 +232,8 @@ def version_named(size: int, since: object) -> str:
 def quoted(etag: str | None) -> str | None:
     """As If-Match takes it: in some listings it has no quotes."""
     return etag if etag is None or etag.startswith(('"', "W/")) else f'"{etag}"'
+
+
+def version_told(size: int, etag: str | None, modified: object) -> str:
+    """The version of an object, as a listing tells it, too."""
+    return f"{size}:{quoted(etag) or modified}"
