@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from parquet_bloom.vocabulary import Format, Verdict
+    from parquet_bloom.vocabulary import Dialect, Format, Verdict
 
     # The number of an answer for each value: an array of many, shape (n,).
     Picks = Sequence[int] | NDArray[np.integer]
@@ -97,6 +97,18 @@ class Place:
     def stripe(self) -> int | None:
         """None in a format without stripes."""
         return self.part if self.units == STRIPES else None
+
+
+class WantedFilter(NamedTuple):
+    """One filter: of a column in a part, or in one group of it; None if there is only one. `dialect`: by
+    default, the one that readers find, or else a private one; `seed`: of its hash, if the file does not
+    say."""
+
+    part: int
+    column: str
+    group: int | None = None
+    dialect: Dialect | None = None
+    seed: int | None = None
 
 
 class Located:

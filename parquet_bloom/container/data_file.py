@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Self
 
-from parquet_bloom.arguments import name_given
-from parquet_bloom.container import ROW_GROUPS, STRIPES, Answer, Units, number_of
+from parquet_bloom.arguments import name_given, number_given, number_if_given
+from parquet_bloom.container import ROW_GROUPS, STRIPES, Answer, Units, WantedFilter, number_of
 from parquet_bloom.container.protocols import answers_without_column
 
 if TYPE_CHECKING:
@@ -114,7 +114,14 @@ class DataFile:
         it has no usable filter, UnsupportedError for an index group of a Parquet file, or a dialect of
         an ORC file.
         """
-        return self._file.bloom_filter(row_group, column, index_group, dialect=dialect, seed=seed)
+        wanted = WantedFilter(
+            number_given("row_group", row_group),
+            name_given("column", column),
+            number_if_given("index_group", index_group),
+            dialect,
+            number_if_given("seed", seed),
+        )
+        return self._file.bloom_filter(wanted)
 
     def probe(self, column: str, value: object) -> tuple[Answer, ...]:
         """Whether `value` can be in each row group, or index group of an ORC file: pb.probe for one

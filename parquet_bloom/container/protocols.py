@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Repairs,
         StripChange,
         Units,
+        WantedFilter,
     )
     from parquet_bloom.container.column_filter import ColumnFilter
     from parquet_bloom.container.descriptions import (
@@ -225,16 +226,9 @@ class Askable(WithFilters, Protocol):
         """Asks the filters of a column in one part: those of this dialect (None: those that today's
         readers find); `seed`: of their hash, if the file does not say. Raises ColumnError, FooterError."""
 
-    def bloom_filter(
-        self,
-        row_group: int,
-        column: str,
-        index_group: int | None = None,
-        *,
-        dialect: Dialect | None = None,
-        seed: int | None = None,
-    ) -> ColumnFilter:
-        """One filter, read whole, see data_file.DataFile."""
+    def bloom_filter(self, wanted: WantedFilter) -> ColumnFilter:
+        """One filter, read whole. Raises ColumnError if there is no such column, part or group, FilterError
+        if it has no usable filter, UnsupportedError for a group or a dialect that the format has not."""
 
 
 class Describable(WithFilters, Protocol):

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NoReturn, Self
 
-from parquet_bloom.arguments import name_given, number_given, number_if_given
 from parquet_bloom.container import STRIPES, NoFilters, Place, ReadFilter, Units, number_of
 from parquet_bloom.container.in_commands import AsFile, InCommands
 from parquet_bloom.errors import ColumnError, ParquetBloomError, UnsupportedError, ValueTypeError
@@ -30,7 +29,7 @@ from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER
 _FILTER_BYTES = 600
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import Repairs
+    from parquet_bloom.container import Repairs, WantedFilter
     from parquet_bloom.container.column_filter import ColumnFilter
     from parquet_bloom.container.descriptions import (
         ChunkDescription,
@@ -130,36 +129,23 @@ class OrcContainer(OrcReader):
     # --------------------------------------------------------------------------------------------
     # Look-ups
 
-    def bloom_filter(
-        self,
-        row_group: int,
-        column: str,
-        index_group: int | None = None,
-        *,
-        dialect: Dialect | None = None,
-        seed: int | None = None,
-    ) -> ColumnFilter:
-        """The filter of one index group of the stripe `row_group`; `index_group` can be left out if
-        there is only one. dialect, seed: of filters in Parquet files.
-
-        Raises ColumnError if there is no such column, stripe or index group, FilterError if it has
-        no usable filter, UnsupportedError for a dialect.
-        """
+    def bloom_filter(self, wanted: WantedFilter) -> ColumnFilter:
+        """The filter of one index group, which has to be named if the stripe has more than one."""
         from parquet_bloom.orc.describe import stored_index
         from parquet_bloom.orc.probe import StripeProber
 
-        self._check_dialect(dialect)
-        chunk = self._chunk(number_given("row_group", row_group), name_given("column", column))
+        self._check_dialect(wanted.dialect)
+        chunk = self._chunk(wanted.part, wanted.column)
         self.will_read_filters([chunk.stripe.index], [chunk.column])
-        index_group = number_if_given("index_group", index_group)
         num_groups = chunk.stripe.num_index_groups
-        if index_group is None and num_groups > 1:
+        if wanted.group is None and num_groups > 1:
             raise ColumnError(
-                f"{self.path}: stripe {row_group}: {num_groups} index groups, expected index_group,"
+                f"{self.path}: stripe {wanted.part}: {num_groups} index groups, expected index_group,"
                 f" 0 to {num_groups - 1}"
             )
-        stored = stored_index(self, chunk, index_group or 0)
-        return StripeProber(self, chunk, stored).column_filter(index_group or 0)
+        group = wanted.group or 0
+        stored = stored_index(self, chunk, group)
+        return StripeProber(self, chunk, stored).column_filter(group)
 
     def _chunk(self, stripe: int, column: str) -> OrcChunk:
         found = self.column(column)

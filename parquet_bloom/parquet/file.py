@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from threading import local
 from typing import TYPE_CHECKING, Any, Literal
 
-from parquet_bloom.arguments import name_given, number_given, number_if_given
 from parquet_bloom.container import ROW_GROUPS, NoFilters, Place, ReadFilter
 from parquet_bloom.errors import UnsupportedError, ValueTypeError
 from parquet_bloom.filters.sizing import MAX_BYTES
@@ -21,7 +20,13 @@ from parquet_bloom.parquet.footer.tail import TAIL_BYTES
 from parquet_bloom.parquet.open_file import OpenFile
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import BuildChange, Repairs, StripChange, descriptions
+    from parquet_bloom.container import (
+        BuildChange,
+        Repairs,
+        StripChange,
+        WantedFilter,
+        descriptions,
+    )
     from parquet_bloom.container.column_filter import ColumnFilter
     from parquet_bloom.container.footer_fields import FooterDescription
     from parquet_bloom.options import BuildOptions, RepairOptions, Selection
@@ -86,29 +91,16 @@ class ParquetContainer(OpenFile):
         """Changes whenever the file does."""
         return f"{self.source.size}:{_kernel.xxh64(self.footer.raw):016x}"
 
-    def bloom_filter(
-        self,
-        row_group: int,
-        column: str,
-        index_group: int | None = None,
-        *,
-        dialect: Dialect | None = None,
-        seed: int | None = None,
-    ) -> ColumnFilter:
-        """The filter of one column chunk, read whole. index_group: None.
-
-        dialect: of the filter; by default, whatever bloom_filter_offset leads to, or else a private
-        legacy one. seed: of the hash of a `murmur3` filter, if the file does not say. Raises ColumnError if there is no such chunk,
-        FilterError if it has no usable filter, UnsupportedError for an index group.
-        """
-        if index_group is not None:
+    def bloom_filter(self, wanted: WantedFilter) -> ColumnFilter:
+        """The filter of a column chunk."""
+        if wanted.group is not None:
             self.check_has_groups()
         from parquet_bloom.parquet.filters.probe import ChunkProber
 
-        check_dialect(dialect, number_if_given("seed", seed))
-        chunk = self.chunk(number_given("row_group", row_group), name_given("column", column))
+        check_dialect(wanted.dialect, wanted.seed)
+        chunk = self.chunk(wanted.part, wanted.column)
         self.will_read_filters([chunk.key[0]], [chunk.leaf])
-        return ChunkProber(self, chunk, dialect, seed).column_filter()
+        return ChunkProber(self, chunk, wanted.dialect, wanted.seed).column_filter()
 
     def encode(self, column: LeafColumn, values: Sequence[Any]) -> Asked:
         """Values, to ask probers about. Raises ValueTypeError."""

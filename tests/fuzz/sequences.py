@@ -51,6 +51,7 @@ from oracle.arrow import bitsets
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.container import WantedFilter
 from parquet_bloom.files import open_file
 from parquet_bloom.storage import journal
 
@@ -186,7 +187,9 @@ class Subject:
                 for group in range(file.num_row_groups):
                     for name in COLUMNS:
                         if file.chunk(group, name).bloom_filter_offset is not None:
-                            found[group, name] = bytes(file.bloom_filter(group, name).bitset)
+                            found[group, name] = bytes(
+                                file.bloom_filter(WantedFilter(group, name)).bitset
+                            )
         for (group, name), bits in found.items():
             if bits != expected(group, name, len(bits)):
                 raise Broken(f"other bits of {name} in row group {group}")

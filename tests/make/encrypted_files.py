@@ -9,6 +9,7 @@ from make.encrypting import Recipe, encrypt
 from make.footers import footer_start
 from make.parquet_files import open_parquet
 
+from parquet_bloom.container import WantedFilter
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.parquet.pages.pages import chunk_runs, located
 
@@ -103,7 +104,9 @@ def filters(path: Path, keys: Keys | None = None) -> dict[tuple[int, str], bytes
     """The bits of every filter, by row group and column."""
     with open_parquet(path, keys) as file:
         return {
-            (row_group, leaf.name): file.bloom_filter(row_group, leaf.name).words.tobytes()
+            (row_group, leaf.name): file.bloom_filter(
+                WantedFilter(row_group, leaf.name)
+            ).words.tobytes()
             for row_group in range(file.num_row_groups)
             for leaf in file.footer.leaves
             if file.chunk(row_group, leaf.name).bloom_filter_offset is not None
