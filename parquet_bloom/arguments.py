@@ -6,6 +6,8 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Mapping
+from math import inf
+from numbers import Real
 from typing import Any, TypeVar
 
 # What a public function takes for one name or number, or several.
@@ -89,6 +91,14 @@ def flag_given(argument: str, flag: object) -> bool:
     if not isinstance(flag, bool):
         raise TypeError(f"{argument}: {flag!r}, expected True or False")
     return flag
+
+
+def seconds_given(argument: str, seconds: float, least: float = 0) -> None:
+    """Raise TypeError for what is no number, ValueError for less than `least`, or without end."""
+    if isinstance(seconds, bool) or not isinstance(seconds, Real):
+        raise TypeError(f"{argument}: {seconds!r}, expected a number of seconds")
+    if not least <= seconds < inf:
+        raise ValueError(f"{argument}: {seconds}, expected {least:.0f} or more seconds")
 
 
 def columns_given(columns: SomeNames | None) -> tuple[str, ...] | None:

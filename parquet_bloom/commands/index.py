@@ -23,6 +23,7 @@ from parquet_bloom.verbs.index_change import (
     build_index,
     remove_from_index,
 )
+from parquet_bloom.verbs.index_compact import compact_index
 from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue, IndexReport, probe_index
 from parquet_bloom.vocabulary import words
 
@@ -162,6 +163,45 @@ def probe(
             _write_answers(report)
         code = code if report.is_absent else FINE
     sys.exit(code)
+
+
+@index.command(cls=Command)
+@_index
+@files_option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Merge large segments, too: nothing is left of files that are gone.",
+)
+@option.older_than
+@option.as_json("index")
+@together(option.memory, stores)
+def compact(index_path: str, everything: bool, older_than: float, as_json: bool) -> None:
+    """Merge what many calls of `index add` have written, and remove what the index needs no more.
+
+    Others may ask the index and add to it meanwhile. What they may still read is removed by a later run, once it
+    is older than --older-than.
+
+    \b
+    Example:
+      pbloom index compact --index events.index
+    """
+    with progress("segments") as show:
+        report = compact_index(
+            index_path, everything=everything, older_than=older_than,
+            storage_options=storage_options(), progress=show,
+        )  # fmt: skip
+    if as_json:
+        write_json(report)
+        return
+    for _ in range(report.outpaced):
+        complain(f"{report.index}: not merged: somebody else was faster")
+    written = f": {number_of(report.keys, 'key')}, {size(report.bytes_written)}"
+    removed = f"; {number_of(report.removed, 'file')} removed, {size(report.bytes_removed)}"
+    write_text(
+        f"{report.index}: {report.merged:,} merged, {number_of(report.segments, 'segment')} now"
+        f"{written * bool(report.merged)}{removed * bool(report.removed)}"
+    )
 
 
 def _write_change(report: IndexChange, as_json: bool) -> None:

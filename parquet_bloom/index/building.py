@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import BinaryIO, Final, TypeVar
+from typing import BinaryIO, Final
 from uuid import uuid4
 
-import numpy as np
-from numpy.typing import NDArray
-
-from parquet_bloom.advice.ndv import distinct
-from parquet_bloom.container.protocols import Chunk, Column
-from parquet_bloom.errors import ParquetBloomError
+from parquet_bloom.container.protocols import Column
+from parquet_bloom.errors import ParquetBloomError, UnsupportedError
 from parquet_bloom.index.collecting import KeyCollector, KeyRoom
 from parquet_bloom.index.keys import MOST_PLACES, wide_keys
-from parquet_bloom.index.manifest import Places, Segment
-from parquet_bloom.index.opened import numbers_in
+from parquet_bloom.index.manifest import Places, Ranges, Segment
+from parquet_bloom.index.opened import as_ranges, numbers_in
+from parquet_bloom.index.sorted_map import MapFile
 from parquet_bloom.index.units import Unit
 from parquet_bloom.index.units_writer import write_units
-from parquet_bloom.index.values_reader import AnyValuesReader
-from parquet_bloom.parallel import work_in_order
+from parquet_bloom.index.values_reader import AnyValuesReader, hashes_of_parts
 from parquet_bloom.storage.folder import WritableFolder
-from parquet_bloom.threads import threads_for_values
-
-Item = TypeVar("Item")
-Made = TypeVar("Made")
 
 # The kind of segments whose units are not indexed.
 NO_KIND: Final = ""
+# Of one column in a file. Nobody knows how many it has before they are read.
+_MOST_PAGES: Final = MOST_PLACES // 2
 
 
 class NewSegment:
@@ -37,7 +31,7 @@ class NewSegment:
     def __init__(self, column: str, kind: str, keys: KeyCollector) -> None:
         self.column, self.kind, self.keys = column, kind, keys
         self.units: list[Unit] = []
-        self._dead: list[tuple[int, int]] = []
+        self._dead: set[int] = set()
 
     @property
     def num_places(self) -> int:
@@ -48,33 +42,42 @@ class NewSegment:
         before = len(self.units)
         while before and self.units[before - 1].path == path:
             before -= 1
-        if before < len(self.units):
-            self._dead.append((before, len(self.units)))
+        self._dead.update(range(before, len(self.units)))
 
     def written(self, folder: WritableFolder) -> Segment:
         """Write it to the folder of an index. Raises OSError."""
-        id = uuid4().hex[:16]
-        dead = numbers_in(tuple(self._dead))
-        return Segment(
-            id=id,
-            column=self.column,
-            kind=self.kind,
-            units=self._written(folder, f"{id}.units.parquet", write_units, self.units),
-            map=None
-            if self.kind == NO_KIND
-            else self._written(folder, f"{id}.map.parquet", self.keys.write, self.num_places),
-            num_files=len(
-                {unit.path for number, unit in enumerate(self.units) if number not in dead}
-            ),
-            dead=tuple(self._dead),
-        )
+        write_keys = None if self.kind == NO_KIND else self.keys.write
+        dead = as_ranges(self._dead)
+        return write_segment(folder, self.column, self.kind, self.units, dead, write_keys)
 
-    @staticmethod
-    def _written(
-        folder: WritableFolder, name: str, write: Callable[[BinaryIO, str, Item], Made], item: Item
-    ) -> Made:
-        with folder.making(name) as file:
-            return write(file, name, item)
+
+def write_segment(
+    folder: WritableFolder,
+    column: str,
+    kind: str,
+    units: Sequence[Unit],
+    dead: Ranges,
+    write_keys: Callable[[BinaryIO, str, int], MapFile] | None,
+) -> Segment:
+    """Write the files of a segment, of a new id, to the folder of an index. `write_keys`: writes the map, given its
+    name and the number of places; None if the units are not indexed. Raises what it raises, OSError."""
+    id = uuid4().hex[:16]
+    with folder.making(f"{id}.units.parquet") as file:
+        units_file = write_units(file, f"{id}.units.parquet", units)
+    map_file = None
+    if write_keys is not None:
+        with folder.making(f"{id}.map.parquet") as file:
+            map_file = write_keys(file, f"{id}.map.parquet", units_file.num_places)
+    gone = numbers_in(dead)
+    return Segment(
+        id=id,
+        column=column,
+        kind=kind,
+        units=units_file,
+        map=map_file,
+        num_files=len({unit.path for number, unit in enumerate(units) if number not in gone}),
+        dead=dead,
+    )
 
 
 class SegmentsBuilder:
@@ -93,7 +96,8 @@ class SegmentsBuilder:
             found = file.column(column)
             reason = reader.reason_for_none(found)
             if not reason:
-                segment = self._segment(column, reader.kind(found), file.num_parts)
+                num_places = _MOST_PAGES if self._places == "page" else file.num_parts
+                segment = self._segment(column, reader.kind(found), num_places)
                 try:
                     self._add_parts(reader, found, version, segment, threads)
                 except ParquetBloomError:
@@ -124,28 +128,20 @@ class SegmentsBuilder:
         threads: int | None,
     ) -> None:
         file, by_page = reader.file, self._places == "page"
-        chunks = [chunk for part in range(file.num_parts) for chunk in file.chunks(part, [column])]
         unit = Unit(file.path, file.source.size, version, 0, segment.num_places, 0, file.num_rows)
-        if not (by_page and chunks):
+        if not (by_page and file.num_parts):
             unit = unit._replace(num_places=1 if self._places == "file" else file.num_parts)
             segment.units.append(unit)
-
-        def read(chunk: Chunk) -> list[NDArray[np.uint64]]:
-            if by_page:
-                return list(map(distinct, reader.hashes_by_page(chunk)))
-            parts = [np.empty(0, np.uint64), *reader.hashes(chunk)]
-            return [distinct(np.concatenate(parts))]
-
-        file.will_read_values(chunks)
-        threads = threads_for_values(threads, file.source, len(chunks))
-        with closing(work_in_order(chunks, read, reader.room, threads)) as found:
-            for at, (chunk, pages) in enumerate(found):
+        with closing(hashes_of_parts(reader, column, self._places, threads)) as found:
+            for at, (part, pages) in enumerate(found):
                 place = unit.first_place + (at if self._places == "row-group" else 0)
                 if by_page:
-                    place, num_rows = segment.num_places, file.describe_part(chunk.key[0]).num_rows
+                    place, num_rows = segment.num_places, file.describe_part(part).num_rows
+                    if place + len(pages) > MOST_PLACES:
+                        raise UnsupportedError(f"more than {_MOST_PAGES:,} pages in {column.name}")
                     segment.units.append(
                         unit._replace(
-                            row_group=chunk.key[0],
+                            row_group=part,
                             first_place=place,
                             num_places=len(pages),
                             num_rows=num_rows,

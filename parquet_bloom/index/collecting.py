@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from tempfile import TemporaryFile
-from typing import BinaryIO, Final, Protocol
+from typing import BinaryIO, Final, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,13 @@ from parquet_bloom.index.keys import WIDE_PLACE_BITS, KeyBits, bits_for
 from parquet_bloom.index.map_writer import MapWriter
 from parquet_bloom.index.sorted_map import MapFile
 from parquet_bloom.native import _kernel
+from parquet_bloom.parallel import memory
 
 _KEY_BYTES: Final = 8
 # Of the memory for keys, what is left beside them to put them together in.
 _COPIES: Final = 3
+# Of the memory budget, what keys may take; the rest is for pages.
+_FOR_KEYS: Final = 2
 
 
 class SortedKeys(Protocol):
@@ -78,6 +81,10 @@ class KeyRoom:
         self.folder = folder
         self.collectors: list[KeyCollector] = []
 
+    @classmethod
+    def within_budget(cls) -> Self:
+        return cls(memory() // _FOR_KEYS)
+
     def spill(self) -> None:
         """Make room, if there are more keys than fit."""
         while sum(each.num_held for each in self.collectors) > self.most:
@@ -131,7 +138,7 @@ def write_map(
     num_keys = sum(run.num_keys for run in runs)
     writer = MapWriter(file, name, bits, num_keys)
     # Borders at which no two hashes are equal that are the same in narrow keys.
-    num_ranges = min(1 << bits.hash, -(-max(1, num_keys) // most) if len(runs) > 1 else 1)
+    num_ranges = min(1 << bits.hash, -(-max(1, num_keys) // most))
     borders = [(at << bits.hash) // num_ranges << (64 - bits.hash) for at in range(num_ranges + 1)]
     for at in range(num_ranges):
         parts = [part for run in runs for part in run.between(borders[at], borders[at + 1])]

@@ -12,7 +12,8 @@ from __future__ import annotations
 import errno
 import json
 import re
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Final, Literal
 from zlib import crc32
@@ -29,6 +30,8 @@ VERSION: Final = 1
 
 Form = Literal["map", "slices"]
 Places = Literal["file", "row-group", "page"]
+# Ascending numbers [from, end).
+Ranges = tuple[tuple[int, int], ...]
 
 _NAME: Final = re.compile(r"manifest-(\d{10})\.json")
 _HEAD: Final = '{"crc32": "%08x", "index": '
@@ -38,8 +41,8 @@ _HEAD_SIZE: Final = len(_HEAD % 0)
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Files that were indexed together, for one column of one type. `kind`: of the type, see kinds. `map`: None if
-    the files are not indexed, for the reasons that their units give. `num_files`: those that are not dead. `dead`: the numbers [from, end) of units that
-    are no more, or of files in a state that is none any more."""
+    the files are not indexed, for the reasons that their units give. `num_files`: those that are not dead. `dead`:
+    units that are no more, or of files in a state that is none any more."""
 
     id: str
     column: str
@@ -47,7 +50,7 @@ class Segment:
     units: UnitsFile
     num_files: int
     map: MapFile | None = None
-    dead: tuple[tuple[int, int], ...] = ()
+    dead: Ranges = ()
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -55,11 +58,20 @@ class Segment:
         return (self.units.name, *([self.map.name] if self.map else []))
 
     @property
+    def num_bytes(self) -> int:
+        return self.units.size + (self.map.size if self.map else 0)
+
+    @property
     def num_dead(self) -> int:
         return sum(end - start for start, end in self.dead)
 
     def is_dead(self, number: int) -> bool:
-        return any(start <= number < end for start, end in self.dead)
+        at = bisect_right(self.dead, number, key=_start) - 1
+        return at >= 0 and number < self.dead[at][1]
+
+
+def _start(numbers: tuple[int, int]) -> int:
+    return numbers[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +88,15 @@ class Manifest:
     made: float = 0.0
     key_check: str = ""
 
-    def of_column(self, column: str) -> list[Segment]:
-        return [segment for segment in self.segments if segment.column == column]
+    @property
+    def files(self) -> list[str]:
+        """The names of the files of all segments."""
+        return [name for segment in self.segments for name in segment.files]
 
 
 def newest(folder: Folder) -> Manifest | None:
     """The index in a folder as it is now; None if there is none. Raises FormatError, UnsupportedError, OSError."""
-    names = [entry.name for entry in folder.entries("") if _NAME.fullmatch(entry.name)]
+    names = [entry.name for entry in folder.entries("") if is_manifest(entry.name)]
     return read_manifest(folder, names[-1]) if names else None
 
 
@@ -114,30 +128,41 @@ def read_manifest(folder: Folder, name: str) -> Manifest:
         raise FormatError(f"{where}: not a manifest of an index: {error!r}") from None
 
 
+def is_manifest(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
+
+
 def manifest_name(generation: int) -> str:
     return f"manifest-{generation:010}.json"
-
-
-def manifest_numbers(folder: Folder) -> list[int]:
-    """The numbers of all manifests in a folder, ascending. Raises OSError."""
-    found = [_NAME.fullmatch(entry.name) for entry in folder.entries("")]
-    return [int(match[1]) for match in found if match]
 
 
 def commit(
     folder: Folder, made: float, change: Callable[[Manifest | None], Manifest | None]
 ) -> Manifest | None:
     """Make the manifest that `change` makes of the newest one: again whenever somebody else was first; None if it
-    makes none. Raises what `change` raises, and as newest."""
+    makes none. Raises FileNotFoundError if a new file was taken for one that nobody needs, what `change` raises, and
+    as newest."""
     while True:
         old = newest(folder)
         new = change(old)
         if new is None:
             return None
+        _check_there(folder, {*new.files} - {*(old.files if old else ())})
         generation = 1 if old is None else old.generation + 1
         new = replace(new, generation=generation, made=made)
         if folder.put_if_absent(manifest_name(generation), _encoded(new)):
             return new
+
+
+def _check_there(folder: Folder, names: Iterable[str]) -> None:
+    wanted = sorted(names)
+    for name, size in zip(wanted, folder.sizes_of(wanted), strict=True):
+        if size is None:
+            raise FileNotFoundError(
+                errno.ENOENT,
+                "was removed before the index named it; compact with a longer --older-than",
+                folder.path_of(name),
+            )
 
 
 def _encoded(manifest: Manifest) -> bytes:

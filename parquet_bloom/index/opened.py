@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from parquet_bloom.errors import FormatError
-from parquet_bloom.index.manifest import Segment
+from parquet_bloom.index.manifest import Ranges, Segment
 from parquet_bloom.index.sorted_map import SortedMap
 from parquet_bloom.index.units import Unit, Units
 from parquet_bloom.parallel import read_once
@@ -61,7 +61,7 @@ class OpenSegment:
             source.close()
 
 
-def as_ranges(numbers: set[int]) -> tuple[tuple[int, int], ...]:
+def as_ranges(numbers: set[int]) -> Ranges:
     """Numbers as ascending ranges [from, end) that do not touch."""
     ranges: list[tuple[int, int]] = []
     for number in sorted(numbers):
@@ -72,6 +72,6 @@ def as_ranges(numbers: set[int]) -> tuple[tuple[int, int], ...]:
     return tuple(ranges)
 
 
-def numbers_in(ranges: tuple[tuple[int, int], ...]) -> set[int]:
+def numbers_in(ranges: Ranges) -> set[int]:
     """All numbers of such ranges."""
     return {number for start, end in ranges for number in range(start, end)}

@@ -16,7 +16,7 @@ import mmap
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from parquet_bloom.dataclass import dataclass
@@ -26,6 +26,9 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage.source import Source, local_path
+
+# Where all keys are read, in one read: about a megabyte.
+_PAGES_AT_ONCE: Final = 128
 
 
 class KeyGroup(NamedTuple):
@@ -180,12 +183,37 @@ class SortedMap:
             return
         for number in self._overlapping(self._firsts, first, end - 1):
             directory = self._directory(number)
-            for page in self._overlapping(directory.firsts, first, end - 1):
-                data = self._page(directory, page)
-                keys = np.asarray(self._checked(_kernel.keys_in_page, data), np.uint64)
+            pages = self._overlapping(directory.firsts, first, end - 1)
+            for keys in self._pages(directory, pages):
                 low, high = np.searchsorted(keys, np.array([first, end], np.uint64))
                 if high > low:
                     yield keys[low:high].copy()
+
+    def keys_of_group(self, number: int) -> Iterator[tuple[int, NDArray[np.uint64]]]:
+        """The keys of each page in a row group, and which the directory says is its first."""
+        directory = self._directory(number)
+        pages = self._pages(directory, range(len(directory.firsts)))
+        yield from zip(directory.firsts, pages, strict=True)
+
+    def _pages(self, directory: _Directory, pages: range) -> Iterator[NDArray[np.uint64]]:
+        """The keys of neighbouring pages, several of which take one read."""
+        for at in range(0, len(pages), _PAGES_AT_ONCE):
+            some = pages[at : at + _PAGES_AT_ONCE]
+            start, last = directory.starts[some[0]], some[-1]
+            data = memoryview(
+                self._source.read_at(start, directory.starts[last] + directory.sizes[last] - start)
+            )
+            for page in some:
+                begin = directory.starts[page] - start
+                yield self._keys(directory, page, data[begin : begin + directory.sizes[page]])
+
+    def _keys(self, directory: _Directory, page: int, data: memoryview) -> NDArray[np.uint64]:
+        if _kernel.crc32(data) != directory.checksums[page]:
+            raise self._damaged(directory.starts[page], "a page")
+        try:
+            return np.asarray(_kernel.keys_in_page(data), np.uint64)
+        except ValueError as error:
+            raise FormatError(f"{self._source.path}: {error}") from None
 
 
 def _parts(

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from functools import partial
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.container.protocols import Container
+from parquet_bloom.advice.ndv import distinct
+from parquet_bloom.container.protocols import Chunk, Column, Container
+from parquet_bloom.index.manifest import Places
+from parquet_bloom.parallel import work_in_order
+from parquet_bloom.threads import threads_for_values
 
 ColumnT_contra = TypeVar("ColumnT_contra", contravariant=True)
 ChunkT_contra = TypeVar("ChunkT_contra", contravariant=True)
@@ -37,3 +43,25 @@ class ValuesReader(Protocol[ColumnT_contra, ChunkT_contra]):
 
 
 AnyValuesReader: TypeAlias = ValuesReader[Any, Any]
+
+
+def hashes_of_parts(
+    reader: AnyValuesReader, column: Column, places: Places, threads: int | None
+) -> Generator[tuple[int, list[NDArray[np.uint64]]], None, None]:
+    """The parts of a file in turn, each with the distinct hashes of a column's values in it, ascending: of all, or
+    where places are pages, of each page. Raises what the reader raises."""
+    file, of_chunk = reader.file, _of_pages if places == "page" else _of_all
+    chunks = [chunk for part in range(file.num_parts) for chunk in file.chunks(part, [column])]
+    file.will_read_values(chunks)
+    threads = threads_for_values(threads, file.source, len(chunks))
+    with closing(work_in_order(chunks, partial(of_chunk, reader), reader.room, threads)) as found:
+        for chunk, hashes in found:
+            yield chunk.key[0], hashes
+
+
+def _of_pages(reader: AnyValuesReader, chunk: Chunk) -> list[NDArray[np.uint64]]:
+    return list(map(distinct, reader.hashes_by_page(chunk)))
+
+
+def _of_all(reader: AnyValuesReader, chunk: Chunk) -> list[NDArray[np.uint64]]:
+    return [distinct(np.concatenate([np.empty(0, np.uint64), *reader.hashes(chunk)]))]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import errno
-import math
 import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import chain
-from numbers import Real
 from typing import TYPE_CHECKING, ClassVar
 
-from parquet_bloom.arguments import PATH_OR_URL, flag_given, path_given
+from parquet_bloom.arguments import PATH_OR_URL, flag_given, path_given, seconds_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import complaint
 from parquet_bloom.storage import with_options
@@ -75,7 +73,7 @@ def clean_temp(
     other stores, OSError if a folder cannot be listed.
     """
     flag_given("dry_run", dry_run)
-    _check_age("older_than", older_than, 0)
+    seconds_given("older_than", older_than)
     from parquet_bloom.storage.leftovers import files_left, uploads_left
 
     name = os.fspath(with_options(path_given("path", path, PATH_OR_URL), storage_options))
@@ -83,19 +81,12 @@ def clean_temp(
         raise FileNotFoundError(errno.ENOENT, "an empty name, expected a file or folder")
     found: Iterator[Leftover] = iter(())
     if uploads_older_than is not None:
-        _check_age("uploads_older_than", uploads_older_than, LEAST_UPLOAD_AGE)
+        seconds_given("uploads_older_than", uploads_older_than, LEAST_UPLOAD_AGE)
         found = uploads_left(name, uploads_older_than)
     # All are found before one is removed: a listing must not change under whoever reads it.
     lefts = [*found, *files_left(name, older_than)]
     removed = chain.from_iterable(_removed(left, dry_run) for left in lefts)
     return CleaningReport(name, tuple(removed), dry_run)
-
-
-def _check_age(name: str, seconds: float, least: float) -> None:
-    if isinstance(seconds, bool) or not isinstance(seconds, Real):
-        raise TypeError(f"{name}: {seconds!r}, expected a number of seconds")
-    if not least <= seconds < math.inf:
-        raise ValueError(f"{name}: {seconds}, expected {least:.0f} or more seconds")
 
 
 def _removed(left: Leftover, dry_run: bool) -> Iterator[FoundLeftover]:

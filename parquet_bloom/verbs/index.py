@@ -17,6 +17,7 @@ from parquet_bloom.verbs.index_change import (
     build_index,
     remove_from_index,
 )
+from parquet_bloom.verbs.index_compact import IndexCompaction, compact_index
 from parquet_bloom.verbs.index_probe import IndexReport, probe_asked
 
 if TYPE_CHECKING:
@@ -98,6 +99,24 @@ class Index:
         change = remove_from_index(self._place, files, storage_options=self._options)
         self._reopen()
         return change
+
+    def compact(
+        self,
+        *,
+        everything: bool = False,
+        older_than: float = 3600.0,
+        progress: Progress | None = None,
+    ) -> IndexCompaction:
+        """Merge what it consists of, see compact_index."""
+        report = compact_index(
+            self._place,
+            everything=everything,
+            older_than=older_than,
+            storage_options=self._options,
+            progress=progress,
+        )
+        self._reopen()
+        return report
 
     def probe(self, column: str, values: Any, *, files: Any = None) -> IndexReport:
         """Which files may hold values of `column`, see probe_index."""

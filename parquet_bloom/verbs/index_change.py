@@ -17,7 +17,7 @@ from parquet_bloom.files import FORMATS, open_file
 from parquet_bloom.index.manifest import Manifest, Places, Segment, commit, existing, newest
 from parquet_bloom.index.opened import OpenSegment, as_ranges, numbers_in
 from parquet_bloom.index.states import lasting, listed
-from parquet_bloom.parallel import Progress, memory
+from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.vocabulary import check_word
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.index.building import SegmentsBuilder
     from parquet_bloom.storage.folder import Found, WritableFolder
-
-# Of the memory that threads share, what the keys of an index may take; the rest is for pages.
-_FOR_KEYS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +214,7 @@ class _Change:
         from parquet_bloom.index.building import SegmentsBuilder
         from parquet_bloom.index.collecting import KeyRoom
 
-        builder = SegmentsBuilder(wanted.places, KeyRoom(memory() // _FOR_KEYS))
+        builder = SegmentsBuilder(wanted.places, KeyRoom.within_budget())
         for done, file in enumerate(files):
             if self._progress:
                 self._progress(done, len(files))
@@ -286,7 +283,6 @@ class _Change:
         files: int,
     ) -> IndexChange:
         maps = [segment.map for segment in new if segment.map is not None]
-        sizes = [*[each.size for each in maps], *[segment.units.size for segment in new]]
         return IndexChange(
             index=self._folder.path,
             generation=made.generation,
@@ -295,7 +291,7 @@ class _Change:
             changed=changed,
             removed=removed,
             keys=sum(each.num_keys for each in maps),
-            bytes_written=sum(sizes),
+            bytes_written=sum(segment.num_bytes for segment in new),
             not_indexed=tuple(self._not_indexed),
         )
 

@@ -1,0 +1,110 @@
+"""Merge what an index consists of, and remove what it does not need any more."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from parquet_bloom.arguments import flag_given, seconds_given
+from parquet_bloom.container import number_of
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.index.manifest import Manifest, commit, existing
+from parquet_bloom.index.unnamed import remove_unneeded
+from parquet_bloom.storage import open_folder, with_options
+from parquet_bloom.verbs.documents import VerbReport
+
+if TYPE_CHECKING:
+    from parquet_bloom.index.manifest import Segment
+    from parquet_bloom.parallel import Progress
+    from parquet_bloom.storage.folder import WritableFolder
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class IndexCompaction(VerbReport):
+    """What compact_index did. `segments`: how many there are now; `merged`: how many became others, of `keys` pairs of
+    value and place and `bytes_written`; `outpaced`: how many merges came to nothing, because somebody else had
+    merged the same. `removed`: files that nothing needed, of `bytes_removed`."""
+
+    index: str
+    generation: int
+    segments: int
+    merged: int
+    outpaced: int
+    keys: int
+    bytes_written: int
+    removed: int
+    bytes_removed: int
+
+    def __repr__(self) -> str:
+        counts = f"{self.merged} merged, {number_of(self.segments, 'segment')} now"
+        return f"<IndexCompaction {self.index}: {counts}>"
+
+
+def compact_index(
+    index: str | os.PathLike[str],
+    *,
+    everything: bool = False,
+    older_than: float = 3600.0,
+    storage_options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> IndexCompaction:
+    """Merge segments of an index, so that fewer are asked, and drop what they know of files that are gone.
+
+    Small segments are merged, and those of which much is gone: large ones are seldom written again. everything:
+    merge all, so that nothing is left of files that are gone. older_than: in seconds; what nothing needs any more
+    is removed once it has been so for this long: others may still read it, or be about to name it. Other writers may
+    be at work meanwhile.
+
+    Raises TypeError and ValueError for an age that cannot be, FileNotFoundError if there is no index, FormatError for
+    damage, OSError.
+    """
+    flag_given("everything", everything)
+    seconds_given("older_than", older_than)
+    folder = open_folder(with_options(os.fspath(index), storage_options))
+    work = _Compaction(folder)
+    work.merge(existing(folder), everything, progress)
+    removed = remove_unneeded(folder, time.time() - older_than)
+    now = existing(folder)
+    return IndexCompaction(
+        index=folder.path,
+        generation=now.generation,
+        segments=len(now.segments),
+        merged=work.merged,
+        outpaced=work.outpaced,
+        keys=sum(segment.map.num_keys for segment in work.made if segment.map is not None),
+        bytes_written=sum(segment.num_bytes for segment in work.made),
+        removed=len(removed),
+        bytes_removed=sum(entry.size for entry in removed),
+    )
+
+
+class _Compaction:
+    def __init__(self, folder: WritableFolder) -> None:
+        self._folder = folder
+        self.made: list[Segment] = []
+        self.merged = self.outpaced = 0
+
+    def merge(self, index: Manifest, everything: bool, progress: Progress | None) -> None:
+        if len(index.segments) == 0:
+            return
+        from parquet_bloom.index.collecting import KeyRoom
+        from parquet_bloom.index.compaction import merge, merges
+
+        groups = merges(index, everything)
+        for done, inputs in enumerate(groups):
+            if progress:
+                progress(done, len(groups))
+            merged = merge(self._folder, inputs, KeyRoom.within_budget().most)
+            # If it fails, nobody knows whether it is committed: what was written stays.
+            made = commit(self._folder, time.time(), merged.instead_of_inputs)
+            if made is not None:
+                self.merged += len(inputs)
+                self.made += [] if merged.made is None else [merged.made]
+                continue
+            self.outpaced += 1
+            for name in () if merged.made is None else merged.made.files:
+                self._folder.remove(name)
+        if progress:
+            progress(len(groups), len(groups))

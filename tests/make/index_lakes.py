@@ -1,0 +1,84 @@
+"""Lakes of small files that differ in what an index must not mix up, and what is true of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+COLUMNS = ("n", "s", "x")
+GROUP = 30
+
+Values = Callable[[random.Random, int], pa.Array]
+
+
+def _drawn(type: pa.DataType, draw: Callable[[random.Random], Any]) -> Values:
+    return lambda source, rows: pa.array([draw(source) for _ in range(rows)], type)
+
+
+def _number(source: random.Random) -> int:
+    return source.randrange(-200, 200)
+
+
+def _decimal(source: random.Random) -> Decimal:
+    return Decimal(source.randrange(-20_000, 20_000)).scaleb(-2)
+
+
+def _text(source: random.Random) -> str | None:
+    return None if source.random() < 0.2 else f"user {source.randrange(300)}"
+
+
+def _float(source: random.Random) -> float | None:
+    usual = source.randrange(-200, 200) / 2
+    return source.choice([usual, usual, usual, 0.0, -0.0, float("nan"), float("inf"), None])
+
+
+# Each file has one of these types for a column, or lacks it.
+TYPES: dict[str, tuple[Values | None, ...]] = {
+    "n": (
+        *[_drawn(pa.int64(), _number)] * 4,
+        _drawn(pa.int32(), _number),
+        _drawn(pa.decimal128(9, 2), _decimal),
+        _drawn(pa.decimal128(30, 2), _decimal),
+        _drawn(pa.string(), _text),
+        None,
+    ),
+    "s": (*[_drawn(pa.string(), _text)] * 3, _drawn(pa.string(), lambda _: None), None),
+    "x": (*[_drawn(pa.float64(), _float)] * 3, _drawn(pa.float32(), _float)),
+}
+
+
+def write_file(path: Path, source: random.Random) -> None:
+    """A file of up to four row groups; some have none, some no rows in them."""
+    rows = source.choice([0, 1, 25, 60, 95])
+    columns = {"other": pa.array(range(rows), pa.int64())}
+    for name, types in TYPES.items():
+        values = source.choice(types)
+        if values is not None:
+            columns[name] = values(source, rows)
+    # A file that is changed is another file, as writers of lakes have it.
+    path.unlink(missing_ok=True)
+    pq.write_table(
+        pa.table(columns), path, row_group_size=GROUP, use_dictionary=source.choice([True, False]),
+        data_page_size=source.choice([64, 1 << 20]), write_batch_size=7,
+        data_page_version=source.choice(["1.0", "2.0"]),
+    )  # fmt: skip
+
+
+def where(path: Path, column: str, value: Any) -> set[int]:
+    """The row groups of a file in which a column has a value."""
+    return {at for at, values in enumerate(groups(path, column)) if value in values}
+
+
+def groups(path: Path, column: str) -> Iterator[set[Any]]:
+    """The values of each row group."""
+    file = pq.ParquetFile(path)
+    if column in file.schema_arrow.names:
+        for at in range(file.num_row_groups):
+            found = file.read_row_group(at, [column])[column].to_pylist()
+            yield {value for value in found if value is not None}
