@@ -23,6 +23,7 @@ from benchmarks.compare_encrypted import measure_encryption
 from benchmarks.compare_growth import measure_growth
 from benchmarks.compare_kernels import compare_kernels
 from benchmarks.compare_lake import compare_lake
+from benchmarks.compare_lake_growth import measure_lake_growth
 from benchmarks.compare_orc import compare_orc
 from benchmarks.compare_probing import compare_probing
 from benchmarks.compare_small_files import compare_small_files
@@ -53,6 +54,7 @@ def tables(files: Files, rows: int, rounds: int) -> Iterator[Table]:
     yield compare_orc(files, rows, rounds)
     yield compare_small_files(files, min(rounds, 3))
     yield compare_lake(files, min(rounds, 3))
+    yield from measure_lake_growth(files)
     yield measure_start(2 * rounds + 1)
 
 

@@ -6,6 +6,7 @@ not the benchmark's own.
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,7 +23,6 @@ from benchmarks.kms import BenchmarkKms
 
 SEED = 20240131
 ROW_GROUP_ROWS = 1 << 20  # pyarrow's default
-SMALL_FILE_ROWS = 5000
 TINY_FILE_ROWS = 1_000
 TINY_FILE_STEP = 7_919
 ROW_GROUP_CHUNKS = 500
@@ -250,14 +250,12 @@ def write_huge(rows: int, folder: Path) -> None:
             writer.write_table(first.slice(0, rows - start))
 
 
-def write_small_files(count: int, folder: Path) -> None:
-    """Many files of a few thousand rows of the usual ten columns."""
+def write_large_files(count: int, folder: Path) -> None:
+    """Files of 100 MB of the usual ten columns, all with the same two million rows."""
     folder.mkdir()
-    rng = np.random.default_rng(SEED)
-    some = events(rng, 100 * SMALL_FILE_ROWS)
-    for number in range(count):
-        part = some.slice(number % 100 * SMALL_FILE_ROWS, SMALL_FILE_ROWS)
-        pq.write_table(part, folder / f"part-{number:05}.parquet", compression="zstd")
+    write_events(2 * ROW_GROUP_ROWS, folder / "part-00000.parquet")
+    for number in range(1, count):
+        shutil.copyfile(folder / "part-00000.parquet", folder / f"part-{number:05}.parquet")
 
 
 def write_tiny_files(count: int, folder: Path) -> None:
@@ -296,12 +294,12 @@ KINDS: dict[str, Callable[[int, Path], None]] = {
     "events-orc": write_orc_events,
     "filters": write_filters,
     "huge": write_huge,
+    "large-files": write_large_files,
     "lookups": write_lookups,
     "many-row-groups": write_many_row_groups,
     "one-chunk": write_one_chunk,
     "one-group": write_one_group,
     "row-groups": write_row_groups,
-    "small-files": write_small_files,
     "tiny-files": write_tiny_files,
     "tiny-files-with-filters": write_tiny_files_with_filters,
     "wide": write_wide,

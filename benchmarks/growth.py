@@ -8,27 +8,21 @@ and again, and half an hour; --data keeps the files.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
-from math import log2
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks import machine
 from benchmarks.bench import README, show, write_between_marks
+from benchmarks.compare_lake_growth import LONG, LONG_VERBS, measure_lake_growth
 from benchmarks.contenders import Command, Files
-from benchmarks.processes import PBLOOM, Cost, run
-from benchmarks.tables import NO_GOAL, Table, at_most, megabytes
+from benchmarks.exponents import Spent, growth_table, least_cost, sizes_up_to
+from benchmarks.growth_in_files import measure_in_files
+from benchmarks.processes import PBLOOM, Cost
+from benchmarks.tables import Table
 
 MARK = "growth"
-
-# Less than that above what a verb takes for hardly anything says nothing about growth.
-LEAST_SECONDS = 0.1
-
-MOST_EXPONENT = 1.15
-
-# Commands of fewer seconds of CPU are repeated until they have taken so many, or run so often.
-LONG, MOST_ROUNDS = 12, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,51 +69,18 @@ GROWING = [
 ]
 HARDLY_ANYTHING = Growing("row group", "filters", 1, has_filters=True)
 
+# What grows is the number of files, on this machine and on Spark.
+FILES, LAKE = "files", "lake"
+
 # More than any of these takes; by default they refuse a million row groups.
 MEMORY = ("--memory", "8GiB")
-
-# By verb; None for what a verb refuses, as it does not fit the memory budget.
-Spent = dict[str, Cost | None]
 
 
 def measure(files: Files, growing: Growing, start: Spent) -> Table:
     """`start`: what each verb takes for hardly anything."""
-    sizes = [growing.most // share for share in (4, 2, 1)]
-    spent = [dict(_spent(files, growing, size)) for size in sizes]
-    return Table(
-        f"{growing.most:,} {growing.title}",
-        f"A quarter, a half and all of them. {growing.about} and peak memory of whole processes, the least"
-        f" of up to {MOST_ROUNDS} rounds.",
-        ("", *(f"{size:,}" for size in sizes), "exponent", "memory", "of the most"),
-        [_row(growing, verb, start[verb], [each[verb] for each in spent]) for verb in start],
-    )
-
-
-def _row(
-    growing: Growing, verb: str, start: Cost | None, costs: Sequence[Cost | None]
-) -> list[str]:
-    exponent = _exponent(growing, start, costs)
-    return [
-        verb,
-        *("refused" if cost is None else f"{growing.seconds(cost):.2f} s" for cost in costs),
-        "-" if exponent is None else f"{exponent:.2f}",
-        *("-" if cost is None else megabytes(cost.peak) for cost in (costs[0], costs[-1])),
-        *(NO_GOAL if exponent is None else at_most(exponent, MOST_EXPONENT, "")),
-    ]
-
-
-def _exponent(growing: Growing, start: Cost | None, costs: Sequence[Cost | None]) -> float | None:
-    """The power of their number that the CPU time grows with; None if it hardly grows. `costs`: of twice as
-    many each."""
-    if start is None or None in costs:
-        return None
-    least = growing.seconds(start)
-    spent = [growing.seconds(cost) - least for cost in costs if cost is not None]
-    enough = [index for index, seconds in enumerate(spent) if seconds >= LEAST_SECONDS]
-    first, last = min(enough, default=0), len(spent) - 1
-    if first == last or last not in enough:
-        return None
-    return log2(spent[last] / spent[first]) / (last - first)
+    spent = {size: dict(_spent(files, growing, size)) for size in sizes_up_to(growing.most)}
+    title = f"{growing.most:,} {growing.title}"
+    return growth_table(title, growing.about, start, spent, growing.seconds)
 
 
 def _spent(files: Files, growing: Growing, size: int) -> Iterator[tuple[str, Cost | None]]:
@@ -141,15 +102,13 @@ def _spent(files: Files, growing: Growing, size: int) -> Iterator[tuple[str, Cos
 
 
 def _cost(growing: Growing, command: list[str], output: Path) -> Cost | None:
-    """That of the run that took least of the processor: whatever else runs takes more of a short one."""
-    costs: list[Cost] = []
-    while len(costs) < MOST_ROUNDS and sum(map(growing.seconds, costs)) < LONG:
+    def clear() -> None:
         output.unlink(missing_ok=True)
-        try:
-            costs.append(run([*command, *MEMORY], fine=(0, 1)))
-        except RuntimeError:
-            return None
-    return min(costs, key=growing.seconds)
+
+    try:
+        return least_cost([*command, *MEMORY], clear, growing.seconds)
+    except RuntimeError:
+        return None
 
 
 def _commands(file: Path, column: str) -> dict[str, Command]:
@@ -171,16 +130,29 @@ def _commands(file: Path, column: str) -> dict[str, Command]:
         "repair --dry-run": reading("repair", "--dry-run"),
         "diff": lambda output: [PBLOOM, "diff", str(file), str(file)],
         "advise": reading("advise", "-c", column),
+        "advise --budget": reading("advise", "-c", column, "--budget", "1MiB"),
         "report": writing("report"),
     }
+
+
+def _tables(files: Files, kinds: Container[str]) -> Iterator[Table]:
+    chosen = [each for each in GROWING if each.kind in kinds]
+    if chosen:
+        # The first commands fill caches.
+        dict(_spent(files, HARDLY_ANYTHING, 1))
+        start = dict(_spent(files, HARDLY_ANYTHING, 1))
+        yield from (measure(files, growing, start) for growing in chosen)
+    if FILES in kinds:
+        yield measure_in_files(files)
+    if LAKE in kinds:
+        yield from measure_lake_growth(files, LONG, LONG_VERBS)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=__doc__)
     parser.add_argument("--data", type=Path, help="folder to keep the files in")
-    parser.add_argument(
-        "--only", choices=[each.kind for each in GROWING], action="append", help="of these"
-    )
+    kinds = [*(each.kind for each in GROWING), FILES, LAKE]
+    parser.add_argument("--only", choices=kinds, action="append", help="of these")
     parser.add_argument("--write", action="store_true", help="replace the tables of README.md")
     options = parser.parse_args()
 
@@ -188,11 +160,8 @@ def main() -> None:
         folder = (options.data or Path(temporary)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
         files = Files(folder)
-        # The first commands fill caches.
-        dict(_spent(files, HARDLY_ANYTHING, 1))
-        start = dict(_spent(files, HARDLY_ANYTHING, 1))
-        chosen = [each for each in GROWING if each.kind in (options.only or [each.kind])]
-        tables = [show(measure(files, growing, start)) for growing in chosen]
+        measured = _tables(files, options.only or kinds)
+        tables = [show(table) for table in measured]
     about = "\n".join([*machine.description(), "- `python -m benchmarks.growth`"])
     show(about)
     if options.write:

@@ -1,84 +1,89 @@
-"""`pbloom build` against `parquet_bloom.spark.build` on the same files of a lake, in turn.
+"""A filter for one column of a lake: `pbloom build`, `parquet_bloom.spark.build`, and Spark's own rewrite of the
+same files, in turn.
 
-A program of its own, `python -m benchmarks.lake ROUNDS COLUMNS FOLDER [COLUMNS FOLDER]...`, so that
-the memory that Spark takes is not the benchmark's. Prints JSON: for each case the seconds of each
-round, of the command, of the job, and of the job's tasks.
+A program of its own, `python -m benchmarks.lake ROUNDS COLUMN DISTINCT FOLDER [DISTINCT FOLDER]...`; DISTINCT:
+values of the column in a row group, which Spark is told. Prints JSON: for each folder and contender what each round
+takes; the first of all jobs is the first of its session.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
+import shutil
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.processes import PBLOOM, environment
+from benchmarks.processes import PBLOOM, run
+from benchmarks.spark import Session, Spent, local_session
 
-PROCESSORS = len(os.sched_getaffinity(0))
+COMMAND, JOB, REWRITE = "pbloom build", "pbloom spark build", "Spark, read and write"
+FIRST = "first job"
 
-
-def commands(files: Sequence[str], columns: str) -> list[list[str]]:
-    """One process for each processor, as one does it by hand; a single file has all threads.
-
-    Filters are replaced, so that every round does the same.
-    """
-    options = ["-c", columns, "--existing", "replace", "--in-place"]
-    if len(files) == 1:
-        return [[PBLOOM, "build", *files, *options]]
-    shares = [files[first::PROCESSORS] for first in range(PROCESSORS)]
-    return [[PBLOOM, "build", *share, *options, "--threads", "1"] for share in shares]
+FPP = 0.01
 
 
-def seconds_of_command(files: Sequence[str], columns: str) -> float:
-    started = time.perf_counter()
-    running = [
-        subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment())
-        for command in commands(files, columns)
-    ]
-    if any(process.wait() for process in running):
-        raise RuntimeError("pbloom build failed")
-    return time.perf_counter() - started
+def spent_by_command(folder: Path, column: str) -> Spent:
+    # Filters are replaced, so that every round does the same.
+    options = ["-c", column, "--existing", "replace", "--in-place"]
+    cost = run([PBLOOM, "build", str(folder), *options])
+    return Spent(wall=cost.wall, driver=cost.cpu, jvm=0.0, workers=0.0)
 
 
-def seconds_of_job(spark: Any, files: Sequence[str], columns: str) -> tuple[float, float]:
-    """Of the job, and of its tasks as if they had run without a gap."""
+def spent_by(session: Session, work: Callable[[], None]) -> Spent:
+    before = session.spent()
+    work()
+    return session.spent() - before
+
+
+def build(spark: Any, folder: Path, column: str) -> None:
     from parquet_bloom import spark as lake
 
-    started = time.perf_counter()
-    folder = str(Path(files[0]).parent)
-    report = lake.build(spark, folder, columns=columns.split(","), existing="replace")
-    seconds = time.perf_counter() - started
-    if report.counts != {"added": len(files)}:
+    report = lake.build(spark, str(folder), columns=[column], fpp=FPP, existing="replace")
+    if set(report.counts) != {"added"}:
         raise RuntimeError(report.summary())
-    slots = min(PROCESSORS, len(files))
-    return seconds, sum(outcome.seconds for outcome in report.outcomes) / slots
 
 
-def rounds_of(spark: Any, rounds: int, columns: str, folder: str) -> Iterator[dict[str, float]]:
-    files = [str(file) for file in sorted(Path(folder).glob("*.parquet"))]
-    # The first round warms up: Spark compiles, and Python workers are started.
-    for number in range(rounds + 1):
-        command = seconds_of_command(files, columns)
-        job, tasks = seconds_of_job(spark, files, columns)
-        if number:
-            yield {"command": command, "job": job, "tasks": tasks}
+def rewrite(spark: Any, folder: Path, column: str, distinct: int) -> None:
+    output = folder.with_name("rewritten")
+    writer = spark.read.parquet(str(folder)).write.option("compression", "zstd")
+    for name, value in {"enabled": "true", "expected.ndv": distinct, "fpp": FPP}.items():
+        writer = writer.option(f"parquet.bloom.filter.{name}#{column}", value)
+    writer.parquet(str(output))
+    shutil.rmtree(output)
 
 
-def main(rounds: int, cases: Sequence[str]) -> None:
-    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    from parquet_bloom.spark.session import session
+def rounds_of(
+    session: Session, rounds: int, column: str, distinct: int, folder: Path
+) -> dict[str, list[Spent]]:
+    """By contender. The rewrites come last: while the JVM does one, Spark ends the Python workers."""
 
-    with session(None, None, {}) as spark:
-        measured = [
-            list(rounds_of(spark, rounds, *case))
-            for case in zip(cases[::2], cases[1::2], strict=True)
-        ]
-    print(json.dumps(measured))
+    def job() -> Spent:
+        return spent_by(session, lambda: build(session.spark, folder, column))
+
+    # Starts the workers.
+    spent: dict[str, list[Spent]] = {FIRST: [job()], COMMAND: [], JOB: [], REWRITE: []}
+    for _ in range(rounds):
+        spent[COMMAND].append(spent_by_command(folder, column))
+        spent[JOB].append(job())
+    for _ in range(rounds):
+        spent[REWRITE].append(
+            spent_by(session, lambda: rewrite(session.spark, folder, column, distinct))
+        )
+    return spent
+
+
+def main(rounds: int, column: str, lakes: Sequence[str]) -> None:
+    cases = [
+        (int(distinct), Path(folder))
+        for distinct, folder in zip(lakes[::2], lakes[1::2], strict=True)
+    ]
+    with local_session() as session:
+        measured = [rounds_of(session, rounds, column, *case) for case in cases]
+    print(json.dumps(measured, default=asdict))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2:])
+    main(int(sys.argv[1]), sys.argv[2], sys.argv[3:])

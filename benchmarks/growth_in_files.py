@@ -1,0 +1,70 @@
+"""How what each verb takes grows with the number of files that it is given."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.contenders import Files
+from benchmarks.exponents import growth_table, least_cost, sizes_up_to
+from benchmarks.links import link
+from benchmarks.processes import PBLOOM, Cost, module, run
+from benchmarks.tables import Table
+
+MOST = 20_000
+
+VALUE = "user-000000001"
+
+
+def measure_in_files(files: Files) -> Table:
+    # The first commands fill caches.
+    dict(_spent(files, 1))
+    return growth_table(
+        f"{MOST:,} tiny files",
+        "Hard links to one of 10 KB. CPU time",
+        dict(_spent(files, 1)),
+        {size: dict(_spent(files, size)) for size in sizes_up_to(MOST)},
+    )
+
+
+def _spent(files: Files, count: int) -> Iterator[tuple[str, Cost]]:
+    with TemporaryDirectory(dir=files.folder) as temporary:
+        folder = Path(temporary)
+        plain, filtered, output = folder / "plain", folder / "filtered", folder / "output"
+        for lake, kind in ((plain, "tiny-files"), (filtered, "tiny-files-with-filters")):
+            link(files.make_folder(kind, 1) / "part-00000.parquet", lake, count)
+        manifest = folder / "manifest.txt"
+        manifest.write_text("".join(f"{file}\n" for file in sorted(plain.rglob("*.parquet"))))
+        for verb, arguments in _commands(plain, filtered, output, manifest).items():
+            yield (
+                verb,
+                least_cost([PBLOOM, *arguments], lambda: shutil.rmtree(output, ignore_errors=True)),
+            )
+        run(module("links", plain))
+        # Appended to once: other rounds would find nothing left to do.
+        table = [PBLOOM, "build", str(plain), "--table", "delta", "-c", "id"]
+        yield "build --table", run([*table, "--min-file-size", "0"])
+
+
+def _commands(plain: Path, filtered: Path, output: Path, manifest: Path) -> dict[str, list[str]]:
+    into = ["--output-dir", str(output)]
+    build = ["build", "-c", "id"]
+    again = ["--in-place", "--existing", "replace"]
+    return {
+        "build --output-dir": [*build, str(plain), *into],
+        "build --in-place": [*build, str(filtered), *again],
+        "build --manifest": [*build, "--manifest", str(manifest), "--dry-run", "--in-place"],
+        "build --budget": ["build", str(plain), "--auto", "--budget", "1MiB", *into],
+        "build --shard": [*build, str(plain), "--shard", "0/4", "--dry-run", "--in-place"],
+        "strip": ["strip", str(filtered), *into],
+        "inspect": ["inspect", str(filtered), "--json"],
+        "probe": ["probe", str(filtered), "-c", "id", "-v", VALUE, "--json"],
+        "validate": ["validate", str(filtered)],
+        "repair --dry-run": ["repair", str(filtered), "--dry-run"],
+        "advise": ["advise", str(plain), "-c", "id"],
+        "advise --budget": ["advise", str(plain), "-c", "id", "--budget", "1MiB"],
+        "clean-temp": ["clean-temp", str(plain)],
+        "recover": ["recover", str(plain)],
+    }
