@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from parquet_bloom.advice.lookups import FPP_UNIT, Bounds, in_units
+from parquet_bloom.advice.lookups import FPP_UNIT, MinMax, in_units
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native import _kernel
 
@@ -32,7 +32,7 @@ class SeenGroup:
     """`id`: see group_id; `fpp` in FPP_UNITs."""
 
     id: int
-    bounds: Bounds | None
+    bounds: MinMax | None
     fpp: int
 
 
@@ -49,7 +49,7 @@ class GroupSample:
         self._groups = list(groups)
         self._full_at = int(limit * _SLACK)
 
-    def add(self, id: int, bounds: Bounds | None, fpp: float) -> None:
+    def add(self, id: int, bounds: MinMax | None, fpp: float) -> None:
         """Add a group, once."""
         self._groups.append(SeenGroup(id, bounds, in_units(fpp)))
         if len(self._groups) > self._full_at:
@@ -72,7 +72,7 @@ class GroupSample:
         return self._groups
 
     @property
-    def bounds(self) -> list[Bounds | None]:
+    def bounds(self) -> list[MinMax | None]:
         return [group.bounds for group in self.groups]
 
     @property

@@ -50,16 +50,16 @@ def from_units(sums: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class MinMax:
     """Every value of the group is between these; low <= high."""
 
     low: Any
     high: Any
 
 
-def make_bounds(low: OrderKey | None, high: OrderKey | None) -> Bounds | None:
+def make_bounds(low: OrderKey | None, high: OrderKey | None) -> MinMax | None:
     """The bounds; None if one is missing or they are the wrong way round."""
-    found = Bounds(low, high)
+    found = MinMax(low, high)
     return found if low is not None and high is not None and found.low <= found.high else None
 
 
@@ -92,7 +92,7 @@ class ExpectedReads:
 
 
 def expected_reads(
-    bounds: Sequence[Bounds | None], fpps: Sequence[float], values: LookUps, num_groups: int
+    bounds: Sequence[MinMax | None], fpps: Sequence[float], values: LookUps, num_groups: int
 ) -> ExpectedReads | None:
     """The means over `values`, None if there are none, for `num_groups` groups. Those with these bounds and
     FPPs are all of them, or drawn from them at random."""
@@ -128,7 +128,7 @@ def expected_reads(
 
 
 def candidates(
-    bounds: Sequence[Bounds | None], fpps: Sequence[float], keys: Sequence[OrderKey | None]
+    bounds: Sequence[MinMax | None], fpps: Sequence[float], keys: Sequence[OrderKey | None]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """For each key, how many groups may hold it, and the sum of their FPPs; shape (len(keys),).
 

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.advice.budget import rates_of
-from parquet_bloom.advice.lookups import KEY_BYTES, Bounds, OrderKey, make_bounds
+from parquet_bloom.advice.lookups import KEY_BYTES, MinMax, OrderKey, make_bounds
 from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.samples import GivenValue, Sample
 from parquet_bloom.advice.sketch import ColumnCounts, GroupSurvey, Rung, Subject
@@ -255,7 +255,7 @@ def _text_key(kind: str, text: bytes) -> bytes:
     return (text.rstrip(b" ") if kind == "CHAR" else text)[:KEY_BYTES]
 
 
-def group_bounds(column: OrcColumn, statistics: GroupStatistics | None) -> Bounds | None:
+def group_bounds(column: OrcColumn, statistics: GroupStatistics | None) -> MinMax | None:
     """The bounds in the statistics of an index group; None if there are none to rely on."""
     if statistics is None or not is_ordered(column):
         return None

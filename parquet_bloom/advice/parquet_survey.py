@@ -30,7 +30,7 @@ from math import isnan
 from typing import Final
 
 from parquet_bloom.advice.budget import rates_of
-from parquet_bloom.advice.lookups import KEY_BYTES, Bounds, OrderKey, make_bounds
+from parquet_bloom.advice.lookups import KEY_BYTES, MinMax, OrderKey, make_bounds
 from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.samples import LIMIT, GivenValue, Sample
 from parquet_bloom.advice.sketch import ColumnCounts, GroupSurvey, Rung, Subject
@@ -253,7 +253,7 @@ def _bytes_key(width: int | None, stored: bytes) -> OrderKey | None:
     return None if width is not None and len(stored) > width else bytes(stored[:KEY_BYTES])
 
 
-def bounds(leaf: LeafType, statistics: Statistics | None) -> Bounds | None:
+def bounds(leaf: LeafType, statistics: Statistics | None) -> MinMax | None:
     """The bounds in the statistics of a chunk; None if there are none to rely on."""
     key = key_of(leaf)
     if key is None or statistics is None:

@@ -25,7 +25,7 @@ import numpy as np
 
 from parquet_bloom.advice import groups
 from parquet_bloom.advice.groups import GroupSample, SeenGroup
-from parquet_bloom.advice.lookups import Bounds, ExpectedReads, expected_reads, in_units
+from parquet_bloom.advice.lookups import ExpectedReads, MinMax, expected_reads, in_units
 from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.packed import Array, key_arrays, keys_of, packed, unpacked
 from parquet_bloom.advice.samples import (
@@ -78,7 +78,7 @@ class GroupSurvey:
     num_values: int
     distinct: DistinctHashes
     sample: SamplePart
-    bounds: Bounds | None = None
+    bounds: MinMax | None = None
     filter_bytes: int = 0
     fpp: float = 1.0
     rungs: Sequence[Rung] = ()
@@ -302,7 +302,7 @@ class ColumnSketch:
         group_ids, fpps, has_bounds = next(arrays).tolist(), next(arrays).tolist(), next(arrays)
         low_high = iter(keys_of(ends, arrays))
         seen = [
-            SeenGroup(id, Bounds(next(low_high), next(low_high)) if is_bounded else None, fpp)
+            SeenGroup(id, MinMax(next(low_high), next(low_high)) if is_bounded else None, fpp)
             for id, fpp, is_bounded in zip(group_ids, fpps, has_bounds.tolist(), strict=True)
         ]
         kind = document["sample"]

@@ -13,7 +13,7 @@ import click
 
 from parquet_bloom.commands import parameters
 from parquet_bloom.commands.completers import file_names
-from parquet_bloom.commands.inputs import Found, Inputs
+from parquet_bloom.commands.inputs import FoundInputs, Inputs
 from parquet_bloom.commands.sections import Callback, Decorator, files_option, together
 from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.dataclass import dataclass
@@ -38,7 +38,7 @@ class FilesAsked:
     since: datetime | int | None
     shard: Shard | None
 
-    def found(self) -> Found:
+    def found(self) -> FoundInputs:
         """The files, and errors. Of a manifest, only those in the shard; names mean files of all shards,
         so that whoever chooses outputs sees that two have the same. Raises UnsupportedError if nothing
         here can list them, FormatError and OSError for a manifest."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # Called with the path of a file that failed, and the message.
 Failed = Callable[[str, str], None]
 # Files, and an error for each that was not found.
-Found: TypeAlias = tuple[list[Input], list[OSError]]
+FoundInputs: TypeAlias = tuple[list[Input], list[OSError]]
 
 Result = TypeVar("Result")
 
@@ -52,7 +52,7 @@ class _Failure:
 class Inputs:
     """The input files, all found before work starts on the first, so that no output is among them."""
 
-    def __init__(self, found: Found, *, are_held: bool = True) -> None:
+    def __init__(self, found: FoundInputs, *, are_held: bool = True) -> None:
         """`are_held`: whether what ends the program waits for the file that is worked on. A table is
         changed for too long."""
         self._are_held = are_held

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from parquet_bloom.commands.inputs import Answers, Found, Inputs
+from parquet_bloom.commands.inputs import Answers, FoundInputs, Inputs
 from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.container import number_of
 from parquet_bloom.container.in_commands import InCommands
@@ -70,7 +70,7 @@ class TableInputs(Inputs):
             for name in columns:
                 table.physical(name)
 
-    def _find(self, names: tuple[str, ...]) -> Found:
+    def _find(self, names: tuple[str, ...]) -> FoundInputs:
         found, errors = expand_tables(names, storage_options())
         inputs = []
         for name, _ in found:

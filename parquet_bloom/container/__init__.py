@@ -99,7 +99,7 @@ class Place:
         return self.part if self.units == STRIPES else None
 
 
-class WantedFilter(NamedTuple):
+class OneFilter(NamedTuple):
     """One filter: of a column in a part, or in one group of it; None if there is only one. `dialect`: by
     default, the one that readers find, or else a private one; `seed`: of its hash, if the file does not
     say."""

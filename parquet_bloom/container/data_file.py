@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Self
 
 from parquet_bloom.arguments import name_given, number_given, number_if_given
-from parquet_bloom.container import ROW_GROUPS, STRIPES, Answer, Units, WantedFilter, number_of
+from parquet_bloom.container import ROW_GROUPS, STRIPES, Answer, OneFilter, Units, number_of
 from parquet_bloom.container.protocols import answers_without_column
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class DataFile:
         it has no usable filter, UnsupportedError for an index group of a Parquet file, or a dialect of
         an ORC file.
         """
-        wanted = WantedFilter(
+        wanted = OneFilter(
             number_given("row_group", row_group),
             name_given("column", column),
             number_if_given("index_group", index_group),

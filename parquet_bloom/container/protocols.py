@@ -27,13 +27,13 @@ if TYPE_CHECKING:
         Explanation,
         GroupAnswers,
         NoFilters,
+        OneFilter,
         Place,
         ReadFilter,
         RepairChange,
         Repairs,
         StripChange,
         Units,
-        WantedFilter,
     )
     from parquet_bloom.container.column_filter import ColumnFilter
     from parquet_bloom.container.descriptions import (
@@ -226,7 +226,7 @@ class Askable(WithFilters, Protocol):
         """Asks the filters of a column in one part: those of this dialect (None: those that today's
         readers find); `seed`: of their hash, if the file does not say. Raises ColumnError, FooterError."""
 
-    def bloom_filter(self, wanted: WantedFilter) -> ColumnFilter:
+    def bloom_filter(self, wanted: OneFilter) -> ColumnFilter:
         """One filter, read whole. Raises ColumnError if there is no such column, part or group, FilterError
         if it has no usable filter, UnsupportedError for a group or a dialect that the format has not."""
 

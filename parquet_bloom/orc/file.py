@@ -29,7 +29,7 @@ from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER
 _FILTER_BYTES = 600
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import Repairs, WantedFilter
+    from parquet_bloom.container import OneFilter, Repairs
     from parquet_bloom.container.column_filter import ColumnFilter
     from parquet_bloom.container.descriptions import (
         ChunkDescription,
@@ -129,7 +129,7 @@ class OrcContainer(OrcReader):
     # --------------------------------------------------------------------------------------------
     # Look-ups
 
-    def bloom_filter(self, wanted: WantedFilter) -> ColumnFilter:
+    def bloom_filter(self, wanted: OneFilter) -> ColumnFilter:
         """The filter of one index group, which has to be named if the stripe has more than one."""
         from parquet_bloom.orc.describe import stored_index
         from parquet_bloom.orc.probe import StripeProber

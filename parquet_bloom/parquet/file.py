@@ -22,9 +22,9 @@ from parquet_bloom.parquet.open_file import OpenFile
 if TYPE_CHECKING:
     from parquet_bloom.container import (
         BuildChange,
+        OneFilter,
         Repairs,
         StripChange,
-        WantedFilter,
         descriptions,
     )
     from parquet_bloom.container.column_filter import ColumnFilter
@@ -91,7 +91,7 @@ class ParquetContainer(OpenFile):
         """Changes whenever the file does."""
         return f"{self.source.size}:{_kernel.xxh64(self.footer.raw):016x}"
 
-    def bloom_filter(self, wanted: WantedFilter) -> ColumnFilter:
+    def bloom_filter(self, wanted: OneFilter) -> ColumnFilter:
         """The filter of a column chunk."""
         if wanted.group is not None:
             self.check_has_groups()

@@ -13,7 +13,7 @@ import os
 from functools import cache
 from typing import Any, TypeAlias
 
-Place: TypeAlias = "str | os.PathLike[str]"
+PathName: TypeAlias = "str | os.PathLike[str]"
 
 AT_FDCWD = -100
 RENAME_NOREPLACE = 1
@@ -24,18 +24,18 @@ RENAME_EXCHANGE = 2
 _UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM}
 
 
-def rename_to_free(old: Place, new: Place) -> bool:
+def rename_to_free(old: PathName, new: PathName) -> bool:
     """Rename `old` to `new`, where no file may be; False if the system cannot. Raises
     FileExistsError, OSError."""
     return _rename(old, new, RENAME_NOREPLACE)
 
 
-def exchange(one: Place, other: Place) -> bool:
+def exchange(one: PathName, other: PathName) -> bool:
     """Give each of two files the other's name, at once; False if the system cannot. Raises OSError."""
     return _rename(one, other, RENAME_EXCHANGE)
 
 
-def _rename(old: Place, new: Place, flag: int) -> bool:
+def _rename(old: PathName, new: PathName, flag: int) -> bool:
     call = _renameat2()
     if call is None:
         return False

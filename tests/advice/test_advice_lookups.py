@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parquet_bloom.advice.lookups import Bounds, ExpectedReads, LookUps, expected_reads
+from parquet_bloom.advice.lookups import ExpectedReads, LookUps, MinMax, expected_reads
 from parquet_bloom.advice.parquet_survey import given_value, key_of
 from parquet_bloom.advice.samples import GivenSample, StoredSample
 from parquet_bloom.parquet.pages.runs import FixedRun
@@ -157,7 +157,7 @@ def look_ups(*values, times=None):
     )
 
 
-GROUPS = [Bounds(0, 9), Bounds(5, 14), Bounds(5, 20)], [0.125, 0.25, 0.5]
+GROUPS = [MinMax(0, 9), MinMax(5, 14), MinMax(5, 20)], [0.125, 0.25, 0.5]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from parquet_bloom.advice.lookups import Bounds, candidates
+from parquet_bloom.advice.lookups import MinMax, candidates
 from parquet_bloom.advice.parquet_survey import bounds, key_of
 from parquet_bloom.parquet.thrift.ttypes import Statistics
 from parquet_bloom.values.encode import encode
@@ -77,7 +77,7 @@ def test_padded_and_minimal_decimals_have_one_key():
 
 def test_bounds_of_the_current_fields():
     statistics = Statistics(min_value=stored(INT64, -5), max_value=stored(INT64, 7))
-    assert bounds(INT64, statistics) == Bounds(-5, 7)
+    assert bounds(INT64, statistics) == MinMax(-5, 7)
 
 
 def test_shortened_bounds_are_bounds():
@@ -87,12 +87,12 @@ def test_shortened_bounds_are_bounds():
         is_min_value_exact=False,
         is_max_value_exact=False,
     )
-    assert bounds(STRING, statistics) == Bounds(b"user-0", b"user-9:")
+    assert bounds(STRING, statistics) == MinMax(b"user-0", b"user-9:")
 
 
 def test_of_long_values_the_beginning_is_compared():
     low, high = b"a" * 100, b"a" * 99 + b"b"
-    assert bounds(STRING, Statistics(min_value=low, max_value=high)) == Bounds(b"a" * 64, b"a" * 64)
+    assert bounds(STRING, Statistics(min_value=low, max_value=high)) == MinMax(b"a" * 64, b"a" * 64)
 
 
 @pytest.mark.parametrize("leaf", [INT32, INT64, FLOAT, DOUBLE, DECIMAL_64, TIMESTAMP], ids=str)
@@ -139,7 +139,7 @@ def test_no_statistics_are_no_bounds():
 
 
 def test_ranges_around_a_value():
-    ranges = [Bounds(0, 9), Bounds(10, 19), Bounds(5, 14), None, Bounds(7, 7)]
+    ranges = [MinMax(0, 9), MinMax(10, 19), MinMax(5, 14), None, MinMax(7, 7)]
     expected = {
         -1: [3],
         0: [0, 3],
@@ -158,7 +158,7 @@ def test_ranges_around_a_value():
 
 
 def test_a_value_without_a_place_is_within_every_range():
-    counts, weights = candidates([Bounds(0, 1), None], [0.5, 0.25], [None, 5, None])
+    counts, weights = candidates([MinMax(0, 1), None], [0.5, 0.25], [None, 5, None])
     assert (counts.tolist(), weights.tolist()) == ([2, 1, 2], [0.75, 0.25, 0.75])
 
 
@@ -167,5 +167,5 @@ def test_outside_of_all_ranges_nothing_weighs_anything(seed):
     """Not even what sums of floating point numbers in two orders leave."""
     rng = random.Random(seed)
     weights = [rng.random() for _ in range(50)]
-    ranges = [Bounds(n, 100 - n) for n in range(50)]
+    ranges = [MinMax(n, 100 - n) for n in range(50)]
     assert min(candidates(ranges, weights, [-1, 101])[1].tolist()) >= 0

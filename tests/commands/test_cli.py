@@ -16,7 +16,7 @@ from make.commands import on_a_terminal, outcome, pbloom
 
 import parquet_bloom as pb
 from parquet_bloom.commands.pbloom import cli
-from parquet_bloom.container import WantedFilter
+from parquet_bloom.container import OneFilter
 from parquet_bloom.container.data_file import DataFile
 from parquet_bloom.files import open_file
 
@@ -156,7 +156,7 @@ def test_inspect_json(built):
         "notes": [],
     }
     with open_file("out.parquet") as file:
-        bits = file.bloom_filter(WantedFilter(0, "user_id")).bits
+        bits = file.bloom_filter(OneFilter(0, "user_id")).bits
         offset = file.chunk(0, "user_id").bloom_filter_offset
     assert found == {
         "offset": offset,

@@ -51,7 +51,7 @@ from oracle.arrow import bitsets
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.container import WantedFilter
+from parquet_bloom.container import OneFilter
 from parquet_bloom.files import open_file
 from parquet_bloom.storage import journal
 
@@ -188,7 +188,7 @@ class Subject:
                     for name in COLUMNS:
                         if file.chunk(group, name).bloom_filter_offset is not None:
                             found[group, name] = bytes(
-                                file.bloom_filter(WantedFilter(group, name)).bitset
+                                file.bloom_filter(OneFilter(group, name)).bitset
                             )
         for (group, name), bits in found.items():
             if bits != expected(group, name, len(bits)):

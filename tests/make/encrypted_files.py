@@ -9,7 +9,7 @@ from make.encrypting import Recipe, encrypt
 from make.footers import footer_start
 from make.parquet_files import open_parquet
 
-from parquet_bloom.container import WantedFilter
+from parquet_bloom.container import OneFilter
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.parquet.pages.pages import chunk_runs, located
 
@@ -105,7 +105,7 @@ def filters(path: Path, keys: Keys | None = None) -> dict[tuple[int, str], bytes
     with open_parquet(path, keys) as file:
         return {
             (row_group, leaf.name): file.bloom_filter(
-                WantedFilter(row_group, leaf.name)
+                OneFilter(row_group, leaf.name)
             ).words.tobytes()
             for row_group in range(file.num_row_groups)
             for leaf in file.footer.leaves

@@ -8,7 +8,7 @@ from make.encrypted_files import OWN, RECIPES, filters, keys_of, meta_data, mixe
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
 
 import parquet_bloom as pb
-from parquet_bloom.container import WantedFilter
+from parquet_bloom.container import OneFilter
 from parquet_bloom.container.data_file import DataFile
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.files import open_file
@@ -118,7 +118,7 @@ def test_all_values_of_the_public_filters_hit():
             ("double_field", [i + 0.5 for i in numbers]),
             ("float_field", [i + 0.25 for i in numbers]),
         ):
-            assert file.bloom_filter(WantedFilter(0, column)).check_many(values).all()
+            assert file.bloom_filter(OneFilter(0, column)).check_many(values).all()
             chunk = file.chunk(0, column)
             assert (chunk.bloom_filter_offset, chunk.bloom_filter_length) in {
                 (29667, 2212),
@@ -190,11 +190,11 @@ def test_the_key_of_one_column_opens_this_one(signed):
     keys = Keys(columns={name: OWN})
     with open_file(path, keys) as file:
         assert filters(FIXTURES / "java_filters.parquet")[0, name] == (
-            file.bloom_filter(WantedFilter(0, name)).words.tobytes()
+            file.bloom_filter(OneFilter(0, name)).words.tobytes()
         )
         other = min(name for name in with_filter if recipe.columns.get(name, OWN) is None)
         with pytest.raises(pb.MissingKeyError, match=f"column {other}: encrypted: no key for the"):
-            file.bloom_filter(WantedFilter(0, other))
+            file.bloom_filter(OneFilter(0, other))
         (distinct, picks), *_ = answers(file, other, 1)
         answer = distinct[picks[0]]
         assert (answer.verdict, answer.reason) == ("unknown", "encrypted, no key")

@@ -10,7 +10,7 @@ from conftest import FIXTURES, SHARED, missing
 from oracle.arrow import leaf_array
 
 import parquet_bloom as pb
-from parquet_bloom.container import WantedFilter
+from parquet_bloom.container import OneFilter
 from parquet_bloom.container.data_file import DataFile
 from parquet_bloom.files import open_file
 
@@ -106,7 +106,7 @@ def check_every_value(original, built):
                     continue
                 top = reader.read_row_group(group, columns=[leaf.path[0]]).column(0)
                 values = stored(leaf_array(top, list(leaf.path[1:])), leaf.type.physical)
-                found = file.bloom_filter(WantedFilter(group, leaf.name)).check_many(values)
+                found = file.bloom_filter(OneFilter(group, leaf.name)).check_many(values)
                 assert found.all(), f"{leaf.name}: {values[int((~found).argmax())]!r} is lost"
                 verdicts = DataFile(file).probe(leaf.name, values[0]) if values else ()
                 assert not verdicts or verdicts[group].verdict in ("maybe", "unknown")

@@ -15,7 +15,7 @@ from oracle import specification
 from xxhash import xxh64_intdigest
 
 import parquet_bloom as pb
-from parquet_bloom.container import WantedFilter
+from parquet_bloom.container import OneFilter
 from parquet_bloom.files import open_file
 from parquet_bloom.filters.occupancy import FPP_PROBES, measured_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -193,7 +193,7 @@ def test_filters_of_other_writers_hold_their_values_and_nothing_else(fixture):
                 if chunk.bloom_filter_offset is None or chunk.leaf.type.physical == "BOOLEAN":
                     continue
                 found = check_membership(
-                    file, chunk, file.bloom_filter(WantedFilter(row_group, column)).bits
+                    file, chunk, file.bloom_filter(OneFilter(row_group, column)).bits
                 )
                 assert (found.missing, found.foreign_bits) == (0, 0), column
                 assert found.num_values > 0

@@ -25,7 +25,7 @@ from make.spark_encryption import (
 from oracle.parquet_java import ParquetJava
 
 import parquet_bloom as pb
-from parquet_bloom.container import WantedFilter
+from parquet_bloom.container import OneFilter
 from parquet_bloom.files import open_file
 
 pytestmark = [pytest.mark.cluster, pytest.mark.interop]
@@ -257,7 +257,7 @@ def test_what_filters_exclude_is_not_read(spark, footer, tmp_path):
     with open_file(path, KEYS) as file:
         for row_group in range(file.num_row_groups):
             chunk = file.chunk(row_group, "id")
-            if not file.bloom_filter(WantedFilter(row_group, "id")).check(274):
+            if not file.bloom_filter(OneFilter(row_group, "id")).check(274):
                 start, size = chunk.data_page_offset, chunk.total_compressed_size
                 data[start : start + size] = bytes(size)
     path.write_bytes(data)

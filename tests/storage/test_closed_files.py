@@ -10,7 +10,7 @@ import pytest
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.container import WantedFilter
+from parquet_bloom.container import OneFilter
 from parquet_bloom.container.data_file import DataFile
 from parquet_bloom.files import open_file
 
@@ -56,7 +56,7 @@ def test_a_closed_file_is_not_asked(alike):
         assert other.source.descriptor == number
         for ask in (
             verdict,
-            lambda file, value: file.bloom_filter(WantedFilter(0, "a")).check(value),
+            lambda file, value: file.bloom_filter(OneFilter(0, "a")).check(value),
         ):
             with pytest.raises(ValueError, match=f"^{first}: is closed, expected an open file$"):
                 ask(closed, 7)

@@ -11,7 +11,7 @@ from make.orc_files import differing
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.container import LeftChunk, Place, WantedFilter
+from parquet_bloom.container import LeftChunk, OneFilter, Place
 from parquet_bloom.errors import ColumnError, RewriteError, UnsupportedError
 from parquet_bloom.files import open_file
 from parquet_bloom.orc import wire
@@ -142,7 +142,7 @@ def test_every_value_is_found(path, out):
     strangers = Numbers(np.arange(1 << 40, (1 << 40) + count))
     pb.build(path, out, columns=["id"], fpp=0.02, overwrite=True)
     with open_file(out) as file:
-        filter = file.bloom_filter(WantedFilter(0, "id", 0))
+        filter = file.bloom_filter(OneFilter(0, "id", 0))
         hashes = lookup_hashes(
             file.column("id"), strangers, file.filters(0, file.column("id")).key_form
         )

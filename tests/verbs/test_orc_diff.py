@@ -11,7 +11,7 @@ from make.orc_defects import encrypted
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.container import WantedFilter
+from parquet_bloom.container import OneFilter
 from parquet_bloom.files import open_file
 from parquet_bloom.orc.stripe import FILTER_KINDS
 from parquet_bloom.orc.writer import stream_message
@@ -86,7 +86,7 @@ def test_other_bits(here):
     assert (first.status, second.status) == ("different", "different")
     with open_file(a) as file_a, open_file(b) as file_b:
         bits_a, bits_b = (
-            file.bloom_filter(WantedFilter(0, "id", 0)).bits for file in (file_a, file_b)
+            file.bloom_filter(OneFilter(0, "id", 0)).bits for file in (file_a, file_b)
         )
         only_a, only_b = bits_a.bits_outside(bits_b), bits_b.bits_outside(bits_a)
     assert 0 < only_a < bits_a.bits_set

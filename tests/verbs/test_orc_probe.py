@@ -22,7 +22,7 @@ from make.handmade_orc import (
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.container import STRIPES, Place, WantedFilter
+from parquet_bloom.container import STRIPES, OneFilter, Place
 from parquet_bloom.files import open_file
 from parquet_bloom.orc.bloom import OrcKeyForm, encode_filters
 from parquet_bloom.orc.columns import OrcColumn
@@ -380,7 +380,7 @@ def test_a_filter_answers_values(tmp_path):
     filters = [filter_of(hashes("STRING", "x")), filter_of(hashes("STRING", "y", "z"))]
     path = forged(tmp_path, "STRING", streams("STRING", filters), rows=15)
     with open_file(path) as file:
-        found = file.bloom_filter(WantedFilter(part=0, column="a", group=1))
+        found = file.bloom_filter(OneFilter(part=0, column="a", group=1))
         assert found.bitset == filters[1].bitset
         read = file.source.bytes_read
         assert [found.check(text) for text in ("x", "y", "z")] == [False, True, True]

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import parquet_bloom as pb
-from parquet_bloom.container import WantedFilter
+from parquet_bloom.container import OneFilter
 from parquet_bloom.files import open_file
 from parquet_bloom.verbs.validate import ValidationReport, validate
 
@@ -69,7 +69,7 @@ def test_a_filter_without_bits_is_wrong_where_the_pages_have_values(tmp_path):
     with open_file(path) as file:
         chunk = file.chunk(0, "a")
         end = chunk.bloom_filter_offset + chunk.bloom_filter_length
-        num_bytes = file.bloom_filter(WantedFilter(0, "a")).num_bytes
+        num_bytes = file.bloom_filter(OneFilter(0, "a")).num_bytes
     data[end - num_bytes : end] = bytes(num_bytes)
     path.write_bytes(data)
     (found,) = validate(path).findings
