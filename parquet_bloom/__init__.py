@@ -80,6 +80,8 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.index import Index as Index
     from parquet_bloom.verbs.index_change import IndexChange as IndexChange
     from parquet_bloom.verbs.index_change import NotIndexed as NotIndexed
+    from parquet_bloom.verbs.index_check import IndexCheck as IndexCheck
+    from parquet_bloom.verbs.index_check import IndexFinding as IndexFinding
     from parquet_bloom.verbs.index_compact import IndexCompaction as IndexCompaction
     from parquet_bloom.verbs.index_probe import IndexedFile as IndexedFile
     from parquet_bloom.verbs.index_probe import IndexedValue as IndexedValue
@@ -139,6 +141,7 @@ _NAMES = {
     "verbs.dump_footer": "FooterDump dump_footer",
     "verbs.index": "Index",
     "verbs.index_change": "IndexChange NotIndexed",
+    "verbs.index_check": "IndexCheck IndexFinding",
     "verbs.index_compact": "IndexCompaction",
     "verbs.index_probe": "IndexReport IndexedFile IndexedValue",
     "verbs.inspect": "FileInspection inspect",

@@ -233,8 +233,9 @@ LATE = {
         *("orc.tail", "parquet.file", "rules.examine_orc", "rules.examine_parquet"),
         *("rules.repair_orc", "rules.repair_parquet", "index.parquet_values"),
     },
-    "to write an index, not to ask it": {
-        *("index.building", "index.collecting", "index.compaction"),
+    "to write or prove an index, not to ask it": {
+        *("index.building", "index.collecting", "index.compaction", "index.proof"),
+        "index.values_reader",
     },
     "for some of what can be done with a file": {
         *("container.column_filter", "container.data_file", "container.descriptions"),

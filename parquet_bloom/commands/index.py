@@ -23,6 +23,7 @@ from parquet_bloom.verbs.index_change import (
     build_index,
     remove_from_index,
 )
+from parquet_bloom.verbs.index_check import IndexCheck, check_index
 from parquet_bloom.verbs.index_compact import compact_index
 from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue, IndexReport, probe_index
 from parquet_bloom.vocabulary import words
@@ -201,6 +202,52 @@ def compact(index_path: str, everything: bool, older_than: float, as_json: bool)
     write_text(
         f"{report.index}: {report.merged:,} merged, {number_of(report.segments, 'segment')} now"
         f"{written * bool(report.merged)}{removed * bool(report.removed)}"
+    )
+
+
+@index.command(cls=Command)
+@_index
+@files_option(
+    "--deep",
+    is_flag=True,
+    help="Read all files again: every value is found where it is, and nothing else is.",
+)
+@option.as_json("index")
+@option.threads
+@option.access
+def check(
+    index_path: str, deep: bool, as_json: bool, keys: Keys | None, threads: int | None
+) -> None:
+    """Prove an index: that it is whole, and that it knows all files as they are now.
+
+    Exit code 1: something is wrong, in a line for each. What is new, changed or gone takes an `index add`;
+    anything else a new index.
+
+    \b
+    Example:
+      pbloom index check --index events.index --deep
+    """
+    with progress("files") as show:
+        report = check_index(
+            index_path, deep=deep, keys=keys, storage_options=storage_options(), threads=threads,
+            progress=show,
+        )  # fmt: skip
+    if as_json:
+        write_json(report)
+    else:
+        _write_check(report)
+    sys.exit(NO if report.findings else FINE)
+
+
+def _write_check(report: IndexCheck) -> None:
+    for finding in report.findings:
+        write_text(f"{finding.problem}: {finding.message}")
+    values = f", {number_of(report.values, 'value')} looked up" if report.deep else ""
+    left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}"
+    write_text(
+        f"{report.index}: {number_of(len(report.findings), 'finding')}:"
+        f" {number_of(report.files, 'file')}, {number_of(report.keys, 'key')}{values}"
+        f"{left * bool(report.unneeded)}"
     )
 
 

@@ -42,6 +42,15 @@ class KeyGroup(NamedTuple):
     crc: int
 
 
+class KeyPage(NamedTuple):
+    """A page: where it is, its first key as the directory has it, and its keys."""
+
+    start: int
+    size: int
+    first: int
+    keys: NDArray[np.uint64]
+
+
 @dataclass(frozen=True, slots=True)
 class MapFile:
     """What a manifest says about the map of a segment."""
@@ -70,7 +79,7 @@ class SortedMap:
     """Reads a map. Methods raise FormatError for damage, OSError."""
 
     def __init__(self, source: Source, about: MapFile) -> None:
-        self._source, self.about = source, about
+        self.source, self.about = source, about
         self._firsts = [group.first_key for group in about.groups]
         self._directories: dict[int, _Directory] = {}
 
@@ -95,7 +104,7 @@ class SortedMap:
         known = self._directories.get(number)
         if known is None:
             group = self.about.groups[number]
-            data = self._source.read_at(group.directory, 16 * group.num_pages)
+            data = self.source.read_at(group.directory, 16 * group.num_pages)
             if crc32(data) != group.crc:
                 raise self._damaged(group.directory, "a directory")
             known = self._directories[number] = _Directory(data, group)
@@ -103,21 +112,21 @@ class SortedMap:
 
     def _page(self, directory: _Directory, page: int) -> bytes:
         start = directory.starts[page]
-        data = self._source.read_at(start, directory.sizes[page])
+        data = self.source.read_at(start, directory.sizes[page])
         if _kernel.crc32(data) != directory.checksums[page]:
             raise self._damaged(start, "a page")
         return data
 
     def _damaged(self, start: int, what: str) -> FormatError:
         return FormatError(
-            f"{self._source.path}: {what} at {start:,} is damaged: its CRC-32 is wrong"
+            f"{self.source.path}: {what} at {start:,} is damaged: its CRC-32 is wrong"
         )
 
     def _checked(self, look: object, *args: object) -> list[int]:
         try:
             return look(*args)  # type: ignore[operator, no-any-return]
         except ValueError as error:
-            raise FormatError(f"{self._source.path}: {error}") from None
+            raise FormatError(f"{self.source.path}: {error}") from None
 
     def places_of_many(
         self, hashes: NDArray[np.uint64]
@@ -136,7 +145,7 @@ class SortedMap:
             for number, first, end in _parts(self._firsts, asked, last):
                 self._look_in(number, asked[first:end], last[first:end], first, search)
         except ValueError as error:
-            raise FormatError(f"{self._source.path}: {error}") from None
+            raise FormatError(f"{self.source.path}: {error}") from None
         found = search.found
         return order[found[:, 0]], found[:, 1]
 
@@ -160,9 +169,9 @@ class SortedMap:
         if self._mapped is not None:
             search.look_in(self._mapped, starts, sizes, sums, first.copy(), end.copy())
             return
-        self._source.will_read(zip(starts.tolist(), (starts + sizes).tolist(), strict=True))
+        self.source.will_read(zip(starts.tolist(), (starts + sizes).tolist(), strict=True))
         for at in range(len(pages)):
-            data = self._source.read_at(int(starts[at]), int(sizes[at]))
+            data = self.source.read_at(int(starts[at]), int(sizes[at]))
             here = slice(at, at + 1)
             begin = np.zeros(1, np.int64)
             search.look_in(
@@ -172,9 +181,9 @@ class SortedMap:
     @read_once
     def _mapped(self) -> memoryview | None:
         """A local file, mapped into memory: thousands of small reads take longer than to look for keys."""
-        if self._source.is_remote:
+        if self.source.is_remote:
             return None
-        with open(local_path(self._source.path), "rb") as file:
+        with open(local_path(self.source.path), "rb") as file:
             return memoryview(mmap.mmap(file.fileno(), self.about.size, access=mmap.ACCESS_READ))
 
     def keys_from(self, first: int, end: int) -> Iterator[NDArray[np.uint64]]:
@@ -189,11 +198,11 @@ class SortedMap:
                 if high > low:
                     yield keys[low:high].copy()
 
-    def keys_of_group(self, number: int) -> Iterator[tuple[int, NDArray[np.uint64]]]:
-        """The keys of each page in a row group, and which the directory says is its first."""
+    def pages_of_group(self, number: int) -> Iterator[KeyPage]:
+        """All pages of a row group."""
         directory = self._directory(number)
         pages = self._pages(directory, range(len(directory.firsts)))
-        yield from zip(directory.firsts, pages, strict=True)
+        yield from map(KeyPage, directory.starts, directory.sizes, directory.firsts, pages)
 
     def _pages(self, directory: _Directory, pages: range) -> Iterator[NDArray[np.uint64]]:
         """The keys of neighbouring pages, several of which take one read."""
@@ -201,7 +210,7 @@ class SortedMap:
             some = pages[at : at + _PAGES_AT_ONCE]
             start, last = directory.starts[some[0]], some[-1]
             data = memoryview(
-                self._source.read_at(start, directory.starts[last] + directory.sizes[last] - start)
+                self.source.read_at(start, directory.starts[last] + directory.sizes[last] - start)
             )
             for page in some:
                 begin = directory.starts[page] - start
@@ -213,7 +222,7 @@ class SortedMap:
         try:
             return np.asarray(_kernel.keys_in_page(data), np.uint64)
         except ValueError as error:
-            raise FormatError(f"{self._source.path}: {error}") from None
+            raise FormatError(f"{self.source.path}: {error}") from None
 
 
 def _parts(

@@ -63,7 +63,7 @@ class Units:
     """Reads the units of a segment. Methods raise FormatError for damage, OSError."""
 
     def __init__(self, source: Source, about: UnitsFile) -> None:
-        self._source, self._about = source, about
+        self.source, self._about = source, about
         self._firsts = [group.first_place for group in about.groups]
         self._known: dict[int, list[Unit]] = {}
         self._starts = [0]
@@ -88,10 +88,10 @@ class Units:
         return known
 
     def _read(self, group: UnitGroup) -> list[Unit]:
-        data = self._source.read_at(group.start, group.size)
+        data = self.source.read_at(group.start, group.size)
         if crc32(data) != group.crc:
             raise FormatError(
-                f"{self._source.path}: the units at {group.start:,} are damaged: their CRC-32 is not"
+                f"{self.source.path}: the units at {group.start:,} are damaged: their CRC-32 is not"
                 " the manifest's"
             )
         columns, at = [], 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from math import inf
 from typing import Final
 
 from parquet_bloom.index.manifest import existing, is_manifest, read_manifest
@@ -39,14 +40,19 @@ def unnamed(folder: Folder, entries: list[Entry], before: float) -> list[Entry]:
     return [entry for entry in candidates if entry.name not in named]
 
 
+def unneeded(folder: Folder, before: float = inf) -> list[Entry]:
+    """All of these. Raises as unnamed."""
+    entries = folder.entries("")
+    return [*replaced(entries, before), *unnamed(folder, entries, before)]
+
+
 def remove_unneeded(folder: WritableFolder, before: float) -> list[Entry]:
     """Remove all of these; returns what was removed. Raises as unnamed."""
-    entries = folder.entries("")
     # Manifests first: none may name a file that is no more.
-    needless = [*replaced(entries, before), *unnamed(folder, entries, before)]
-    for entry in needless:
+    found = unneeded(folder, before)
+    for entry in found:
         folder.remove(entry.name)
-    return needless
+    return found
 
 
 def _is_ours(name: str) -> bool:

@@ -17,6 +17,7 @@ from parquet_bloom.verbs.index_change import (
     build_index,
     remove_from_index,
 )
+from parquet_bloom.verbs.index_check import IndexCheck, check_index
 from parquet_bloom.verbs.index_compact import IndexCompaction, compact_index
 from parquet_bloom.verbs.index_probe import IndexReport, probe_asked
 
@@ -117,6 +118,24 @@ class Index:
         )
         self._reopen()
         return report
+
+    def check(
+        self,
+        *,
+        deep: bool = False,
+        keys: Keys | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> IndexCheck:
+        """Prove it, as it is by now, see check_index."""
+        return check_index(
+            self._place,
+            deep=deep,
+            keys=keys,
+            storage_options=self._options,
+            threads=threads,
+            progress=progress,
+        )
 
     def probe(self, column: str, values: Any, *, files: Any = None) -> IndexReport:
         """Which files may hold values of `column`, see probe_index."""

@@ -88,6 +88,14 @@ class Lake:
 
     def check(self) -> None:
         now = self.now()
+        assert {
+            (finding.problem, Path(finding.message.split(": ")[0]))
+            for finding in self.index.check(deep=True).findings
+        } == {
+            *(("new", path) for path in now.keys() - self.known.keys()),
+            *(("gone", path) for path in self.known.keys() - now.keys()),
+            *(("changed", path) for path in now if self.known.get(path, now[path]) != now[path]),
+        }, self.done
         for column in COLUMNS:
             for value in self.values(column):
                 try:

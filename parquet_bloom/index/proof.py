@@ -1,0 +1,184 @@
+"""Proves that the files of a segment are what the manifest says, and that they lead engines to the same keys as
+us."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parquet_bloom.errors import FormatError
+from parquet_bloom.index.manifest import Places
+from parquet_bloom.index.opened import OpenSegment
+from parquet_bloom.index.parquet_writer import MAGIC
+from parquet_bloom.index.sorted_map import KeyPage, SortedMap
+from parquet_bloom.index.units import Unit
+from parquet_bloom.native._kernel import ScanError
+from parquet_bloom.parquet.footer import compact
+from parquet_bloom.parquet.thrift import ttypes as thrift
+from parquet_bloom.storage.source import Source
+
+
+class SegmentProof:
+    """What is wrong with a segment. `units`: those that are alive; `keys`: how many there are of each place. They are
+    known once all `problems` are."""
+
+    def __init__(self, segment: OpenSegment) -> None:
+        self.segment, self.about = segment, segment.about
+        self.units: list[Unit] = []
+        self.keys: NDArray[np.uint32] = np.zeros(segment.about.units.num_places, np.uint32)
+
+    def problems(self) -> Iterator[str]:
+        """One line for each. Raises OSError."""
+        try:
+            yield from self._of_units()
+            if self.segment.map is not None:
+                yield from self._of_map(self.segment.map)
+        except FormatError as error:
+            yield str(error)
+        except FileNotFoundError as error:
+            yield f"{error.filename}: is not there"
+
+    def _of_units(self) -> Iterator[str]:
+        about, path = self.about, self.segment.units.source.path
+        place = count = 0
+        for number, unit in enumerate(self.segment.units):
+            if unit.first_place != place:
+                yield f"{path}: unit {number}: first place {unit.first_place}, expected {place}"
+            if unit.reason and unit.num_places:
+                yield f"{path}: unit {number}: has places, and a reason for having none"
+            place, count = unit.first_place + unit.num_places, number + 1
+        expected = (about.units.num_units, about.units.num_places)
+        if (count, place) != expected:
+            yield f"{path}: {count} units of {place} places, expected {expected[0]} of {expected[1]}"
+        borders = [border for numbers in about.dead for border in numbers]
+        if any(start >= end for start, end in pairwise([-1, *borders, count + 1])):
+            yield f"{path}: dead units {about.dead}, expected ranges that ascend, up to {count}"
+            return
+        self.units = [unit for _, unit in self.segment.live_units()]
+        files = len({unit.path for unit in self.units})
+        if files != about.num_files:
+            yield f"{path}: {files} files, expected {about.num_files}"
+        rows = [group.num_rows for group in _row_groups(self.segment.units.source)]
+        if rows != [group.num_units for group in about.units.groups]:
+            yield f"{path}: other rows for engines than for us"
+
+    def _of_map(self, map: SortedMap) -> Iterator[str]:
+        path, about = map.source.path, map.about
+        groups = _row_groups(map.source)
+        if len(groups) != len(about.groups):
+            yield f"{path}: {len(groups)} row groups, expected {len(about.groups)}"
+            return
+        last, count = -1, 0
+        for number, (group, seen) in enumerate(zip(about.groups, groups, strict=True)):
+            pages: list[tuple[int, int, int, int]] = []
+            for page in map.pages_of_group(number):
+                first = page.first if pages else group.first_key
+                yield from self._of_page(map, page, max(first, page.first), last)
+                last, count = int(page.keys[-1]), count + page.keys.size
+                pages.append((page.start, page.size, int(page.keys[0]), last))
+            if _pages_seen(map.source, seen.columns[0]) != pages:
+                yield f"{path}: row group {number}: other pages for engines than for us"
+        if count != about.num_keys:
+            yield f"{path}: {count:,} keys, expected {about.num_keys:,}"
+
+    def _of_page(self, map: SortedMap, page: KeyPage, first: int, last: int) -> Iterator[str]:
+        """`first`: what its first key is; `last`: that of the page before."""
+        keys, bits, where = page.keys, map.about.bits, f"{map.source.path}: page at {page.start:,}"
+        if int(keys[0]) != first:
+            yield f"{where}: first key {keys[0]}, expected {first}"
+        if int(keys[0]) <= last or bool((keys[1:] <= keys[:-1]).any()):
+            yield f"{where}: keys that do not ascend"
+        if int(keys[-1]) >> (bits.hash + bits.place):
+            yield f"{where}: key {keys[-1]}, expected {bits.hash} bits of a hash"
+        places = (keys & np.uint64((1 << bits.place) - 1)).astype(np.int64)
+        if int(places.max()) >= self.keys.size:
+            yield f"{where}: place {places.max()}, expected less than {self.keys.size}"
+        else:
+            np.add.at(self.keys, places, 1)
+
+
+class PlacesProof:
+    """Proves that a segment knows of one file what is in it, and no more. `units`: those of the file."""
+
+    def __init__(self, proof: SegmentProof, units: Sequence[Unit], places: Places) -> None:
+        assert proof.segment.map is not None
+        self._map, self._keys, self._units = proof.segment.map, proof.keys, units
+        self._places = places
+        # Of each place, the hashes that are found in it, as the map has them.
+        self._explained: dict[int, list[NDArray[np.uint64]]] = {}
+
+    def lost(self, part: int, pages: Sequence[NDArray[np.uint64]]) -> int:
+        """How many of the distinct hashes in a part, page by page, are not found where they are."""
+        lost = sum(hashes.size for hashes in pages)
+        for place, hashes in zip(self._places_of(part), pages, strict=False):
+            found, places = self._map.places_of_many(hashes)
+            there = hashes[np.unique(found[places == place])]
+            lost -= there.size
+            self._explained.setdefault(place, []).append(self._map.about.bits.keys(there))
+        return lost
+
+    def _places_of(self, part: int) -> range:
+        first = self._units[0]
+        match self._places:
+            case "page":
+                units = [unit for unit in self._units if unit.row_group == part]
+            case "row-group":
+                units = [first._replace(first_place=first.first_place + part, num_places=1)]
+                units = units if part < first.num_places else []
+            case "file":
+                units = [first]
+        return _places(units[0]) if units else range(0)
+
+    def unexplained(self) -> int:
+        """How many keys of the file's places are those of no hash, once all of them were looked up."""
+        explained = 0
+        for keys in self._explained.values():
+            explained += np.unique(np.concatenate(keys)).size
+        known = sum(int(self._keys[_places(unit)].sum()) for unit in self._units)
+        return known - explained
+
+
+def _places(unit: Unit) -> range:
+    return range(unit.first_place, unit.first_place + unit.num_places)
+
+
+def _row_groups(source: Source) -> list[Any]:
+    """Those of the footer, which we do not need: engines do."""
+    size = int.from_bytes(source.read_at(source.size - 8, 4), "little")
+    magics = source.read_at(0, 4), source.read_at(source.size - 4, 4)
+    if magics != (MAGIC, MAGIC) or size > source.size - 8:
+        raise FormatError(f"{source.path}: not between two of {MAGIC!r}, or no footer there")
+    footer = source.read_at(source.size - 8 - size, size)
+    found: list[Any] = _decoded(source, thrift.FileMetaData, footer).row_groups
+    return found
+
+
+def _pages_seen(source: Source, chunk: Any) -> list[tuple[int, int, int, int]]:
+    """Start, size, first and last key of each page, as the page index has them."""
+
+    def read(kind: type[Any], start: int, size: int) -> Any:
+        return _decoded(source, kind, source.read_at(start, size))
+
+    index = read(thrift.ColumnIndex, chunk.column_index_offset, chunk.column_index_length)
+    places = read(thrift.OffsetIndex, chunk.offset_index_offset, chunk.offset_index_length)
+    bounds = [list(map(_key, each)) for each in (index.min_values, index.max_values)]
+    statistics = chunk.meta_data.statistics
+    if (_key(statistics.min_value), _key(statistics.max_value)) != (bounds[0][0], bounds[1][-1]):
+        return []
+    found = [(each.offset, each.compressed_page_size) for each in places.page_locations]
+    return [(*where, *keys) for where, *keys in zip(found, *bounds, strict=True)]
+
+
+def _decoded(source: Source, kind: type[Any], data: bytes) -> Any:
+    try:
+        return compact.decode(kind, data)[0]
+    except (ScanError, FormatError) as error:
+        raise FormatError(f"{source.path}: {error}") from None
+
+
+def _key(stored: bytes) -> int:
+    return int.from_bytes(stored, "little")

@@ -1,0 +1,210 @@
+"""Prove an index against the files that it is about."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from parquet_bloom.arguments import flag_given, threads_given
+from parquet_bloom.container import number_of
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import ParquetBloomError, complaint_about
+from parquet_bloom.files import FORMATS, open_file
+from parquet_bloom.index.manifest import Manifest, existing
+from parquet_bloom.index.opened import OpenSegment
+from parquet_bloom.index.states import listed
+from parquet_bloom.index.unnamed import unneeded
+from parquet_bloom.storage import open_folder, with_options
+from parquet_bloom.verbs.documents import VerbReport
+
+if TYPE_CHECKING:
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.index.proof import SegmentProof
+    from parquet_bloom.index.units import Unit
+    from parquet_bloom.index.values_reader import AnyValuesReader
+    from parquet_bloom.parallel import Progress
+
+IndexProblem = Literal[
+    "damaged", "new", "changed", "gone", "unlisted", "unread", "lost", "unexplained"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFinding:
+    """What is wrong, and where: in the index (`damaged`); a file that it does not know in this state (`new`,
+    `changed`), or that is `gone`; files that cannot be looked at (`unlisted`, `unread`); values that are not found
+    where they are (`lost`); keys in the index that no value there explains (`unexplained`)."""
+
+    problem: IndexProblem
+    message: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class IndexCheck(VerbReport):
+    """What check_index found. `files`, `keys`: how many the index knows, pairs of value and place; `values`: how many
+    were read and looked up; `unneeded`: files in its folder, of `bytes_unneeded`, that compact_index will remove."""
+
+    _rows: ClassVar = ("findings",)
+
+    index: str
+    generation: int
+    deep: bool
+    files: int
+    keys: int
+    values: int
+    unneeded: int
+    bytes_unneeded: int
+    findings: tuple[IndexFinding, ...]
+
+    def __repr__(self) -> str:
+        return f"<IndexCheck {self.index}: {number_of(len(self.findings), 'finding')}>"
+
+
+def check_index(
+    index: str | os.PathLike[str],
+    *,
+    deep: bool = False,
+    keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> IndexCheck:
+    """Prove an index: that its files are whole and lead engines to the same keys as us, and that it knows all files as
+    they are now.
+
+    deep: read all values again, too, and prove that each is found where it is, and that nothing else is. All others
+    as for inspect.
+
+    Raises FileNotFoundError if there is no index, FormatError if its manifest is damaged, OSError.
+    """
+    flag_given("deep", deep)
+    folder = open_folder(with_options(os.fspath(index), storage_options))
+    manifest = existing(folder)
+    work = _Check(manifest, folder.path, keys, storage_options, threads_given(threads))
+    with ExitStack() as stack:
+        work.open([stack.enter_context(closing(OpenSegment(folder, s))) for s in manifest.segments])
+        work.check_files(deep, progress)
+    left = unneeded(folder)
+    return IndexCheck(
+        index=folder.path,
+        generation=manifest.generation,
+        deep=deep,
+        files=work.num_files,
+        keys=sum(segment.map.num_keys for segment in manifest.segments if segment.map),
+        values=work.num_values,
+        unneeded=len(left),
+        bytes_unneeded=sum(entry.size for entry in left),
+        findings=tuple(work.findings),
+    )
+
+
+class _Check:
+    """One check. Methods raise OSError."""
+
+    def __init__(
+        self,
+        index: Manifest,
+        path: str,
+        keys: Keys | None,
+        storage_options: Mapping[str, str] | None,
+        threads: int | None,
+    ) -> None:
+        self._index, self._path = index, path
+        self._keys, self._options, self._threads = keys, storage_options, threads
+        self.findings: list[IndexFinding] = []
+        self.num_values = 0
+        self._is_damaged = False
+        # Of each file, its units in each segment.
+        self._known: dict[str, list[tuple[SegmentProof, list[Unit]]]] = {}
+
+    @property
+    def num_files(self) -> int:
+        return len(self._known)
+
+    def _found(self, problem: IndexProblem, message: str) -> None:
+        self.findings.append(IndexFinding(problem, message))
+
+    def open(self, segments: Sequence[OpenSegment]) -> None:
+        """Prove segments, and take note of their files."""
+        from parquet_bloom.index.proof import SegmentProof
+
+        for segment in segments:
+            proof = SegmentProof(segment)
+            for problem in proof.problems():
+                self._found("damaged", problem)
+            for unit in proof.units:
+                known = self._known.setdefault(unit.path, [])
+                if not known or known[-1][0] is not proof:
+                    known.append((proof, []))
+                known[-1][1].append(unit)
+        # What else is missing then, is missing for that.
+        self._is_damaged = bool(self.findings)
+
+    def check_files(self, deep: bool, progress: Progress | None) -> None:
+        files, errors = listed(self._index.sources, self._options, self._path)
+        for error in errors:
+            self._found("unlisted", complaint_about(self._path, error))
+        now = {file.path: file.version or "" for file in files}
+        if not self._is_damaged:
+            for path in sorted(now.keys() - self._known.keys()):
+                self._found("new", f"{path}: not in the index")
+        for done, (path, known) in enumerate(sorted(self._known.items())):
+            if progress:
+                progress(done, len(self._known))
+            if self._is_current(path, known, now) and deep:
+                self._read(path, known)
+        if progress:
+            progress(len(self._known), len(self._known))
+
+    def _is_current(
+        self,
+        path: str,
+        known: Sequence[tuple[SegmentProof, list[Unit]]],
+        now: Mapping[str, str],
+    ) -> bool:
+        columns = sorted(proof.about.column for proof, _ in known)
+        if columns != sorted(self._index.columns) and not self._is_damaged:
+            self._found("damaged", f"{path}: indexed for {', '.join(columns)}")
+        if path not in now:
+            self._found("gone", f"{path}: is no more, or in no source of the index")
+        elif any(unit.version != now[path] for _, units in known for unit in units):
+            self._found("changed", f"{path}: not in the index as it is now")
+        else:
+            return True
+        return False
+
+    def _read(self, path: str, known: Sequence[tuple[SegmentProof, list[Unit]]]) -> None:
+        """Look up the values of a file."""
+        try:
+            with open_file(with_options(path, self._options), self._keys) as file:
+                reader = FORMATS[file.format].values_reader(file)
+                for proof, units in known:
+                    if proof.segment.map is not None:
+                        for problem, message in self._looked_up(reader, proof, units):
+                            self._found(problem, f"{path}: {proof.about.column}: {message}")
+                file.source.check_unchanged()
+        except (ParquetBloomError, OSError) as error:
+            self._found("unread", complaint_about(path, error))
+
+    def _looked_up(
+        self, reader: AnyValuesReader, proof: SegmentProof, units: Sequence[Unit]
+    ) -> Iterator[tuple[IndexProblem, str]]:
+        from parquet_bloom.index.proof import PlacesProof
+        from parquet_bloom.index.values_reader import hashes_of_parts
+
+        column, part_name = reader.file.column(proof.about.column), reader.file.units.part
+        if reader.kind(column) != proof.about.kind:
+            yield "lost", f"indexed as {proof.about.kind}, but it is {reader.kind(column)}"
+            return
+        places = PlacesProof(proof, units, self._index.places)
+        with closing(hashes_of_parts(reader, column, self._index.places, self._threads)) as found:
+            for part, pages in found:
+                self.num_values += sum(hashes.size for hashes in pages)
+                lost = places.lost(part, pages)
+                if lost:
+                    yield "lost", f"{part_name} {part}: {number_of(lost, 'value')} not found"
+        unexplained = places.unexplained()
+        if unexplained:
+            yield "unexplained", f"{number_of(unexplained, 'key')} of no value"

@@ -1,0 +1,156 @@
+"""What is wrong with an index, and what is only out of date."""
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from make.commands import outcome
+
+import parquet_bloom as pb
+
+FILES = 4
+
+
+def write(path: Path, first: int) -> None:
+    """A file whose size does not depend on its values."""
+    ids = pa.array(range(first, first + 900), pa.int64())
+    pq.write_table(
+        pa.table({"id": ids, "even": pa.array([id // 2 * 2 for id in range(first, first + 900)])}),
+        path, row_group_size=300, use_dictionary=False, compression="none", data_page_size=500,
+        write_batch_size=50, write_statistics=False,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    for number in range(FILES):
+        write(folder / f"{number}.parquet", 1_000_000 + 700 * number)
+    return folder
+
+
+@pytest.fixture(params=["file", "row-group", "page"])
+def index(lake: Path, tmp_path: Path, request: pytest.FixtureRequest) -> pb.Index:
+    return pb.Index.build(tmp_path / "index", lake, ["id", "even"], places=request.param)
+
+
+def problems(report: pb.IndexCheck) -> list[tuple[str, str]]:
+    return [(finding.problem, finding.message) for finding in report.findings]
+
+
+def test_nothing_is_wrong(index):
+    report = index.check(deep=True)
+    assert problems(report) == []
+    assert (report.files, report.unneeded) == (FILES, 0)
+    assert report.keys >= 900 * FILES + 450 * FILES
+    assert report.values >= report.keys
+    assert index.check().values == 0
+
+
+def test_what_an_add_would_see(index, lake):
+    shutil.copy(lake / "0.parquet", lake / "1.parquet")
+    (lake / "2.parquet").unlink()
+    shutil.copy(lake / "0.parquet", lake / "new.parquet")
+    for deep in (False, True):
+        assert problems(index.check(deep=deep)) == [
+            ("new", f"{lake}/new.parquet: not in the index"),
+            ("changed", f"{lake}/1.parquet: not in the index as it is now"),
+            ("gone", f"{lake}/2.parquet: is no more, or in no source of the index"),
+        ]
+    index.add()
+    assert problems(index.check(deep=True)) == []
+    index.compact(everything=True)
+    assert problems(index.check(deep=True)) == []
+
+
+def test_values_that_changed_behind_the_back_of_the_file_system(index, lake):
+    """The same size, time and inode: only the values tell."""
+    path = lake / "3.parquet"
+    before, other = os.stat(path), lake / "other"
+    write(other, 5_000_000)
+    path.write_bytes(other.read_bytes())
+    other.unlink()
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert problems(index.check()) == []
+    found = problems(index.check(deep=True))
+    lost = [
+        ("lost", f"{path}: {column}: row group {group}: {count} values not found")
+        for column, count in (("even", 150), ("id", 300))
+        for group in range(3)
+    ]
+    assert [each for each in found if each[0] == "lost"] == sorted(lost, key=found.index)
+    assert [problem for problem, _ in found].count("unexplained") == 2
+    # Nothing in common: all that the index knows of the file.
+    assert ("unexplained", f"{path}: id: 900 keys of no value") in found
+
+
+@pytest.mark.parametrize("suffix", ["map.parquet", "units.parquet"])
+def test_damage_is_found_wherever_it_is(lake, tmp_path, suffix):
+    pb.Index.build(tmp_path / "index", lake, "id").close()
+    (path,) = (tmp_path / "index").glob(f"*.{suffix}")
+    whole = path.read_bytes()
+    random = np.random.default_rng(3)
+    footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    for at in {0, footer - 1, *random.integers(0, footer, 40).tolist()}:
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
+        found = problems(check(tmp_path))
+        assert {problem for problem, _ in found} == {"damaged"}, at
+        assert all(message.startswith(f"{path}: ") for _, message in found), found
+    path.write_bytes(whole[:-1])
+    assert problems(check(tmp_path)) == [
+        (
+            "damaged",
+            f"{path}: {len(whole) - 1:,} bytes, expected the {len(whole):,} of the manifest",
+        )
+    ]
+    path.unlink()
+    assert problems(check(tmp_path)) == [("damaged", f"{path}: is not there")]
+
+
+def check(folder: Path) -> pb.IndexCheck:
+    with pb.Index(folder / "index") as index:
+        return index.check()
+
+
+def test_files_that_nothing_needs(lake, tmp_path):
+    folder = tmp_path / "index"
+    with pb.Index.build(folder, lake, "id") as index:
+        (folder / "0123456789abcdef.map.parquet").write_bytes(b"of a writer that died")
+        (folder / "somebody's notes.parquet").write_bytes(b"")
+        write(lake / "new.parquet", 7)
+        index.add()
+        report = index.check()
+        assert (problems(report), report.unneeded) == ([], 2)
+        # Somebody may still read the first manifest, or be about to name the file.
+        assert index.compact().removed == 0
+        report = index.compact(older_than=0)
+        # That file, two manifests, and what was merged.
+        assert report.removed == 1 + 2 + 4
+        assert index.check().unneeded == 0
+        assert sorted(path.suffixes[0] for path in folder.iterdir()) == [
+            ".json", ".map", ".parquet", ".units"
+        ]  # fmt: skip
+
+
+def test_the_command(lake, tmp_path):
+    folder = tmp_path / "index"
+    pb.Index.build(folder, lake, "id").close()
+    run = outcome("index", "check", "--index", folder, "--deep")
+    assert (run.code, run.stdout) == (
+        0, f"{folder}: 0 findings: 4 files, 3,600 keys, 3,600 values looked up\n"
+    )  # fmt: skip
+    (lake / "2.parquet").unlink()
+    run = outcome("index", "check", "--index", folder)
+    assert (run.code, run.stdout) == (
+        1,
+        f"gone: {lake}/2.parquet: is no more, or in no source of the index\n{folder}: 1 finding: 4 files, 3,600 keys\n",
+    )
+    outcome("index", "add", "--index", folder)
+    run = outcome("index", "compact", "--index", folder, "--all")
+    assert run.code == 0
+    assert run.stdout.startswith(f"{folder}: 1 merged, 1 segment now: 2,700 keys, ")
