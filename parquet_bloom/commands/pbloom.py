@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "build": "Add Bloom filters to files (alias: inject).",
     "inspect": "Show which column chunks have filters, and how good they are.",
     "probe": "Ask the filters whether values can be in files.",
+    "find": "Find the rows that hold values.",
     "validate": "Prove filters right, or say what is wrong with them.",
     "repair": "Repair the filters of files.",
     "recover": "Undo what killed builds have appended to files.",

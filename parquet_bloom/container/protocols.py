@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from parquet_bloom.container import Answer, number_of
 from parquet_bloom.errors import FormatError
@@ -206,7 +206,7 @@ class Prober(Protocol):
 
 
 class Askable(WithFilters, Protocol):
-    def encode(self, column: Column, values: Sequence[object]) -> object:
+    def encode(self, column: Column, values: Sequence[Any]) -> object:
         """Values and literals, to ask Probers of a Column about. Raises ValueTypeError, naming file
         and column, if the column cannot hold one of them."""
 
@@ -225,6 +225,11 @@ class Askable(WithFilters, Protocol):
     ) -> Prober:
         """Asks the filters of a column in one part: those of this dialect (None: those that today's
         readers find); `seed`: of their hash, if the file does not say. Raises ColumnError, FooterError."""
+
+    def find_rows(self, column: Column, part: int, asked: object) -> Iterator[tuple[int, int]]:
+        """Each position of a value in what was asked with the number of a row in the part that holds it, in the
+        order of rows. Raises FormatError for damage, UnsupportedError if nothing here reads rows of the column or can
+        look for a value, EncryptionError, OSError."""
 
     def bloom_filter(self, wanted: OneFilter) -> ColumnFilter:
         """One filter, read whole. Raises ColumnError if there is no such column, part or group, FilterError

@@ -194,6 +194,12 @@ class OrcContainer(OrcReader):
     # --------------------------------------------------------------------------------------------
     # Descriptions
 
+    def find_rows(self, column: OrcColumn, part: int, asked: object) -> Iterator[tuple[int, int]]:
+        """Raises UnsupportedError: rows are only read of Parquet files."""
+        raise UnsupportedError(
+            f"{self.path}: ORC: rows are not looked for, ask `probe` for index groups"
+        )
+
     def check_has_blocks(self, what: str) -> None:
         """Raise UnsupportedError: filters of ORC files have no blocks."""
         raise UnsupportedError(

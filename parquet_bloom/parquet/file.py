@@ -137,6 +137,12 @@ class ParquetContainer(OpenFile):
 
         return ChunkProber(self, self.footer.chunk(part, column), dialect, seed)
 
+    def find_rows(self, column: LeafColumn, part: int, asked: Asked) -> Iterator[tuple[int, int]]:
+        """The rows of a row group that hold one of the values."""
+        from parquet_bloom.parquet.filters.rows import finder_of
+
+        return finder_of(column.type, asked).rows(self, self.footer.chunk(part, column))
+
     def check_has_blocks(self, what: str) -> None:
         """Split block filters do."""
 

@@ -6,12 +6,14 @@ import click
 import pytest
 from make.commands import outcome
 
+from parquet_bloom.commands.index import index
 from parquet_bloom.commands.pbloom import COMMANDS, cli
 from parquet_bloom.commands.sections import SECTIONS, section_of
 from parquet_bloom.commands.spark import spark
 
 ALL = {(name,): cli.commands[name] for name in cli.commands}
-ALL |= {("spark", name): command for name, command in spark.commands.items()}
+GROUPS = {"index": index, "spark": spark}
+ALL |= {(of, name): each for of, group in GROUPS.items() for name, each in group.commands.items()}
 
 each_command = pytest.mark.parametrize("path", [(), *ALL], ids=lambda path: " ".join(path) or "-")
 
@@ -27,7 +29,7 @@ def test_help_fits_80_columns(path):
     assert [line for line in help_of(path).splitlines() if len(line) > 80] == []
 
 
-@pytest.mark.parametrize("path", sorted(set(ALL) - {("spark",)}), ids=" ".join)
+@pytest.mark.parametrize("path", sorted(set(ALL) - {(name,) for name in GROUPS}), ids=" ".join)
 def test_sections_come_in_one_order_and_have_every_option(path):
     titles = re.findall(r"^(\w[\w ]+):$", help_of(path), re.MULTILINE)
     options = [each for each in ALL[path].params if isinstance(each, click.Option)]
@@ -48,7 +50,7 @@ def test_ranges_are_said_in_words(path):
 def test_commands_are_listed_in_the_order_of_work():
     listed = help_of(()).split("Commands:\n")[1]
     assert " ".join(re.findall(r"^  ([\w-]+)", listed, re.MULTILINE)) == (
-        "advise build inspect probe validate repair recover clean-temp strip diff dump report rule spark completion"
+        "advise build inspect probe find validate repair recover clean-temp strip diff dump report rule index spark completion"
     )
     assert "..." not in listed
 

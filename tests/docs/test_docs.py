@@ -47,6 +47,9 @@ from parquet_bloom.verbs.build import BuildReport
 from parquet_bloom.verbs.build_table import TableBuildReport
 from parquet_bloom.verbs.clean_temp import CleaningReport, FoundLeftover
 from parquet_bloom.verbs.diff import FileDiff, FilterDiff
+from parquet_bloom.verbs.find import FindReport, FoundRow, UnknownFile
+from parquet_bloom.verbs.index_change import IndexChange, NotIndexed
+from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue, IndexReport
 from parquet_bloom.verbs.inspect import FileInspection
 from parquet_bloom.verbs.inspect_summary import ColumnSummary, InspectionSummary
 from parquet_bloom.verbs.keys import key_of
@@ -144,6 +147,9 @@ def keys_of(field, report):
             ColumnSummary,
         ),
         "probe": (ProbeReport, ProbedValue, Answer, Explanation),
+        "find": (FindReport, FoundRow, UnknownFile),
+        "index build": (IndexChange, NotIndexed),
+        "index probe": (IndexReport, IndexedValue, IndexedFile),
         "dump --format json": (FilterBytes,),
         "dump --footer": (FooterDescription, Stretch),
         "strip": (StripReport, RemovedFilters, LeftChunk),

@@ -1,0 +1,84 @@
+"""pbloom find"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parquet_bloom.commands import file_options
+from parquet_bloom.commands import options as option
+from parquet_bloom.commands.sections import Command, files_option
+from parquet_bloom.commands.store_options import storage_options
+from parquet_bloom.container import number_of
+from parquet_bloom.program import FINE, NO, TROUBLE
+from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
+from parquet_bloom.render.wording import size
+from parquet_bloom.verbs.find import FindReport
+from parquet_bloom.verbs.find import find as find_rows
+
+if TYPE_CHECKING:
+    from parquet_bloom.encryption.keys import Keys
+
+
+@click.command(cls=Command)
+@file_options.file_argument("files", nargs=-1, metavar="[FILE...]")
+@files_option(
+    "--index",
+    "index",
+    metavar="DIR",
+    help="Ask this index which row groups to read, and not the filters of each file.",
+)
+@option.columns(required=True)
+@option.literals
+@option.as_json("column")
+@option.access
+def find(
+    files: tuple[str, ...], index: str | None, columns: tuple[str, ...], as_json: bool,
+    keys: Keys | None, **given: Any,
+) -> None:  # fmt: skip
+    """Find the rows that hold values.
+
+    Filters, or an index, say which row groups may hold a value; there, the column itself is read. Without FILE, all
+    files that the index knows are looked into. What cannot be read is listed as `unknown`. Exit code 1: no row
+    holds any of the values.
+
+    \b
+    Example:
+      pbloom find events/ -c user_id -v 123456
+    """
+    if not files and index is None:
+        raise click.UsageError("expected FILE or --index")
+    code = NO
+    for column in dict.fromkeys(columns):
+        with progress("find") as show:
+            report = find_rows(
+                files or None, column, given["values"], index=index, keys=keys,
+                storage_options=storage_options(), progress=show,
+            )  # fmt: skip
+        if as_json:
+            write_json(report)
+        else:
+            _write(report)
+        if report.unknown:
+            code = TROUBLE
+        elif report.rows and code != TROUBLE:
+            code = FINE
+    sys.exit(code)
+
+
+def _write(report: FindReport) -> None:
+    if report.rows:
+        write_table(
+            (report.column, "file", "row group", "row"),
+            [(row.value, row.path, str(row.part), f"{row.row_in_part:,}") for row in report.rows],
+            ["file"],
+        )
+    for file in report.unknown:
+        complain(f"{file.path}: unknown: {file.reason}")
+    read = f"{number_of(report.parts_read, 'row group')} of {number_of(report.files_read, 'file')} read"
+    write_text(
+        f"{number_of(len(report.rows), 'row')} in {number_of(report.num_files, 'file')}: {read},"
+        f" {size(report.bytes_read)}"
+    )

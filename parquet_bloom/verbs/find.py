@@ -1,0 +1,246 @@
+"""Find the rows that hold values: through an index or filters to row groups, and there in the column itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from parquet_bloom.arguments import paths_given
+from parquet_bloom.container import number_of
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import ColumnError, ParquetBloomError, ValueTypeError, no_column
+from parquet_bloom.files import open_file
+from parquet_bloom.index.asking import AskedIndex
+from parquet_bloom.index.manifest import existing
+from parquet_bloom.index.states import lasting, listed
+from parquet_bloom.storage import open_folder, with_options
+from parquet_bloom.values.given import list_values, show_values
+from parquet_bloom.verbs.documents import VerbReport
+
+if TYPE_CHECKING:
+    from parquet_bloom.container.protocols import Askable, Column
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.native.lazy import Array
+    from parquet_bloom.parallel import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRow:
+    """A row that holds a value: `row_in_part` counts from 0 in the row group, `row` in the file."""
+
+    value: str
+    path: str
+    part: int
+    row_in_part: int
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownFile:
+    """A file that may hold any of the values, and why nobody could look."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FindReport(VerbReport):
+    """The `rows` that hold values of a column. `num_files`: how many were asked, by filters or by an index; of
+    `files_read`, values were read in `parts_read` row groups. What could not be asked is `unknown`."""
+
+    _rows: ClassVar = ("rows",)
+
+    column: str
+    num_files: int
+    files_read: int
+    parts_read: int
+    bytes_read: int
+    rows: tuple[FoundRow, ...]
+    unknown: tuple[UnknownFile, ...]
+
+    def __repr__(self) -> str:
+        found = number_of(len(self.rows), "row")
+        return f"<FindReport {self.column}: {found} in {number_of(self.num_files, 'file')}>"
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether no file holds any of the values."""
+        return not self.rows and not self.unknown
+
+
+def find(
+    files: Any,
+    column: str,
+    values: Any,
+    *,
+    index: str | os.PathLike[str] | None = None,
+    keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> FindReport:
+    """The rows of `files` that hold `values` of `column`, file by file.
+
+    files: paths, URLs, globs and folders; None for all that the `index` knows. values: as for probe, but NaN and null
+    cannot be looked for. Only row groups are read that filters, or an `index`, do not exclude; of a file that the
+    index does not know in its state, its own filters are asked. All others as for inspect.
+
+    Files that cannot be read are `unknown` in the report. Raises ValueTypeError for what cannot be looked for,
+    ColumnError if the index is not about this column, FileNotFoundError if there are no files, FormatError for a
+    damaged index, OSError.
+    """
+    if files is None and index is None:
+        raise TypeError("files: None, expected files or an index")
+    search = _Search(column, list_values(values), keys, storage_options)
+    if index is None:
+        return search.report(
+            search.in_files(_named(paths_given("files", files), storage_options)), progress
+        )
+    folder = open_folder(with_options(os.fspath(index), storage_options))
+    with closing(AskedIndex(folder, existing(folder))) as asked:
+        if column not in asked.manifest.columns:
+            raise ColumnError(
+                f"{folder.path}: {no_column(column, asked.manifest.columns, 'index')}"
+            )
+        names = None if files is None else lasting(paths_given("files", files))
+        paths = None if names is None else _named(names, storage_options)
+        return search.report(search.in_index(asked, paths), progress)
+
+
+def _named(names: Sequence[str], storage_options: Mapping[str, str] | None) -> dict[str, str]:
+    """The files that names mean, and their versions."""
+    found, errors = listed(names, storage_options)
+    if errors:
+        raise errors[0]
+    return {file.path: file.version or "" for file in found}
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A file to look into: only in these row groups if it is in this state, else where its filters do not exclude
+    the values."""
+
+    path: str
+    parts: Mapping[str, frozenset[int]]
+
+
+class _Search:
+    """What is looked for, and what was read for that."""
+
+    def __init__(
+        self,
+        column: str,
+        values: Sequence[Any] | Array,
+        keys: Keys | None,
+        storage_options: Mapping[str, str] | None,
+    ) -> None:
+        self._column = column
+        # Of one object, so that what is asked is encoded once for all files.
+        self._values: Any = tuple(values) if isinstance(values, list) else values
+        self._keys, self._options = keys, storage_options
+        self._texts = show_values(self._values)
+        self._num_files = self._files_read = self._parts_read = self._bytes_read = 0
+        self._unknown: list[UnknownFile] = []
+
+    def in_files(self, paths: Iterable[str]) -> list[_Candidate]:
+        """All of them, without an index."""
+        found = [_Candidate(path, {}) for path in paths]
+        self._num_files = len(found)
+        return found
+
+    def in_index(self, asked: AskedIndex, now: Mapping[str, str] | None) -> list[_Candidate]:
+        """Those that an index does not exclude: of its own files, or of these."""
+        found = asked.look_up(self._column, self._values)
+        for value, reason in found.not_asked.items():
+            raise ValueTypeError(f"{self._texts[value]}: cannot be looked for: {reason}")
+        parts: dict[str, dict[str, set[int]]] = {}
+        for hit in found.hits:
+            in_state = parts.setdefault(hit.unit.path, {}).setdefault(hit.unit.version, set())
+            in_state.update(_parts_of(asked, hit.unit.row_group, hit.place))
+        whole = {unit.path for unit in found.unknown}
+        if now is None:
+            self._num_files = asked.num_files(self._column)
+        else:
+            known = {(unit.path, unit.version) for unit in asked.units(self._column)}
+            whole |= {path for path, version in now.items() if (path, version) not in known}
+            self._num_files = len(now)
+        if asked.places == "file":
+            whole |= parts.keys()
+        wanted = whole | parts.keys()
+        return [
+            _Candidate(
+                path,
+                {}
+                if path in whole
+                else {version: frozenset(each) for version, each in parts[path].items()},
+            )
+            for path in sorted(wanted if now is None else wanted & now.keys())
+        ]
+
+    def report(self, candidates: Sequence[_Candidate], progress: Progress | None) -> FindReport:
+        rows: list[FoundRow] = []
+        for done, candidate in enumerate(candidates):
+            if progress:
+                progress(done, len(candidates))
+            rows += self._rows_of(candidate)
+        if progress:
+            progress(len(candidates), len(candidates))
+        return FindReport(
+            column=self._column,
+            num_files=self._num_files,
+            files_read=self._files_read,
+            parts_read=self._parts_read,
+            bytes_read=self._bytes_read,
+            rows=tuple(rows),
+            unknown=tuple(self._unknown),
+        )
+
+    def _rows_of(self, candidate: _Candidate) -> list[FoundRow]:
+        path = candidate.path
+        try:
+            with open_file(with_options(path, self._options), self._keys) as file:
+                try:
+                    rows = list(self._rows_in(file, candidate))
+                    file.source.check_unchanged()
+                finally:
+                    self._bytes_read += file.source.bytes_read
+                return rows
+        except (ParquetBloomError, OSError) as error:
+            self._unknown.append(UnknownFile(path, str(error).removeprefix(f"{path}: ")))
+            return []
+
+    def _rows_in(self, file: Askable, candidate: _Candidate) -> Iterator[FoundRow]:
+        column = file.column(self._column)
+        file.check_answers(None, None)
+        asked = file.encode(column, self._values)
+        parts = candidate.parts.get(file.source.version)
+        if parts is None:
+            parts = frozenset(self._not_excluded(file, column, asked))
+        self._files_read += bool(parts)
+        first_row = 0
+        for part in range(file.num_parts):
+            if part in parts:
+                self._parts_read += 1
+                for value, row in file.find_rows(column, part, asked):
+                    text = self._texts[value]
+                    yield FoundRow(text, file.path, part, row, first_row + row)
+            first_row += file.describe_part(part).num_rows
+
+    def _not_excluded(self, file: Askable, column: Column, asked: object) -> Iterator[int]:
+        """The row groups in which the filters do not rule out every value."""
+        file.will_read_filters(None, [column], len(self._values))
+        for part in range(file.num_parts):
+            groups = file.prober(column, part).answers(asked)
+            if any(each.verdict != "absent" for group in groups for each in group.distinct):
+                yield part
+
+
+def _parts_of(asked: AskedIndex, row_group: int, place: int) -> tuple[int, ...]:
+    """The row groups that a place leads to; none where places are files."""
+    match asked.places:
+        case "row-group":
+            return (place,)
+        case "page":
+            return (row_group,)
+    return ()

@@ -1,0 +1,38 @@
+"""Every command of docs/index.md runs, on a small lake."""
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import ROOT
+from make.documents import blocks
+
+PAGE = (ROOT / "docs" / "index.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("index")
+    (folder / "lake").mkdir()
+    for number in range(3):
+        pq.write_table(pa.table({"user_id": range(number, 90)}), folder / f"lake/{number}.parquet")
+    return folder
+
+
+def test_its_commands_and_its_example_run(folder: Path) -> None:
+    (commands,) = blocks(PAGE, "sh")
+    for command in commands.splitlines():
+        words = shlex.split(command, comments=True)
+        subprocess.run([sys.executable, "-m", "parquet_bloom", *words[1:]], cwd=folder, check=True)
+    (example,) = blocks(PAGE, "python")
+    run = subprocess.run(
+        [sys.executable, "-c", example], cwd=folder, check=True, capture_output=True, text=True
+    )
+    first, _ = run.stdout.splitlines()
+    assert first == "42 maybe " + str(
+        [str(folder / f"lake/{number}.parquet") for number in range(3)]
+    )

@@ -1,0 +1,118 @@
+"""The rows that hold values: all of them, and no others, with filters, with an index, and without either."""
+
+import shutil
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import parquet_bloom as pb
+from parquet_bloom.errors import ValueTypeError
+
+TYPES = {
+    "int": (pa.int64(), lambda n: n),
+    "small": (pa.int8(), lambda n: n % 100),
+    "text": (pa.string(), lambda n: f"text {n}"),
+    "float": (pa.float64(), lambda n: n / 7),
+    "decimal": (pa.decimal128(9, 2), lambda n: Decimal(n) / 4),
+    "time": (pa.timestamp("us"), lambda n: datetime(2026, 1, 1 + n % 27)),
+}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("lake")
+    random = np.random.default_rng(3)
+    for number in range(5):
+        columns = {}
+        for name, (kind, value) in TYPES.items():
+            numbers = random.integers(0, 150, 900).tolist()
+            values = [value(n) if n % 11 else None for n in numbers]
+            columns[name] = pa.array(values, kind)
+        columns["list"] = pa.array([[n, n % 3] for n in range(900)], pa.list_(pa.int64()))
+        pq.write_table(
+            pa.table(columns), folder / f"{number}.parquet", row_group_size=300,
+            use_dictionary=["text", "time"] if number % 2 else False, data_page_size=600,
+            write_batch_size=40, data_page_version="2.0" if number == 3 else "1.0",
+        )  # fmt: skip
+        if number:
+            pb.build(folder / f"{number}.parquet", in_place=True, columns=["int", "text"])
+    return folder
+
+
+def rows_of(report: pb.FindReport) -> list[tuple[str, int, int, int]]:
+    return [(Path(row.path).name, row.part, row.row_in_part, row.row) for row in report.rows]
+
+
+def expected(lake: Path, column: str, value: object) -> list[tuple[str, int, int, int]]:
+    found = []
+    for path in sorted(lake.iterdir()):
+        values = pq.read_table(path)[column].combine_chunks()
+        hits = pc.fill_null(pc.equal(values, pa.scalar(value, values.type)), False)
+        for row in np.flatnonzero(hits.to_numpy(zero_copy_only=False)).tolist():
+            found.append((path.name, row // 300, row % 300, row))
+    return found
+
+
+@pytest.mark.parametrize("places", [None, "file", "row-group", "page"])
+@pytest.mark.parametrize("column", TYPES)
+def test_the_rows_are_those_of_pyarrow(lake, tmp_path, column, places):
+    index = tmp_path / "index" if places else None
+    if places:
+        pb.Index.build(index, lake, column, places=places).close()
+    for number in (5, 17, 149, 100_003):
+        value = TYPES[column][1](number)
+        report = pb.find(lake, column, value, index=index)
+        assert rows_of(report) == expected(lake, column, value), value
+        assert report.unknown == ()
+        if places:
+            assert rows_of(pb.find(None, column, value, index=index)) == rows_of(report)
+
+
+def test_elements_of_lists_are_found_in_their_rows(lake):
+    report = pb.find(lake / "2.parquet", "list.list.element", 2)
+    rows = sorted({row.row for row in report.rows})
+    assert rows == [row for row in range(900) if row % 3 == 2]
+
+
+def test_both_zeros_are_one_value(tmp_path):
+    pq.write_table(pa.table({"x": [0.0, -0.0, 1.0]}), tmp_path / "zeros.parquet")
+    assert [row.row for row in pb.find(tmp_path / "zeros.parquet", "x", 0.0).rows] == [0, 1]
+
+
+def test_only_what_may_hold_a_value_is_read(lake, tmp_path):
+    value = pq.read_table(lake / "4.parquet")["int"][350].as_py() or 1
+    pb.Index.build(tmp_path / "index", lake, "int").close()
+    report = pb.find(lake, "int", 10**6, index=tmp_path / "index")
+    assert (report.num_files, report.parts_read, report.rows) == (5, 0, ())
+    assert report.is_absent
+    assert pb.find(lake, "int", value, index=tmp_path / "index").parts_read > 0
+
+
+def test_files_that_the_index_does_not_know_are_asked_themselves(lake, tmp_path):
+    copy = Path(shutil.copytree(lake, tmp_path / "lake"))
+    pb.Index.build(tmp_path / "index", copy, "int").close()
+    shutil.copy(copy / "2.parquet", copy / "9.parquet")
+    shutil.copy(copy / "2.parquet", copy / "3.parquet")
+    (copy / "8.parquet").write_bytes(b"no file")
+    report = pb.find(copy, "int", 17, index=tmp_path / "index")
+    (copy / "8.parquet").unlink()
+    assert rows_of(report) == expected(copy, "int", 17)
+    assert [(Path(file.path).name, file.reason[:13]) for file in report.unknown] == [
+        ("8.parquet", "not a Parquet")
+    ]
+
+
+@pytest.mark.parametrize("value", [float("nan"), None])
+def test_what_cannot_be_looked_for_is_said(lake, tmp_path, value):
+    pb.Index.build(tmp_path / "index", lake, "float").close()
+    report = pb.find(lake, "float", [1.0, value])
+    assert (report.rows, len(report.unknown)) == ((), 5)
+    assert all("cannot be looked for" in file.reason for file in report.unknown)
+    with pytest.raises(ValueTypeError, match="cannot be looked for"):
+        pb.find(None, "float", [1.0, value], index=tmp_path / "index")
