@@ -44,21 +44,18 @@ def mask(x: int) -> Block:
     return result
 
 
+# Where the specification goes through the bits of a word, here they are set and asked all at once.
+
+
 def block_insert(block: Block, x: int) -> None:
     masked = mask(x)
     for i in range(8):
-        for j in range(32):
-            if masked[i] & 1 << j:
-                block[i] |= 1 << j
+        block[i] |= masked[i]
 
 
 def block_check(block: Block, x: int) -> bool:
     masked = mask(x)
-    for i in range(8):
-        for j in range(32):
-            if masked[i] & 1 << j and not block[i] & 1 << j:
-                return False
-    return True
+    return all(block[i] & masked[i] == masked[i] for i in range(8))
 
 
 def block_index(hash: int, num_blocks: int) -> int:
