@@ -2,10 +2,8 @@
 sent, and that after any failure the object is the old version or the new one, and the message says
 which. What only one store has is tested beside, in test_s3_adapter and so on."""
 
-import os
 import re
 import signal
-import subprocess
 import sys
 from itertools import count
 from unittest import mock
@@ -13,8 +11,8 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import ROOT
-from make.commands import PATIENCE_SECONDS, outcome
+from make import killed
+from make.commands import outcome
 from make.object_server import SECRET, Fault, Lost
 from make.replacements import (
     GOOGLE,
@@ -494,6 +492,12 @@ SETTINGS = (
 )
 
 
+@pytest.fixture(scope="module")
+def commands():
+    with killed.commands() as commands:
+        yield commands
+
+
 @pytest.mark.parametrize(
     ("name", "number", "kind"),
     [
@@ -503,34 +507,20 @@ SETTINGS = (
         for kind in kinds
     ],
 )
-def test_a_kill_leaves_the_old_object_or_the_new_one(request, monkeypatch, name, number, kind):
+def test_a_kill_leaves_the_old_object_or_the_new_one(
+    request, monkeypatch, commands, name, number, kind
+):
     there = replaced(request, monkeypatch, name)
     made, server = made_locally(), there.server
-    arguments = ["pbloom", "build", there.url, "--in-place", "-c", "int64", *there.words]
-    code = "import sys\nfrom parquet_bloom.cli import main\n"
-    for module, setting in SETTINGS:
-        code += f"import {module.__name__}\n"
-        code += f"{module.__name__}.{setting} = {getattr(module, setting)}\n"
-    code += (
-        "from parquet_bloom.storage.objects import replacement\n"
-        f"replacement._honouring[{server.endpoint!r}, 'lake'] = True\n"
-        f"sys.argv = {arguments!r}\n"
-        "main()\n"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    server.faults.append(Fault(kind=kind, do=lambda: process.send_signal(number)))
-    _, said = process.communicate(timeout=PATIENCE_SECONDS)
+    arguments = ["build", there.url, "--in-place", "-c", "int64", *there.words]
+    settings = [(module.__name__, each, getattr(module, each)) for module, each in SETTINGS]
+    settings.append((replacement.__name__, "_honouring", {(server.endpoint, "lake"): True}))
+    server.faults.append(Fault(kind=kind, do=lambda: commands.kill(number)))
+    code, said = commands.run(arguments, settings)
     if number == signal.SIGKILL:
-        assert process.returncode == -signal.SIGKILL
+        assert code == -signal.SIGKILL
     else:
-        assert (process.returncode, said) == (130, "pbloom: interrupted\n")
+        assert (code, said) == (130, "pbloom: interrupted\n")
     assert server.objects[NAME] in (OLD, made)
     left = server.objects.keys() - {NAME}
     assert all(is_left(each.rpartition("/")[2], 0, 0) for each in left)
