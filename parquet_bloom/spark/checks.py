@@ -23,6 +23,7 @@ from parquet_bloom import __version__
 from parquet_bloom.errors import ParquetBloomError, SparkError
 from parquet_bloom.spark.failures import failing
 from parquet_bloom.spark.shipping import shipped
+from parquet_bloom.spark.versions import is_connect
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 # How many seconds a server may take to answer, and where those of Connect listen if nobody says.
 PATIENCE: Final = 4.0
 CONNECT_PORT: Final = 15002
+
+# With which a session, not a cluster, is told its Python.
+_PYTHON_OF_QUERIES: Final = "spark.sql.execution.pyspark.python"
 
 _SHIP: Final = "send it with --ship (parquet_bloom.spark.ship), or install it there"
 
@@ -97,28 +101,50 @@ def _unreachable(host: str | None, port: int) -> str | None:
 def check_executors(spark: SparkSession) -> None:
     """Raise SparkError if executors cannot do the work of this package: one task looks, which needs
     nothing of it there. Call it once the package has been shipped, if it is."""
+    look = _looking(shipped(spark))
     try:
         with failing("no executor could look at its Python"):
-            looking = spark.range(0, 1, 1, 1).mapInArrow(_looking(shipped(spark)), "found string")
-            (row,) = looking.collect()
+            found = _by_query(spark, look) if _needs_query(spark) else _by_rdd(spark, look)
     except SparkError as error:
         raise _explained(error) from error
-    problem = _problem(json.loads(row.found))
+    problem = _problem(json.loads(found))
     if problem is not None:
         raise SparkError(f"executors: {problem}")
 
 
-def _looking(archive: str | None) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What mapInArrow calls; it travels by value, because it looks whether there is a package. `archive`:
+def _needs_query(spark: SparkSession) -> bool:
+    """Whether only queries run the Python that is to be looked at, or find what was shipped to a session."""
+    has_python = spark.conf.get(_PYTHON_OF_QUERIES, None) is not None
+    return is_connect(spark) or has_python or shipped(spark) is not None
+
+
+def _by_rdd(spark: SparkSession, look: Callable[[], str]) -> str:
+    """What a task finds. The first query of an application takes three times as long: Java has all that
+    plans and compiles it still to load."""
+    (found,) = spark.sparkContext.parallelize([0], 1).map(lambda _: look()).collect()
+    return found
+
+
+def _by_query(spark: SparkSession, look: Callable[[], str]) -> str:
+    def mapped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for _ in batches:
+            yield pa.record_batch({"found": [look()]})
+
+    (row,) = spark.range(0, 1, 1, 1).mapInArrow(mapped, "found string").collect()
+    return str(row.found)
+
+
+def _looking(archive: str | None) -> Callable[[], str]:
+    """What the task calls; it travels by value, because it looks whether there is a package. `archive`:
     as for `on_executor`."""
 
-    def look(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def look() -> str:
         import importlib
         import json
         import os
         import sys
-
-        import pyarrow as pa
 
         if archive is not None:
             from pyspark import SparkFiles
@@ -141,11 +167,11 @@ def _looking(archive: str | None) -> Callable[[Iterable[pa.RecordBatch]], Iterat
             "python": sys.version.split()[0],
             "executable": sys.executable,
             "numpy": imported("numpy"),
+            "pyarrow": imported("pyarrow"),
             "package": imported("parquet_bloom"),
             "work": imported("parquet_bloom.spark.worker"),
         }
-        for _ in batches:
-            yield pa.record_batch({"found": [json.dumps(found)]})
+        return json.dumps(found)
 
     return look
 
@@ -156,8 +182,9 @@ def _problem(found: dict[str, Any]) -> str | None:
     package, work = found["package"], found["work"]
     if package.get("lacks") == "parquet_bloom":
         return f"no package parquet_bloom in {where}: {_SHIP}"
-    if found["numpy"].get("lacks"):
-        return f"no package numpy in {where}: install pyarrow and numpy there"
+    for name in ("numpy", "pyarrow"):
+        if found[name].get("lacks"):
+            return f"no package {name} in {where}: install pyarrow and numpy there"
     if "version" in package and package["version"] is None:
         return (
             f"{package['place']} is imported as parquet_bloom, and is another package: {_SHIP}; if it is"

@@ -163,7 +163,31 @@ def test_the_command_says_so(worker, tmp_path):
     )
 
 
-FOUND = {"python": "3.11", "executable": "python", "numpy": {"version": "2"}}
+@classic_only
+def test_the_command_looks_before_all_else(worker, tmp_path):
+    """No job of the run has been started, and nothing was planned."""
+    spark = worker(lacking("parquet_bloom"))
+    before = descriptions(spark)
+    assert outcome("spark", "build", tmp_path, "-c", "id", "--audit", tmp_path / "audit").code == 2
+    assert not any("list the files" in each for each in descriptions(spark) - before)
+    assert not (tmp_path / "audit").exists()
+
+
+@classic_only
+def test_the_python_of_queries(spark):
+    """Which only they run: another one that is not there."""
+    spark.conf.set("spark.sql.execution.pyspark.python", "/nowhere/python3")
+    try:
+        assert problem(spark).startswith(
+            "executors: no program /nowhere/python3: set PYSPARK_PYTHON"
+        )
+    finally:
+        spark.conf.unset("spark.sql.execution.pyspark.python")
+
+
+FOUND = {
+    "python": "3.11", "executable": "python", "numpy": {"version": "2"}, "pyarrow": {"version": "26"},
+}  # fmt: skip
 
 
 def test_a_folder_without_code_that_shadows_it():
@@ -203,6 +227,22 @@ def test_no_java(monkeypatch):
     ) as raised:
         checks.check_java()
     check_documented(str(raised.value))
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_query"),
+    [
+        (None, False),
+        ("spark.parquet_bloom.archive", True),
+        ("spark.sql.execution.pyspark.python", True),
+    ],
+)
+def test_only_queries_find_what_belongs_to_a_session(setting, is_query):
+    class Session:
+        class conf:
+            get = staticmethod(lambda name, default: "x" if name == setting else default)
+
+    assert checks._needs_query(Session) is is_query
 
 
 def nobody():

@@ -109,7 +109,8 @@ class _ObstoreFailures(Failures):
         )
 
     def headers(self, error: BaseException) -> Mapping[str, str]:
-        # obstore's errors have none.
+        # obstore's errors have none: a store that is asked too often gets the pace of its prefix and waits that
+        # double, up to 50 seconds, in the place of its own Retry-After.
         return {}
 
     def may_pass(self, error: BaseException) -> bool:
