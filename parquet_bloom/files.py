@@ -113,7 +113,9 @@ class _Orc:
         return cast("AnySurveyor", OrcSurveyor(file, options))
 
     def values_reader(self, file: OrcContainer) -> AnyValuesReader:
-        raise UnsupportedError(f"{file.path}: ORC: not indexed")
+        from parquet_bloom.index.orc_values import OrcValues
+
+        return cast("AnyValuesReader", OrcValues(file))
 
 
 # Each takes only files of its own.

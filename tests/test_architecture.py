@@ -231,7 +231,8 @@ LATE = {
     "for the files of one format": {
         *("advice.orc_survey", "advice.parquet_survey", "diagnosis.orc_writers", "orc.file"),
         *("orc.tail", "parquet.file", "rules.examine_orc", "rules.examine_parquet"),
-        *("rules.repair_orc", "rules.repair_parquet", "index.parquet_values"),
+        *("rules.repair_orc", "rules.repair_parquet", "index.orc_values", "index.parquet_values"),
+        *("orc.bloom", "orc.columns"),
     },
     "to write or prove an index, not to ask it": {
         *("index.building", "index.collecting", "index.compaction", "index.proof"),

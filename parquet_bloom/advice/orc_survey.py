@@ -55,24 +55,13 @@ from parquet_bloom.orc.keys import (
     keys_per_value,
     leaf_type,
     never_absent,
+    spread,
     stored_values,
 )
 from parquet_bloom.orc.row_index import GroupStatistics, StatisticValue
 from parquet_bloom.orc.stripe import BLOOM_FILTER_UTF8, OrcChunk
 from parquet_bloom.orc.values import groups, reason_unreadable, room_for_values
 from parquet_bloom.values.literals import encode_given
-
-# The steps of MurmurHash3's finalizer.
-_SHIFT: Final = np.uint64(33)
-_FACTORS: Final = (np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53))
-
-
-def spread(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The hashes spread evenly over 64 bits, distinct ones staying distinct. ORC's hashes of small
-    numbers are not even, and distinct values are counted by the density of hashes."""
-    for factor in _FACTORS:
-        hashes = (hashes ^ (hashes >> _SHIFT)) * factor
-    return hashes ^ (hashes >> _SHIFT)
 
 
 class OrcSurveyor:

@@ -1,6 +1,7 @@
 """Kinds of values: types whose equal values have equal hashes, as text that a manifest keeps.
 
-    parquet INT64 TIMESTAMP(MICROS,true)
+    {"format": "parquet", "physical": "INT64", "length": 0, "logical": {"kind": "TIMESTAMP", …}}
+    {"format": "orc", "kind": "TIMESTAMP", "length": 0, …, "zone": "Europe/Berlin"}
 
 What is asked of an index is encoded and hashed for each kind that a column has in its files.
 """
@@ -8,9 +9,10 @@ What is asked of an index is encoded and hashed for each kind that a column has 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError
@@ -19,8 +21,13 @@ from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.values.literals import encode_given
 from parquet_bloom.values.types import LeafType, LogicalType
 
+if TYPE_CHECKING:
+    from parquet_bloom.orc.columns import OrcColumn
+
 # From here on, it pays to import numpy.
 MANY: Final = 256
+
+_ORC_NUMBERS: Final = ("length", "precision", "scale")
 
 
 def parquet_kind(leaf: LeafType) -> str:
@@ -29,6 +36,15 @@ def parquet_kind(leaf: LeafType) -> str:
     if leaf.logical is not None:
         found["logical"] = asdict(leaf.logical)
     return json.dumps(found)
+
+
+def orc_kind(column: OrcColumn, zone: str) -> str:
+    """The kind of a column of ORC. `zone`: of the clock whose times its values are; else empty."""
+    from parquet_bloom.orc.keys import SPARK_TYPE
+
+    found = {name: getattr(column, name) for name in ("kind", *_ORC_NUMBERS)}
+    marked = {SPARK_TYPE: column.attributes.get(SPARK_TYPE, "")}
+    return json.dumps({"format": "orc", **found, "attributes": marked, "zone": zone})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +66,26 @@ class ManyHashes:
     unknown: dict[int, str]
 
 
+Hashed: TypeAlias = "Callable[[Sequence[Any] | Array], AskedHashes | ManyHashes]"
+
+
 def asked_hashes(kind: str, values: Sequence[Any] | Array) -> AskedHashes | ManyHashes:
     """Values and literals as what is stored for them in columns of a kind. Raises ValueTypeError for a value that
     such a column cannot hold, FormatError for a kind that nobody knows."""
-    leaf = _leaf_type(kind)
+    try:
+        found = json.loads(kind)
+        of = _TYPES[found["format"]](found)
+    except (KeyError, TypeError, ValueError):
+        raise FormatError(f"{kind}: not a type of values that this version knows") from None
+    return of(values)
+
+
+def _parquet(found: dict[str, Any]) -> Hashed:
+    logical = LogicalType(**found["logical"]) if "logical" in found else None
+    return partial(_of_parquet, LeafType(found["physical"], found["length"], logical))
+
+
+def _of_parquet(leaf: LeafType, values: Sequence[Any] | Array) -> AskedHashes | ManyHashes:
     if len(values) >= MANY:
         from parquet_bloom.parquet.filters.asked import stored_of
 
@@ -69,10 +101,24 @@ def asked_hashes(kind: str, values: Sequence[Any] | Array) -> AskedHashes | Many
     )
 
 
-def _leaf_type(kind: str) -> LeafType:
-    try:
-        found = json.loads(kind)
-        logical = LogicalType(**found["logical"]) if "logical" in found else None
-        return LeafType(found["physical"], found["length"], logical)
-    except (KeyError, TypeError, ValueError):
-        raise FormatError(f"{kind}: not a type of values that this version knows") from None
+def _orc(found: dict[str, Any]) -> Hashed:
+    from parquet_bloom.orc.columns import OrcColumn
+
+    numbers = {name: found[name] for name in _ORC_NUMBERS}
+    column = OrcColumn(
+        id=0, name="", kind=found["kind"], children=(), parent=None, attributes=found["attributes"],
+        **numbers,
+    )  # fmt: skip
+    return partial(_of_orc, column, found["zone"])
+
+
+def _of_orc(column: OrcColumn, zone: str, values: Sequence[Any] | Array) -> ManyHashes:
+    from parquet_bloom.orc.bloom import OrcKeyForm
+    from parquet_bloom.orc.keys import AskedValues, spread
+
+    found = AskedValues(column, list(values)).hashes(OrcKeyForm(writer_timezone=zone))
+    return ManyHashes(spread(found.hashes), found.owners, dict(found.unknown))
+
+
+# By the format of a kind, how it is read.
+_TYPES: Final = {"parquet": _parquet, "orc": _orc}

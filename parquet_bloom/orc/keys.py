@@ -80,6 +80,10 @@ MOST_CHARACTERS: Final = 1 << 16
 GREGORIAN = -141_427
 TWO_CALENDARS = "dates before 1582-10-15 may be stored by either of two calendars"
 
+# The steps of MurmurHash3's finalizer.
+_SHIFT: Final = 33
+_FACTORS: Final = (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53)
+
 # The highest precision of a DECIMAL.
 MOST_DIGITS: Final = 38
 
@@ -211,6 +215,15 @@ def lookup_hashes(column: OrcColumn, values: Values, key_form: OrcKeyForm) -> Ha
     for variant, (positions, further) in enumerate(hashes.others, 1):
         variants[positions, variant] = further
     return variants
+
+
+def spread(hashes: Hashes) -> Hashes:
+    """The hashes spread evenly over 64 bits, distinct ones staying distinct: ORC's hashes of small numbers are
+    not even, which matters to whoever goes by a few of their bits."""
+    shift = np.uint64(_SHIFT)
+    for factor in _FACTORS:
+        hashes = (hashes ^ (hashes >> shift)) * np.uint64(factor)
+    return hashes ^ (hashes >> shift)
 
 
 class AskedValues:

@@ -1,17 +1,23 @@
 """An index over many files: what it answers, and what it says after files have changed."""
 
 import shutil
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyorc
 import pytest
+from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.errors import ColumnError, FormatError, RewriteError, ValueTypeError
 
 FILES = 12
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
@@ -224,3 +230,80 @@ def test_the_files_are_parquet(lake, tmp_path):
     for path in (tmp_path / "index").glob("*.units.parquet"):
         units = pq.read_table(path)
         assert units["path"].to_pylist() == sorted(map(str, lake.iterdir()))
+
+
+ORC_COLUMNS = {
+    "id": pa.array(range(-300, 700), pa.int64()),
+    "small": pa.array([at % 100 for at in range(1000)], pa.int8()),
+    "name": pa.array([f"user {at}" for at in range(1000)]),
+    "score": pa.array([at / 3 for at in range(-500, 500)], pa.float64()),
+    "price": pa.array([Decimal(at) / 100 for at in range(1000)], pa.decimal128(9, 2)),
+    "day": pa.array([date(1969, 1, 1) + timedelta(at) for at in range(1000)]),
+    "at": pa.array([datetime(1969, 11, 1) + timedelta(hours=at, microseconds=at)
+                    for at in range(1000)], pa.timestamp("ns")),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def orc_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two files of 500 rows each, in index groups of 100; and the same values in Parquet."""
+    folder = tmp_path_factory.mktemp("orc")
+    table = pa.table(ORC_COLUMNS)
+    for number in range(2):
+        part = table.slice(500 * number, 500)
+        orc.write_table(part, folder / f"{number}.orc", row_index_stride=100)
+        pq.write_table(part, folder / f"{number}.parquet", row_group_size=100)
+    return folder
+
+
+@pytest.mark.parametrize("places", ["row-group", "page"])
+@pytest.mark.parametrize("column", ORC_COLUMNS)
+def test_values_of_orc_are_found_where_they_are(orc_lake, tmp_path, column, places):
+    values = ORC_COLUMNS[column].to_pylist()
+    with pb.Index.build(tmp_path / "index", orc_lake, column, places=places) as index:
+        results = index.probe(column, values).results
+        assert {each.verdict for each in results} == {"maybe"}
+        for at, result in enumerate(results):
+            found = {Path(file.path).name: file for file in result.files}
+            here = found[f"{at // 500}.orc"]
+            assert (here.verdict, here.parts) == ("maybe", (0,))
+            if places == "page":
+                assert (0, at % 500 // 100) in here.pages
+            assert found[f"{at // 500}.parquet"].verdict == "maybe"
+        few = index.probe(column, values[7]).results[0]
+        assert few.files == results[7].files
+        if column == "name":
+            others = index.probe(column, [f"nobody {at}" for at in range(100)]).results
+            # One in eight by chance, in either format.
+            assert sum(each.verdict == "absent" for each in others) > 60
+
+
+def test_times_are_found_whatever_the_time_zone_of_their_writer(tmp_path):
+    """What is hashed of a TIMESTAMP depends on the zone, where its clock was changed."""
+    seconds = [-2_600_000_000, -3_000, 0.25, 1_603_587_000, 1_616_895_000]
+    shown = {}
+    for zone in ("Europe/Berlin", "America/New_York", "UTC"):
+        path = tmp_path / f"{zone[-6:]}.orc"
+        with path.open("wb") as out, pyorc.Writer(
+            out, "struct<t:timestamp>", timezone=ZoneInfo(zone)
+        ) as writer:  # fmt: skip
+            writer.writerows((EPOCH + timedelta(seconds=each),) for each in seconds)
+        shown[str(path)] = orc.read_table(path)["t"].cast(pa.timestamp("us")).to_pylist()
+    with pb.Index.build(tmp_path / "index", tmp_path / "*.orc", "t") as index:
+        assert index.add().not_indexed == ()
+        for path, walls in shown.items():
+            for result in index.probe("t", walls).results:
+                assert path in [each.path for each in result.files if each.verdict == "maybe"]
+
+
+def test_what_orc_hashes_of_no_value_is_unknown(tmp_path):
+    with (tmp_path / "a.orc").open("wb") as out, pyorc.Writer(
+        out, "struct<yes:boolean,tags:array<int>>"
+    ) as writer:  # fmt: skip
+        writer.write((True, [1, 2]))
+    with pb.Index.build(tmp_path / "index", tmp_path, ["yes", "tags", "tags._elem"]) as index:
+        (result,) = index.probe("tags", 2).results
+        (file,) = result.files
+        assert file.reason == "LIST: its filters hash only the number of elements"
+        assert index.probe("yes", True).results[0].verdict == "unknown"
+        assert index.probe("tags._elem", 2).results[0].verdict == "maybe"
