@@ -46,7 +46,7 @@ def find(
 
     \b
     Example:
-      pbloom find events/ -c user_id -v 123456
+      pbloom find events.bloom.parquet -c user_id -v 123456
     """
     if not files and index is None:
         raise click.UsageError("expected FILE or --index")

@@ -48,7 +48,7 @@ def index() -> None:
 
     \b
     Example:
-      pbloom index build --index events.index -c user_id events/
+      pbloom index build --index events.index -c user_id events.parquet
       pbloom index probe --index events.index -c user_id -v 123456
     """
 
