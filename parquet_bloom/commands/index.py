@@ -10,7 +10,7 @@ import click
 
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.sections import Command, files_option, together
+from parquet_bloom.commands.sections import Command, files_option, output_option, together
 from parquet_bloom.commands.store_options import storage_options, stores
 from parquet_bloom.container import number_of
 from parquet_bloom.index.manifest import Places
@@ -26,11 +26,12 @@ from parquet_bloom.verbs.index_change import (
 from parquet_bloom.verbs.index_check import IndexCheck, check_index
 from parquet_bloom.verbs.index_compact import compact_index
 from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue, IndexReport, probe_index
+from parquet_bloom.verbs.index_sql import SqlEngine, index_sql
 from parquet_bloom.vocabulary import words
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.verbs.index_change import IndexChange
+
 # What a terminal shows of the files of one value; all of them are in the document.
 MOST_FILES = 20
 
@@ -249,6 +250,37 @@ def _write_check(report: IndexCheck) -> None:
         f" {number_of(report.files, 'file')}, {number_of(report.keys, 'key')}{values}"
         f"{left * bool(report.unneeded)}"
     )
+
+
+@index.command(cls=Command)
+@_index
+@option.columns(required=True)
+@option.literals
+@output_option(
+    "--engine",
+    type=click.Choice(words(SqlEngine)),
+    default="duckdb",
+    show_default=True,
+    help="Whose way to name a Parquet file.",
+)
+@stores
+def sql(
+    index_path: str, columns: tuple[str, ...], values: tuple[Any, ...], engine: SqlEngine
+) -> None:
+    """Print the query that asks an index about a few values.
+
+    DuckDB, polars, DataFusion and Spark answer it as `index probe` does, but for the states of files, at which they do
+    not look.
+
+    \b
+    Example:
+      pbloom index sql --index events.index -c user_id -v 123456 | duckdb
+    """
+    for column in dict.fromkeys(columns):
+        query = index_sql(
+            index_path, column, values, engine=engine, storage_options=storage_options()
+        )
+        write_text(f"{query};")
 
 
 def _write_change(report: IndexChange, as_json: bool) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.manifest import existing
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.values.given import list_values
 from parquet_bloom.verbs.index_change import (
@@ -20,6 +21,7 @@ from parquet_bloom.verbs.index_change import (
 from parquet_bloom.verbs.index_check import IndexCheck, check_index
 from parquet_bloom.verbs.index_compact import IndexCompaction, compact_index
 from parquet_bloom.verbs.index_probe import IndexReport, probe_asked
+from parquet_bloom.verbs.index_sql import SqlEngine, index_sql
 
 if TYPE_CHECKING:
     from parquet_bloom.arguments import SomeNames
@@ -141,6 +143,19 @@ class Index:
         """Which files may hold values of `column`, see probe_index."""
         values = list_values(values)
         return probe_asked(self._asked, self.path, column, values, files, self._options)
+
+    def new_values(self, column: str, values: Any, *, files: Any = None) -> NDArray[np.bool_]:
+        """Which of `values` are certainly new: no file of the index holds them. Shape (n,), dtype bool.
+
+        values: as for probe; files: as there. False for all while there is a file of which nothing is known; `pb.find`
+        tells what the others are. Raises as probe.
+        """
+        report = self.probe(column, values, files=files)
+        return np.array([each.verdict == "absent" for each in report.results], np.bool_)
+
+    def sql(self, column: str, values: Any, *, engine: SqlEngine = "duckdb") -> str:
+        """The query that asks the index about a few values, see index_sql."""
+        return index_sql(self._place, column, values, engine=engine, storage_options=self._options)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -87,6 +87,16 @@ def test_other_values_are_absent(lake, tmp_path):
         assert len(found.results) == 2000
 
 
+def test_new_values_are_in_no_file(lake, tmp_path):
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        there = pq.read_table(lake / "05.parquet")["id"].to_pylist()[:300]
+        assert not index.new_values("id", there).any()
+        others = list(range(1 << 41, (1 << 41) + 300))
+        assert index.new_values("id", others).sum() > 240
+        shutil.copy(lake / "02.parquet", lake / "90.parquet")
+        assert not index.new_values("id", others, files=lake).any()
+
+
 def test_add_sees_what_is_new_changed_and_gone(lake, tmp_path):
     pb.Index.build(tmp_path / "index", lake, "id").close()
     other = pq.read_table(lake / "02.parquet")["id"][0].as_py()

@@ -1,0 +1,145 @@
+"""The query with which engines ask an index themselves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import Any, Final, Literal
+
+from parquet_bloom.errors import ColumnError, UnsupportedError, ValueTypeError, no_column
+from parquet_bloom.index.kinds import AskedHashes, asked_hashes
+from parquet_bloom.index.manifest import Places, Segment, existing
+from parquet_bloom.index.opened import OpenSegment
+from parquet_bloom.storage import open_folder, with_options
+from parquet_bloom.storage.folder import Folder
+from parquet_bloom.values.given import list_values, show_values
+from parquet_bloom.vocabulary import check_word
+
+# Beyond that, a query takes longer to plan than `probe` takes.
+MOST_VALUES: Final = 20
+
+SqlEngine = Literal["duckdb", "polars", "datafusion", "spark"]
+
+# How each names a Parquet file, whose path is in quotes of its own.
+_FILE: Final[Mapping[SqlEngine, str]] = {
+    "duckdb": "read_parquet('{}')",
+    "polars": "read_parquet('{}')",
+    "datafusion": "'{}'",
+    "spark": "parquet.`{}`",
+}
+
+# Where in a file a place is, by what places are.
+_WHERE: Final[Mapping[Places, str]] = {
+    "file": "NULL AS row_group, NULL AS page",
+    "row-group": "{place} - u.first_place AS row_group, NULL AS page",
+    "page": "u.row_group AS row_group, {place} - u.first_place AS page",
+}
+
+
+def index_sql(
+    index: str | os.PathLike[str],
+    column: str,
+    values: Any,
+    *,
+    engine: SqlEngine = "duckdb",
+    storage_options: Mapping[str, str] | None = None,
+) -> str:
+    """The query, without a semicolon, that asks an index which files may hold values of `column`: a row with value,
+    verdict (`maybe` or `unknown`), path, row_group and page for each place; none for a value that is absent.
+
+    Raises UnsupportedError for more than 20 values, ValueTypeError for what cannot be looked up, ColumnError,
+    FileNotFoundError, FormatError, OSError.
+    """
+    check_word("engine", engine, SqlEngine)
+    folder = open_folder(with_options(os.fspath(index), storage_options))
+    wanted = list_values(values)
+    if len(wanted) > MOST_VALUES:
+        raise UnsupportedError(
+            f"{len(wanted):,} values: expected {MOST_VALUES} or fewer in a query; to_arrow of what `probe` answers"
+            " can be joined"
+        )
+    manifest = existing(folder)
+    if column not in manifest.columns:
+        raise ColumnError(f"{folder.path}: {no_column(column, manifest.columns, 'index')}")
+    segments = [segment for segment in manifest.segments if segment.column == column]
+    query = _Query(folder, manifest.places, engine, show_values(wanted))
+    is_alone = len({segment.kind for segment in segments if segment.map is not None}) == 1
+    parts = [part for segment in segments for part in query.of_segment(segment, wanted, is_alone)]
+    return "\nUNION ALL\n".join(parts or [query.nothing])
+
+
+class _Query:
+    def __init__(
+        self, folder: Folder, places: Places, engine: SqlEngine, texts: Sequence[str]
+    ) -> None:
+        self._folder, self._places, self._texts = folder, places, texts
+        self._file = _FILE[engine]
+
+    nothing: Final = (
+        "SELECT '' AS value, '' AS verdict, '' AS path, NULL AS row_group, NULL AS page WHERE 1 = 0"
+    )
+
+    def of_segment(self, segment: Segment, values: Any, is_alone: bool) -> Iterator[str]:
+        """The queries for one segment; `is_alone`: whether all that is indexed of the column has its type, so that
+        what it cannot hold is an error."""
+        asked = None
+        if segment.map is not None:
+            try:
+                asked = asked_hashes(segment.kind, values)
+            except ValueTypeError:
+                if is_alone:
+                    raise
+        if asked is None or segment.map is None:
+            for text in self._texts:
+                yield self._of_unknown(segment, text)
+            return
+        assert isinstance(asked, AskedHashes)
+        for value, reason in asked.unknown.items():
+            raise ValueTypeError(f"{self._texts[value]}: cannot be looked up: {reason}")
+        bits = segment.map.bits
+        for hash, owner in dict.fromkeys(zip(asked.hashes, asked.owners, strict=True)):
+            key = bits.key(hash)
+            yield self._of_key(segment, segment.map.name, key, bits.place, self._texts[owner])
+
+    def _of_key(self, segment: Segment, name: str, key: int, place_bits: int, text: str) -> str:
+        place = f"(m.k - {key})"
+        return (
+            f"SELECT {_quoted(text)} AS value, 'maybe' AS verdict, u.path AS path,"
+            f" {_WHERE[self._places].format(place=place)}\n"
+            f"FROM {self._named(name)} AS m CROSS JOIN {self._named(segment.units.name)} AS u\n"
+            f"WHERE m.k BETWEEN {key} AND {key + (1 << place_bits) - 1}\n"
+            f"  AND u.first_place <= {place} AND {place} < u.first_place + u.num_places"
+            + self._alive(segment)
+        )
+
+    def _of_unknown(self, segment: Segment, text: str) -> str:
+        return (
+            f"SELECT {_quoted(text)} AS value, 'unknown' AS verdict, u.path AS path,"
+            " NULL AS row_group, NULL AS page\n"
+            f"FROM {self._named(segment.units.name)} AS u\nWHERE 1 = 1" + self._alive(segment)
+        )
+
+    def _named(self, name: str) -> str:
+        return self._file.format(str(self._folder.path_of(name)).replace("'", "''"))
+
+    def _alive(self, segment: Segment) -> str:
+        """What keeps out units that are dead."""
+        if not segment.dead:
+            return ""
+        with closing(OpenSegment(self._folder, segment)) as opened:
+            dead = [unit for number, unit in enumerate(opened.units) if segment.is_dead(number)]
+        if segment.map is None:
+            pairs = (
+                f"(u.path = {_quoted(unit.path)} AND u.version = {_quoted(unit.version)})"
+                for unit in dead
+            )
+            return "".join(f"\n  AND NOT {pair}" for pair in pairs)
+        # Of units without places, which are found nowhere, others have the first place.
+        places = ", ".join(str(unit.first_place) for unit in dead if unit.num_places)
+        return f"\n  AND u.first_place NOT IN ({places})" if places else ""
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("'", "''")
+    return f"'{escaped}'"

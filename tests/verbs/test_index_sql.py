@@ -1,0 +1,83 @@
+"""Engines answer the printed query as the index does."""
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import parquet_bloom as pb
+from parquet_bloom.errors import UnsupportedError, ValueTypeError
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    folder = tmp_path / "it's a lake"
+    folder.mkdir()
+    for number in range(6):
+        ids = [number * 100 + at % 150 for at in range(600)]
+        table = pa.table({"id": ids, "name": [f"it's {id}" for id in ids]})
+        pq.write_table(table, folder / f"{number}.parquet", row_group_size=200, data_page_size=300)
+    pq.write_table(pa.table({"other": [1]}), folder / "8.parquet")
+    return folder
+
+
+def duckdb(query: str) -> list[dict]:
+    module = pytest.importorskip("duckdb")
+    return module.sql(query).to_arrow_table().to_pylist()
+
+
+def polars(query: str) -> list[dict]:
+    module = pytest.importorskip("polars")
+    return module.SQLContext().execute(query, eager=True).to_dicts()
+
+
+def datafusion(query: str) -> list[dict]:
+    module = pytest.importorskip("datafusion")
+    context = module.SessionContext().enable_url_table()
+    return pa.Table.from_batches(context.sql(query).collect()).to_pylist()
+
+
+ENGINES = {"duckdb": duckdb, "polars": polars, "datafusion": datafusion}
+
+
+def places_of(report: pb.IndexReport, kind: str) -> set[tuple]:
+    found = set()
+    for result in report.results:
+        for file in result.files:
+            if file.verdict == "unknown" or kind == "file":
+                found.add((result.value, file.verdict, file.path, None, None))
+            elif kind == "page":
+                found |= {(result.value, "maybe", file.path, *page) for page in file.pages}
+            else:
+                found |= {(result.value, "maybe", file.path, group, None) for group in file.parts}
+    return found
+
+
+@pytest.mark.parametrize("places", ["file", "row-group", "page"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_engines_answer_as_probe_does(lake, tmp_path, engine, places):
+    with pb.Index.build(tmp_path / "index", lake, ["id", "name"], places=places) as index:
+        shutil.copy(lake / "2.parquet", lake / "3.parquet")
+        (lake / "4.parquet").unlink()
+        pq.write_table(pa.table({"other": [1, 2]}), lake / "8.parquet")
+        index.add()
+        for column, values in (("id", [5, 149, 210, 10**6]), ("name", ["it's 5", "it's 149", "?"])):
+            rows = ENGINES[engine](index.sql(column, values, engine=engine))
+            found = {
+                tuple(row[key] for key in ("value", "verdict", "path", "row_group", "page"))
+                for row in rows
+            }
+            assert found == places_of(index.probe(column, values), places)
+            assert len(found) == len(rows)
+
+
+def test_what_is_no_query_is_one_line(lake, tmp_path):
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        with pytest.raises(UnsupportedError, match="21 values: expected 20 or fewer"):
+            index.sql("id", list(range(21)))
+        with pytest.raises(ValueTypeError, match="cannot be looked up"):
+            index.sql("id", [None])
+        with pytest.raises(ValueError, match="engine: oracle"):
+            index.sql("id", [1], engine="oracle")
