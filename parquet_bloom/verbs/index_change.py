@@ -16,7 +16,7 @@ from parquet_bloom.errors import ParquetBloomError, RewriteError
 from parquet_bloom.files import FORMATS, open_file
 from parquet_bloom.index.manifest import Manifest, Places, Segment, commit, existing, newest
 from parquet_bloom.index.opened import OpenSegment, as_ranges, numbers_in
-from parquet_bloom.index.states import lasting, listed
+from parquet_bloom.index.states import lasting, listed, states_of
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.verbs.documents import VerbReport
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from parquet_bloom.arguments import SomeNames
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.index.building import SegmentsBuilder
+    from parquet_bloom.index.units import Unit
     from parquet_bloom.storage.folder import Found, WritableFolder
 
 
@@ -84,12 +85,9 @@ def build_index(
     folder = _folder(index, storage_options)
     if newest(folder) is not None:
         raise RewriteError(f"{folder.path}: is an index already, expected a new folder: add to it")
-    start = Manifest(
-        columns=columns_needed(columns),
-        places=places,
-        sources=tuple(lasting(paths_given("files", files))),
-    )
-    return _Change(folder, keys, storage_options, threads, progress).bring_up_to_date(start)
+    start = Manifest(columns=columns_needed(columns), places=places)
+    change = _Change(folder, keys, storage_options, threads, progress)
+    return change.bring_up_to_date(start, lasting(paths_given("files", files)))
 
 
 def add_to_index(
@@ -109,9 +107,8 @@ def add_to_index(
     folder = _folder(index, storage_options)
     old = existing(folder)
     more = [] if isinstance(files, tuple) and not files else lasting(paths_given("files", files))
-    sources = tuple(dict.fromkeys([*old.sources, *more]))
     change = _Change(folder, keys, storage_options, threads, progress)
-    return change.bring_up_to_date(replace(old, sources=sources))
+    return change.bring_up_to_date(old, more)
 
 
 def remove_from_index(
@@ -154,25 +151,26 @@ class _Change:
         self._not_indexed: list[NotIndexed] = []
         # Of each file that was looked at, the state that is known now; None if it is gone.
         self._states: dict[str, str | None] = {}
-        # By the ids of segments, which are read once: the units of these files, and their paths.
-        self._dead: dict[str, dict[int, str]] = {}
+        # By the ids of segments, which are read once: the units of these files, by their numbers.
+        self._units: dict[str, dict[int, Unit]] = {}
 
-    def bring_up_to_date(self, wanted: Manifest) -> IndexChange:
-        files, errors = listed(wanted.sources, self._options, self._folder.path)
+    def bring_up_to_date(self, start: Manifest, more: Sequence[str]) -> IndexChange:
+        """Change an index that was `start`, about `more` sources from now on."""
+        files, errors = listed(_united(start.sources, more), self._options, self._folder.path)
         # A source may have no files any more, but an index is not made of nothing.
         unseen = [error for error in errors if not isinstance(error, FileNotFoundError)]
-        if unseen or (errors and not files and not wanted.generation):
+        if unseen or (errors and not files and not start.generation):
             raise (unseen or errors)[0]
-        known = self._known(wanted)
+        known = self._known(start)
         to_read = [file for file in files if known.get(file.path) != file.version]
         gone = sorted(known.keys() - {file.path for file in files})
         self._states.update({path: None for path in gone})
-        new = self._read(to_read, wanted)
+        new = self._read(to_read, start)
         old = newest(self._folder)
-        if not new and not gone and old is not None and old.sources == wanted.sources:
+        if not new and not gone and old is not None and {*more} <= {*old.sources}:
             made: Manifest | None = old
         else:
-            made = commit(self._folder, time.time(), lambda old: self._with(old, wanted, new))
+            made = commit(self._folder, time.time(), lambda old: self._with(old, start, more, new))
         assert made is not None
         changed = sum(file.path in known for file in to_read)
         return self._report(made, len(to_read) - changed, changed, len(gone), new, len(files))
@@ -185,8 +183,11 @@ class _Change:
             sources = tuple(name for name in old.sources if name not in names)
             if not self._states and sources == old.sources:
                 raise FileNotFoundError(2, f"not in the index {self._folder.path}", names[0])
-            self._dead.clear()
-            return replace(self._with(old, old, []), sources=sources)
+            self._units.clear()
+            segments = [
+                self._without(segment, self._known_units(segment)) for segment in old.segments
+            ]
+            return replace(old, sources=sources, segments=tuple(segments))
 
         made = commit(self._folder, time.time(), without)
         assert made is not None
@@ -204,7 +205,7 @@ class _Change:
             for path, version in first.items()
         }
 
-    def _live(self, segment: Segment) -> Iterable[Any]:
+    def _live(self, segment: Segment) -> Iterable[tuple[int, Unit]]:
         with closing(OpenSegment(self._folder, segment)) as opened:
             yield from opened.live_units()
 
@@ -244,33 +245,54 @@ class _Change:
             self._not_indexed.append(NotIndexed(file.path, column, reason))
         return file.version or ""
 
-    def _with(self, old: Manifest | None, wanted: Manifest, new: Sequence[Segment]) -> Manifest:
-        """The newest manifest with the new segments, in which old states of the files that were looked at are
+    def _with(
+        self, old: Manifest | None, start: Manifest, more: Sequence[str], new: Sequence[Segment]
+    ) -> Manifest:
+        """The newest manifest with the new segments, in which other states of the files that were looked at are
         dead. Raises RewriteError if somebody else has made another index meanwhile."""
-        if old is not None and (old.columns, old.places) != (wanted.columns, wanted.places):
+        if old is None:
+            return replace(start, sources=_united((), more), segments=tuple(new))
+        if (old.columns, old.places) != (start.columns, start.places):
             raise RewriteError(f"{self._folder.path}: another index was made here meanwhile")
-        segments = () if old is None else tuple(map(self._without_old_states, old.segments))
-        sources = (
-            wanted.sources if old is None else tuple(dict.fromkeys([*old.sources, *wanted.sources]))
-        )
-        return replace(wanted, sources=sources, segments=(*segments, *new))
+        later = {} if old.generation == start.generation else self._later_states(old)
+        segments = []
+        for segment in old.segments:
+            units = self._known_units(segment).items()
+            dead = {n: unit for n, unit in units if later.get(unit.path) != unit.version}
+            segments.append(self._without(segment, dead))
+        for segment in new:
+            units = self._known_units(segment).items()
+            segments.append(self._without(segment, {n: u for n, u in units if u.path in later}))
+        return replace(old, sources=_united(old.sources, more), segments=tuple(segments))
 
-    def _without_old_states(self, segment: Segment) -> Segment:
-        """A segment in which units of files that were looked at are dead."""
-        found = self._dead.get(segment.id)
+    def _later_states(self, old: Manifest) -> dict[str, str | None]:
+        """Of files that somebody else has looked at after this change: the states that they are in."""
+        now = states_of(list(self._states))
+        later = {path for path, version in now.items() if version is None}
+        for segment in old.segments:
+            for unit in self._known_units(segment).values():
+                if unit.version == now[unit.path]:
+                    later.add(unit.path)
+        return {path: now[path] for path in later if now[path] != self._states[path]}
+
+    def _known_units(self, segment: Segment) -> dict[int, Unit]:
+        """Those that are alive, of files that were looked at."""
+        found = self._units.get(segment.id)
         if found is None:
-            found = {
-                number: unit.path
-                for number, unit in self._live(segment)
-                if unit.path in self._states
-            }
-            self._dead[segment.id] = found
-        if not found:
+            live = self._live(segment)
+            found = {number: unit for number, unit in live if unit.path in self._states}
+            self._units[segment.id] = found
+        return {number: unit for number, unit in found.items() if not segment.is_dead(number)}
+
+    @staticmethod
+    def _without(segment: Segment, dead: Mapping[int, Unit]) -> Segment:
+        """A segment in which these units are dead."""
+        if not dead:
             return segment
         return replace(
             segment,
-            dead=as_ranges(numbers_in(segment.dead) | found.keys()),
-            num_files=segment.num_files - len({*found.values()}),
+            dead=as_ranges(numbers_in(segment.dead) | dead.keys()),
+            num_files=segment.num_files - len({unit.path for unit in dead.values()}),
         )
 
     def _report(
@@ -294,6 +316,10 @@ class _Change:
             bytes_written=sum(segment.num_bytes for segment in new),
             not_indexed=tuple(self._not_indexed),
         )
+
+
+def _united(sources: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*sources, *more]))
 
 
 def _is_named(path: str, names: Sequence[str]) -> bool:

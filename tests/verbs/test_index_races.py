@@ -1,0 +1,137 @@
+"""Others change an index, and the files that it is about, between any two of our steps: nothing is lost.
+
+PBLOOM_RACES: how many random interleavings.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+import pytest
+from make.index_lakes import write_file
+
+import parquet_bloom as pb
+from parquet_bloom.storage.folder import LocalFolder
+
+NUM_RACES = int(os.environ.get("PBLOOM_RACES", "12"))
+STEPS = ("entries", "read", "put_if_absent", "making", "remove", "sizes_of")
+
+
+class Rival:
+    """Changes files, and then the index."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.source = random.Random(seed)
+        self.lake, self.index = folder / "lake", folder / "index"
+        self.lake.mkdir()
+        self.next = 0
+        self.left = 0
+        self.done: list[str] = []
+        for _ in range(4):
+            self.create()
+
+    def create(self) -> None:
+        write_file(self.lake / f"{self.next}.parquet", self.source)
+        self.next += 1
+
+    def change(self) -> None:
+        write_file(self.source.choice(sorted(self.lake.iterdir())), self.source)
+
+    def delete(self) -> None:
+        files = sorted(self.lake.iterdir())
+        if len(files) > 1:
+            self.source.choice(files).unlink()
+
+    def move(self) -> None:
+        """At a step of ours."""
+        if not self.left or self.source.random() < 0.7:
+            return
+        left, self.left = self.left, 0
+        name = self.source.choice(["create", "change", "delete", "compact", "remove"])
+        self.done.append(name)
+        with pb.Index(self.index) as index:
+            if name == "compact":
+                index.compact(everything=True)
+            elif name == "remove":
+                index.remove(self.source.choice(sorted(index._asked.units("n"))).path)
+                index.add()
+            else:
+                getattr(self, name)()
+                index.add()
+        self.left = left - 1
+
+
+@pytest.fixture
+def stepping(monkeypatch: pytest.MonkeyPatch) -> Callable[[Rival], None]:
+    """Lets a rival move before each step in the folder of an index."""
+
+    def let(rival: Rival) -> None:
+        def before(real: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*arguments: Any) -> Any:
+                rival.move()
+                return real(*arguments)
+
+            return call
+
+        for name in STEPS:
+            monkeypatch.setattr(LocalFolder, name, before(getattr(LocalFolder, name)))
+
+    return let
+
+
+@pytest.mark.parametrize("seed", range(NUM_RACES))
+def test_nothing_is_lost_to_a_rival(tmp_path, stepping, seed):
+    rival = Rival(tmp_path, seed)
+    pb.Index.build(rival.index, rival.lake, ["n", "s"], places="page").close()
+    stepping(rival)
+    for name in ("add", "compact", "add"):
+        rival.create()
+        rival.change()
+        rival.left = 3
+        with pb.Index(rival.index) as index:
+            if name == "add":
+                index.add()
+            else:
+                index.compact(everything=True)
+                rival.left = 0
+                index.add()
+            rival.left = 0
+            # Whatever anybody changed has been added since, by one or the other.
+            assert index.check(deep=True).findings == (), rival.done
+
+
+def test_writers_at_once(tmp_path):
+    rival = Rival(tmp_path, 1)
+    pb.Index.build(rival.index, rival.lake / "0.parquet", ["n", "s"]).close()
+    writers, are_done = 8, threading.Event()
+
+    def work(number: int) -> None:
+        source = random.Random(number)
+        with pb.Index(rival.index) as index:
+            for at in range(3):
+                path = rival.lake / f"of-{number}-{at}.parquet"
+                write_file(path, source)
+                index.add(path)
+
+    def compact() -> None:
+        with pb.Index(rival.index) as index:
+            while not are_done.is_set():
+                index.compact(everything=True)
+
+    with ThreadPoolExecutor(writers + 1) as pool:
+        compacting = pool.submit(compact)
+        writing = [pool.submit(work, number) for number in range(writers)]
+        wait(writing)
+        are_done.set()
+        for each in (compacting, *writing):
+            each.result()
+    with pb.Index(rival.index) as index:
+        assert index.check(deep=True).findings == ()
+        assert index.check().files == 1 + 3 * writers
+        assert len(index._asked.manifest.sources) == 1 + 3 * writers
