@@ -3,6 +3,7 @@
     python -m make.dying links|no-links SOURCE [OUTPUT]
     python -m make.dying table|batches TABLE
     python -m make.dying iceberg|iceberg-batches CATALOG
+    python -m make.dying index-add|index-compact INDEX
 
 Reads the number of a call, two for each, from a line of stdin, and answers with the exit code of a
 build that was to die there. The process that forks is this one, which has one thread and no locks
@@ -32,6 +33,12 @@ DEAD = 9
 DELTA: dict[str, dict[str, Any]] = {"table": {}, "batches": {"files_per_commit": 1}}
 ICEBERG: dict[str, dict[str, Any]] = {"iceberg": {}, "iceberg-batches": {"files_per_commit": 1}}
 
+# What is done to an index.
+INDEX: dict[str, Callable[[pb.Index], object]] = {
+    "index-add": lambda index: index.add(threads=1),
+    "index-compact": lambda index: index.compact(everything=True, older_than=0),
+}
+
 TO_COMMIT = (
     "make.iceberg_tables",
     "parquet_bloom.tables.iceberg.table",
@@ -47,7 +54,7 @@ def builds(
 ) -> Iterator[Callable[[int], bool]]:
     """Gives a function that builds, in place without an output, and dies at the given step; it
     answers whether the build lived to its end. `links`: whether the file system has hard links.
-    `way`: `table` for one of Delta Lake, `iceberg` for the folder of a catalog, whose files are
+    `way`: `index-add` and `index-compact` for an index; `table` for one of Delta Lake, `iceberg` for the folder of a catalog, whose files are
     appended to, so that only the commit is left; `batches` and `iceberg-batches`: the same with a
     commit for each file."""
     paths = map(str, filter(None, (source, output)))
@@ -100,6 +107,8 @@ def build_and_die(step: int, way: str, source: str, output: str | None = None) -
         build_in(source, **DELTA[way])
     elif way in ICEBERG:
         commit_and_die(dying, **ICEBERG[way])
+    elif way in INDEX:
+        change_index(source, way)
     else:
         pb.build(source, output, columns=["a"], in_place=output is None, threads=1)
 
@@ -122,6 +131,11 @@ def commit_and_die(dying: Callable[..., Any], **options: Any) -> None:
     build(threads=1, **options)
 
 
+def change_index(path: str, way: str) -> None:
+    with pb.Index(path) as index:
+        INDEX[way](index)
+
+
 def build_in(table: str, **options: Any) -> None:
     pb.build_table(table, columns=["id"], min_file_size=0, threads=1, **options)
 
@@ -138,6 +152,8 @@ def main() -> None:
                 import_module(name)
         elif way in DELTA:
             build_in(shutil.copytree(paths[0], f"{folder}/table"))
+        elif way in INDEX:
+            change_index(shutil.copytree(paths[0], f"{folder}/index"), way)
         else:
             pb.build(paths[0], Path(folder) / "out.parquet", columns=["a"], threads=1)
     assert threading.active_count() == 1

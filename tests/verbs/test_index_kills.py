@@ -1,0 +1,67 @@
+"""A change of an index that is killed at any step: there is the old index or the new one, the next run makes the new
+one, and compact leaves nothing of the killed one behind."""
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+from make.dying import builds
+from make.index_lakes import write_file
+
+import parquet_bloom as pb
+
+MOST_STEPS = 200
+
+
+@pytest.fixture
+def original(tmp_path: Path) -> Path:
+    """An index of several segments, over a lake that has changed since."""
+    source, lake, index = random.Random(4), tmp_path / "lake", tmp_path / "original"
+    lake.mkdir()
+    for number in range(4):
+        write_file(lake / f"{number}.parquet", source)
+    pb.Index.build(index, lake, "n").close()
+    with pb.Index(index) as opened:
+        for number in (1, 2):
+            write_file(lake / f"{number}.parquet", source)
+            opened.add()
+    write_file(lake / "0.parquet", source)
+    write_file(lake / "new.parquet", source)
+    (lake / "3.parquet").unlink()
+    return index
+
+
+@pytest.mark.parametrize("way", ["index-add", "index-compact"])
+def test_killed_at_every_step(tmp_path, original, way):
+    index = tmp_path / "index"
+    with pb.Index(original) as opened:
+        stale = problems(opened)
+    assert sorted(problem for problem, _ in stale) == ["changed", "gone", "new"]
+    shutil.copytree(original, index)
+    generations, found = set(), set()
+    with builds(index, way=way) as dies_at:
+        for step in range(MOST_STEPS):
+            is_done = dies_at(step)
+            with pb.Index(index) as opened:
+                generations.add(opened.generation)
+                found.add(problems(opened))
+                opened.add()
+                opened.compact(everything=True, older_than=0)
+                report = opened.check(deep=True)
+                assert (report.findings, report.unneeded) == ((), 0)
+                named = {*opened._asked.manifest.files, f"manifest-{opened.generation:010}.json"}
+                assert {path.name for path in index.iterdir()} == named
+            if is_done:
+                break
+            shutil.rmtree(index)
+            shutil.copytree(original, index)
+    assert is_done
+    assert step > 30
+    assert found == ({stale, ()} if way == "index-add" else {stale})
+    assert len(generations) >= 2
+
+
+def problems(index: pb.Index) -> tuple[tuple[str, str], ...]:
+    found = index.check(deep=True).findings
+    return tuple((finding.problem, finding.message) for finding in found)
