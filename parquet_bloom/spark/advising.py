@@ -22,7 +22,8 @@ from parquet_bloom.options import BuildOptions
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Request, Tasks
-from parquet_bloom.spark.run import Account, RowFields, packed, unpacked
+from parquet_bloom.spark.rows import RowFields, packed, unpacked
+from parquet_bloom.spark.run import Account
 from parquet_bloom.spark.schemas import CONTROL, Batches, giving, numbers_in
 from parquet_bloom.spark.worker import attempt, text_of
 from parquet_bloom.verbs.advise import (

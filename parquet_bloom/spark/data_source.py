@@ -26,7 +26,8 @@ from parquet_bloom.files import open_file
 from parquet_bloom.options import InspectOptions, names_in
 from parquet_bloom.spark.listing import opened_by_executors
 from parquet_bloom.spark.packing import FILE_COST, pack
-from parquet_bloom.spark.schemas import FILTER, RowFields
+from parquet_bloom.spark.rows import RowFields, record_batch
+from parquet_bloom.spark.schemas import FILTER
 from parquet_bloom.spark.versions import arrow_schema, check_pushdown, without_data_sources
 from parquet_bloom.spark.worker import FAILURES
 from parquet_bloom.storage.paths import expand
@@ -131,7 +132,7 @@ class BloomReader(DataSourceReader):
         # Where there are no files, Spark makes a partition of its own.
         rows = self._rows(*partition.value) if partition.value else iter(())
         while batch := list(islice(rows, BATCH_ROWS)):
-            yield pa.RecordBatch.from_pylist(batch, schema=schema)
+            yield record_batch(batch, schema)
 
     def _rows(
         self, paths: Iterable[str], missing: Iterable[tuple[str, str]]

@@ -16,7 +16,8 @@ from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.spark.cleaning import leftovers_in
 from parquet_bloom.spark.plan import planned
 from parquet_bloom.spark.request import Tasks
-from parquet_bloom.spark.run import Account, RowFields
+from parquet_bloom.spark.rows import RowFields
+from parquet_bloom.spark.run import Account
 from parquet_bloom.spark.schemas import CONTROL, OUTCOME, Batches, giving, numbers_in
 from parquet_bloom.storage import discard_folder
 from parquet_bloom.storage.temporary_files import is_temporary

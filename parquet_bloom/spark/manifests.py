@@ -20,7 +20,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.spark.listing import as_lake_file, names_for_executors, opened_in
 from parquet_bloom.spark.plan import LakeFile
-from parquet_bloom.spark.schemas import RowFields
+from parquet_bloom.spark.rows import RowFields
 from parquet_bloom.storage.listing import find_file, find_local, version_in_listing
 from parquet_bloom.storage.manifest import batches_in
 from parquet_bloom.storage.source import is_url

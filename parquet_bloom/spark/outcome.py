@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, get_args
 import pyarrow as pa
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.spark.schemas import OUTCOME, RowFields
+from parquet_bloom.spark.rows import RowFields
+from parquet_bloom.spark.schemas import OUTCOME
 from parquet_bloom.spark.versions import arrow_schema
 
 if TYPE_CHECKING:

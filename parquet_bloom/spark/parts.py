@@ -28,7 +28,8 @@ from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.plan import Planned, planned
 from parquet_bloom.spark.request import Request, Tasks
-from parquet_bloom.spark.run import Account, RowFields, packed
+from parquet_bloom.spark.rows import RowFields, packed
+from parquet_bloom.spark.run import Account
 from parquet_bloom.spark.schemas import BUILT, CONTROL, Batches, giving, numbers_in
 from parquet_bloom.spark.versions import arrow_schema
 from parquet_bloom.spark.worker import (

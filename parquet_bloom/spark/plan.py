@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.spark.run import Account, RowFields, packed, unpacked
+from parquet_bloom.spark.rows import RowFields, packed, unpacked
+from parquet_bloom.spark.run import Account
 
 if TYPE_CHECKING:
     from parquet_bloom.spark.outcome import Status

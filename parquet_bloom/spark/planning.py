@@ -46,7 +46,8 @@ from parquet_bloom.spark.plan import (
     SheetWriter,
     planned,
 )
-from parquet_bloom.spark.run import Account, RowFields, Run, as_document, packed, unpacked
+from parquet_bloom.spark.rows import RowFields, packed, unpacked
+from parquet_bloom.spark.run import Account, Run, as_document
 from parquet_bloom.spark.schemas import ACCOUNT, CONTROL, SEEN, Batches, giving, numbers_in
 from parquet_bloom.spark.versions import arrow_schema
 from parquet_bloom.storage.folder import Found

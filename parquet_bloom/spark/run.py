@@ -16,24 +16,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from io import BytesIO
-from typing import Any, Final
 from urllib.parse import quote
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.spark.rows import RowFields, packed, unpacked
 from parquet_bloom.storage import writable_folder
 from parquet_bloom.storage.source import is_url
-
-RowFields = dict[str, Any]
-
-# What a row group of an account may take before it is written, in bytes of text.
-_HELD: Final = 16 << 20
 
 _TIME = "%Y%m%dT%H%M%S.%fZ"
 
@@ -149,35 +142,6 @@ class Account:
         if not is_url(self.run.audit):
             os.makedirs(os.path.dirname(os.path.join(self.run.audit, name)), exist_ok=True)
         return self._folder.put_if_absent(name, data)
-
-
-def packed(rows: Iterable[RowFields], schema: pa.Schema) -> bytes:
-    """Rows as a Parquet file."""
-    sink = BytesIO()
-    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
-        for batch in _batches(rows):
-            writer.write_batch(pa.RecordBatch.from_pylist(batch, schema=schema))
-    return sink.getvalue()
-
-
-def _batches(rows: Iterable[RowFields]) -> Iterator[list[RowFields]]:
-    """Some at a time, so that long documents are not held all at once."""
-    batch: list[RowFields] = []
-    held = 0
-    for row in rows:
-        batch.append(row)
-        held += len(row.get("document") or "") + len(row.get("bits") or b"") + 200
-        if held >= _HELD:
-            yield batch
-            batch, held = [], 0
-    if batch:
-        yield batch
-
-
-def unpacked(data: bytes, columns: Sequence[str] | None = None) -> list[RowFields]:
-    """The rows of a Parquet file."""
-    found: list[RowFields] = pq.read_table(pa.BufferReader(data), columns=columns).to_pylist()
-    return found
 
 
 def as_document(value: object) -> bytes:

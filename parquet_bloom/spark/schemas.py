@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
+from parquet_bloom.spark.rows import RowFields, record_batch
 from parquet_bloom.spark.versions import arrow_schema
 
-RowFields = dict[str, Any]
 Batches = Iterable[pa.RecordBatch]
 
 # Rows of one record batch.
@@ -83,7 +83,7 @@ def giving(schema: StructType) -> Callable[[_Work[RowFields]], _Work[pa.RecordBa
         def mapped(request: Any, batches: Batches) -> Iterator[pa.RecordBatch]:
             rows = work(request, batches)
             while batch := list(islice(rows, BATCH_ROWS)):
-                yield pa.RecordBatch.from_pylist(batch, schema=of_batches)
+                yield record_batch(batch, of_batches)
 
         return mapped
 

@@ -15,13 +15,13 @@ from parquet_bloom.spark.outcome import Outcome, Totals, rows_of
 from parquet_bloom.spark.parts import written_in_parts
 from parquet_bloom.spark.plan import planned
 from parquet_bloom.spark.request import Tasks
+from parquet_bloom.spark.rows import RowFields
 from parquet_bloom.spark.run import Account, as_document
 from parquet_bloom.spark.schemas import (
     ACCOUNT,
     OUTCOME,
     TOTAL,
     Batches,
-    RowFields,
     giving,
     numbers_in,
 )

@@ -18,7 +18,8 @@ from parquet_bloom.spark import job, verbs
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.plan import Bounds
 from parquet_bloom.spark.planning import LEFT_SO
-from parquet_bloom.spark.run import Account, Run, unpacked
+from parquet_bloom.spark.rows import unpacked
+from parquet_bloom.spark.run import Account, Run
 
 pytestmark = pytest.mark.interop
 

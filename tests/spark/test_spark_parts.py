@@ -20,7 +20,8 @@ from parquet_bloom.parquet.thrift.ttypes import Type
 from parquet_bloom.spark import parts
 from parquet_bloom.spark.plan import Bounds, LakeFile, Plan, SheetWriter, planned
 from parquet_bloom.spark.request import Tasks
-from parquet_bloom.spark.run import Account, Run, packed, unpacked
+from parquet_bloom.spark.rows import packed, unpacked
+from parquet_bloom.spark.run import Account, Run
 from parquet_bloom.spark.schemas import BUILT
 from parquet_bloom.spark.versions import arrow_schema
 from parquet_bloom.spark.worker import attempt
