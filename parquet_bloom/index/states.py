@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from parquet_bloom.storage import with_options
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.listing import find_file
 from parquet_bloom.storage.paths import expand
@@ -65,17 +66,19 @@ def _behind_url(url: str) -> Found | None:
     return Found(url, listing.size, version, modified)
 
 
-def states_of(paths: Sequence[str]) -> dict[str, str | None]:
+def states_of(
+    paths: Sequence[str], options: Mapping[str, str] | None = None
+) -> dict[str, str | None]:
     """The state of each file as it is now; None if it is no more. Those behind URLs are asked for at once, more or
     less. Raises OSError."""
+
+    def version(path: str) -> str | None:
+        found = state_of(os.fspath(with_options(path, options)))
+        return None if found is None else found.version
+
     if not any(map(is_url, paths)):
-        return {path: _version(path) for path in paths}
+        return {path: version(path) for path in paths}
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(_AT_ONCE, "pbloom-state") as pool:
-        return dict(zip(paths, pool.map(_version, paths), strict=True))
-
-
-def _version(path: str) -> str | None:
-    found = state_of(path)
-    return None if found is None else found.version
+        return dict(zip(paths, pool.map(version, paths), strict=True))

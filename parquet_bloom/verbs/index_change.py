@@ -267,7 +267,7 @@ class _Change:
 
     def _later_states(self, old: Manifest) -> dict[str, str | None]:
         """Of files that somebody else has looked at after this change: the states that they are in."""
-        now = states_of(list(self._states))
+        now = states_of(list(self._states), self._options)
         later = {path for path, version in now.items() if version is None}
         for segment in old.segments:
             for unit in self._known_units(segment).values():

@@ -106,7 +106,7 @@ def probe_asked(
     found = asked.look_up(column, values)
     others: list[IndexedFile] = []
     if files is None:
-        now = states_of(sorted(_paths(found)))
+        now = states_of(sorted(_paths(found)), storage_options)
         current = {path: version for path, version in now.items() if version is not None}
         num_files = asked.num_files(column)
     else:

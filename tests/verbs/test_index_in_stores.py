@@ -1,0 +1,69 @@
+"""An index in an object store, over files there."""
+
+import io
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import parquet_bloom as pb
+
+FILES = 5
+INDEX = "s3://lake/users.index"
+
+
+def data(number: int) -> bytes:
+    out = io.BytesIO()
+    ids = pa.array(range(1000 * number, 1000 * number + 400), pa.int64())
+    pq.write_table(pa.table({"id": ids}), out, row_group_size=100)
+    return out.getvalue()
+
+
+def names(value: pb.IndexedValue) -> list[str]:
+    return [file.path.rpartition("/")[2] for file in value.files]
+
+
+def test_build_add_compact_and_check(s3):
+    for number in range(FILES):
+        s3.put(f"lake/in/{number}.parquet", data(number))
+    with pb.Index.build(INDEX, "s3://lake/in", "id", storage_options=s3.options) as index:
+        assert index.add().generation == 1
+        s3.put("lake/in/0.parquet", data(90))
+        del s3.objects["lake/in/1.parquet"]
+        s3.put("lake/in/new.parquet", data(91))
+        assert [finding.problem for finding in index.check().findings] == ["new", "changed", "gone"]
+        change = index.add()
+        assert (change.added, change.changed, change.removed) == (1, 1, 1)
+        for _ in range(2):
+            assert index.check(deep=True).findings == ()
+            found = index.probe("id", [0, 1000, 2000, 90_000, 91_399], files="s3://lake/in")
+            assert [each.verdict for each in found.results] == ["absent"] * 2 + ["maybe"] * 3
+            assert names(found.results[3]) == ["0.parquet"]
+            assert [file.parts for file in found.results[4].files] == [(3,)]
+            report = index.compact(everything=True, older_than=0)
+        assert report.segments == 1
+        assert index.check(deep=True).unneeded == 0
+
+
+def test_asking_takes_few_requests_for_each_segment(s3):
+    for number in range(FILES):
+        s3.put(f"lake/in/{number}.parquet", data(number))
+        if not number:
+            pb.Index.build(INDEX, "s3://lake/in", "id", storage_options=s3.options).close()
+        else:
+            with pb.Index(INDEX, s3.options) as index:
+                index.add()
+    s3.forget()
+    with pb.Index(INDEX, s3.options) as index:
+        # Which manifest, and what is in it.
+        assert s3.kinds() == ["LIST", "GET"]
+        s3.forget()
+        (result,) = index.probe("id", 3001).results
+    assert names(result) == ["3.parquet"]
+    assert s3.count("LIST") == 0
+    # Small files come whole.
+    asked = [each.path.rpartition("/")[2] for each in s3.asked]
+    assert sum(name.endswith(".map.parquet") for name in asked) == FILES
+    assert sum(name.endswith(".units.parquet") for name in asked) == 1
+    # The file that may hold it is still the same.
+    assert asked.count("3.parquet") == 1
+    assert len(asked) == FILES + 2
