@@ -1,0 +1,108 @@
+"""What compact merges, and that it takes no more memory for more keys."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from make.index_lakes import write_file
+
+import parquet_bloom as pb
+from parquet_bloom.index.building import NewSegment
+from parquet_bloom.index.collecting import KeyCollector, KeyRoom
+from parquet_bloom.index.compaction import merges
+from parquet_bloom.index.keys import KeyBits, bits_for, wide_keys
+from parquet_bloom.index.manifest import Manifest, Segment
+from parquet_bloom.index.sorted_map import MapFile
+from parquet_bloom.index.units import Unit, UnitsFile
+from parquet_bloom.storage import open_folder
+
+
+def segment(
+    name: str, keys: int, dead: int = 0, kind: str = "k", column: str = "c", places: int = 100
+) -> Segment:
+    units = UnitsFile(f"{name}.units.parquet", 1, 100, places, ())
+    map = MapFile(f"{name}.map.parquet", 1, keys, KeyBits(32, 7), ())
+    return Segment(name, column, kind, units, 100 - dead, map, ((0, dead),) if dead else ())
+
+
+def merged(*segments: Segment, everything: bool = False) -> list[str]:
+    found = merges(Manifest(("c", "d"), segments=segments), everything)
+    return [" ".join(segment.id for segment in group) for group in found]
+
+
+def test_small_segments_are_merged_and_large_ones_stay():
+    assert merged(segment("a", 100), segment("b", 90)) == ["b a"]
+    assert merged(segment("a", 10_000), segment("b", 90), segment("c", 80)) == ["c b"]
+    # Together, the small ones are no longer far smaller.
+    assert merged(segment("a", 600), segment("b", 90), segment("c", 80)) == ["c b a"]
+    assert merged(segment("a", 1000), segment("b", 999), segment("c", 2)) == ["b a"]
+    assert merged(segment("a", 1000), segment("b", 2)) == []
+    assert merged(segment("a", 1000), segment("b", 2), everything=True) == ["b a"]
+
+
+def test_other_columns_and_kinds_are_others():
+    alike = [segment("a", 5), segment("b", 5, kind="l"), segment("c", 5, column="d")]
+    assert merged(*alike) == merged(*alike, everything=True) == []
+
+
+def test_segments_of_which_much_is_gone_are_written_anew():
+    assert merged(segment("a", 1000, dead=25)) == []
+    assert merged(segment("a", 1000, dead=26)) == ["a"]
+    assert merged(segment("a", 1000, dead=1), everything=True) == ["a"]
+    assert merged(segment("a", 1000), everything=True) == []
+
+
+def test_no_segment_gets_more_places_than_a_key_can_have():
+    some = [segment(name, 10, places=1 << 25) for name in "abc"]
+    assert merged(*some, everything=True) == ["a b"]
+
+
+def test_small_maps_keep_what_large_ones_need():
+    """Bits of hashes that were left out never come back."""
+    assert bits_for(1000, 10).hash == 32
+    assert bits_for(1 << 29, 10).hash == 33
+    assert bits_for(1 << 20, 10, at_most=32).hash == 32
+
+
+@pytest.mark.parametrize("most", [1 << 30, 40, 7])
+def test_ranges_of_hashes_that_fit_the_memory(tmp_path, monkeypatch, most):
+    source, lake = random.Random(3), tmp_path / "lake"
+    lake.mkdir()
+    with pb.Index.build(tmp_path / "index", make(lake, 0, source), ["n", "s"]) as index:
+        for number in range(1, 6):
+            index.add(make(lake, number, source))
+        make(lake, 2, source)
+        index.add()
+        room = KeyRoom(0)
+        room.most = most
+        monkeypatch.setattr(KeyRoom, "within_budget", lambda: room)
+        kinds = {(each.column, each.kind) for each in index._asked.manifest.segments}
+        assert index.compact(everything=True).segments == len(kinds)
+        assert index.check(deep=True).findings == ()
+        for each in index._asked.manifest.segments:
+            if each.map is not None:
+                keys = pq.read_table(tmp_path / "index" / each.map.name)["k"].to_numpy()
+                assert keys.size == each.map.num_keys
+                assert (np.diff(keys) > 0).all()
+
+
+def make(lake: Path, number: int, source: random.Random) -> Path:
+    path = lake / f"{number}.parquet"
+    write_file(path, source)
+    return path
+
+
+def test_a_file_that_failed_twice_hides_no_other(tmp_path):
+    """Its units are dead, and those of the next failed file as well."""
+    new = NewSegment("c", "k", KeyCollector(KeyRoom(1 << 20)))
+    for at, path in enumerate(["good", "bad", "better", "worse"]):
+        new.units.append(Unit(path, 1, "1", 0, at, 1, 1))
+        new.keys.add(wide_keys(np.array([at << 60], np.uint64), at))
+        if path in ("bad", "worse"):
+            new.forget_last(path)
+            new.forget_last(path)
+    written = new.written(open_folder(str(tmp_path)))
+    assert (written.dead, written.num_files) == (((1, 2), (3, 4)), 2)
+    assert [written.is_dead(number) for number in range(4)] == [False, True, False, True]
