@@ -6,6 +6,8 @@ hashes that fit, each of which is sorted and written.
 
 from __future__ import annotations
 
+import os
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from tempfile import TemporaryFile
 from typing import BinaryIO, Final, Protocol, Self
@@ -42,14 +44,23 @@ class _Spilled:
         self._file = TemporaryFile(dir=folder)  # noqa: SIM115 (read later)
         keys.tofile(self._file)
         self._file.flush()
-        self._keys = np.memmap(self._file, np.uint64, "r")
-
-    @property
-    def num_keys(self) -> int:
-        return self._keys.size
+        self.num_keys = keys.size
 
     def between(self, first: int, end: int) -> Iterator[NDArray[np.uint64]]:
-        yield _between(self._keys, first, end)
+        low, high = bisect_left(self, first), bisect_left(self, end)
+        # Not mapped into memory, all of which would count as held.
+        yield np.fromfile(self._file, np.uint64, high - low, offset=self._seek(low))
+
+    def __len__(self) -> int:
+        return self.num_keys
+
+    def __getitem__(self, at: int) -> int:
+        return int.from_bytes(os.pread(self._file.fileno(), _KEY_BYTES, at * _KEY_BYTES), "little")
+
+    def _seek(self, at: int) -> int:
+        """An offset counts from where the file is."""
+        self._file.seek(0)
+        return at * _KEY_BYTES
 
 
 class _InMemory:

@@ -4,7 +4,7 @@ While an index is built, nobody knows yet how many bits its places and hashes wi
 wide. When they are written, only bits remain that are worth their space:
 
     wide     38 bits of the hash, 26 of the place
-    narrow   three bits more of the hash than there are keys, and what the greatest place takes
+    narrow   so much of the hash that few others have the same, and what the greatest place takes
 
 Bits of hashes that were left out never come back, not even where maps are merged: so a small map has some more of
 them than it needs itself.
@@ -23,10 +23,10 @@ WIDE_PLACE_BITS: Final = 26
 WIDE_HASH_BITS: Final = HASH_BITS - WIDE_PLACE_BITS
 MOST_PLACES: Final = 1 << WIDE_PLACE_BITS
 
-# Of 2^n keys, a hash of n + 3 bits is found in one place by chance for each eight values that are asked.
-SPARE_BITS: Final = 3
-# Enough for 2^29 keys, to which maps may be merged.
-_LEAST_HASH_BITS: Final = 32
+# In how many places too many each value is found, at most: of n keys, n / 2^bits.
+_TOO_MANY: Final = 0.18
+# Enough for 380 million keys, to which maps may be merged.
+_LEAST_HASH_BITS: Final = 31
 # Keys are INT64, and never negative.
 _MOST_BITS: Final = 63
 
@@ -60,7 +60,7 @@ class KeyBits:
 def bits_for(num_keys: int, num_places: int, at_most: int = WIDE_HASH_BITS) -> KeyBits:
     """What keys need: `at_most` so many bits of hashes are known."""
     place = max(0, num_places - 1).bit_length()
-    wanted = max(_LEAST_HASH_BITS, num_keys.bit_length() + SPARE_BITS)
+    wanted = max(_LEAST_HASH_BITS, int(num_keys / _TOO_MANY).bit_length())
     return KeyBits(min(wanted, at_most, WIDE_HASH_BITS, _MOST_BITS - place), place)
 
 

@@ -34,6 +34,10 @@ class Unit(NamedTuple):
     reason: str = ""
 
 
+# Of a page of units, more than any takes; and of the length before each text.
+_LONGEST_HEADER: Final = 256
+_LENGTH_BYTES: Final = 4
+
 # The columns of text; all others are INT64.
 TEXTS: Final = frozenset(("path", "version", "reason"))
 
@@ -65,7 +69,7 @@ class Units:
     def __init__(self, source: Source, about: UnitsFile) -> None:
         self.source, self._about = source, about
         self._firsts = [group.first_place for group in about.groups]
-        self._known: dict[int, list[Unit]] = {}
+        self._known: dict[int, _Group] = {}
         self._starts = [0]
         for group in about.groups:
             self._starts.append(self._starts[-1] + group.num_units)
@@ -73,47 +77,68 @@ class Units:
     def at(self, place: int) -> tuple[int, Unit]:
         """The unit that a place belongs to, and its number."""
         number = bisect_right(self._firsts, place) - 1
-        units = self._group(number)
-        at = bisect_right(units, place, key=_first_place) - 1
-        return self._starts[number] + at, units[at]
+        group = self._group(number)
+        at = bisect_right(group.first_places, place) - 1
+        return self._starts[number] + at, group.unit(at)
 
     def __iter__(self) -> Iterator[Unit]:
         for number in range(len(self._about.groups)):
-            yield from self._group(number)
+            yield from self._group(number).units()
 
-    def _group(self, number: int) -> list[Unit]:
+    def _group(self, number: int) -> _Group:
         known = self._known.get(number)
         if known is None:
             known = self._known[number] = self._read(self._about.groups[number])
         return known
 
-    def _read(self, group: UnitGroup) -> list[Unit]:
+    def _read(self, group: UnitGroup) -> _Group:
         data = self.source.read_at(group.start, group.size)
         if crc32(data) != group.crc:
             raise FormatError(
                 f"{self.source.path}: the units at {group.start:,} are damaged: their CRC-32 is not"
                 " the manifest's"
             )
-        columns, at = [], 0
+        return _Group(memoryview(data))
+
+
+class _Group:
+    """A row group of units, of which mostly a few are wanted: text is looked for where it is."""
+
+    def __init__(self, data: memoryview) -> None:
+        self._columns: list[memoryview | array[int]] = []
         for name in Unit._fields:
-            (_, _, size, *_), header = _kernel.page_header(memoryview(data)[at : at + 256])
-            at += header
-            end = at + (size or 0)
-            body = memoryview(data)[at:end]
-            columns.append(
-                list(_texts(body)) if name in TEXTS else array("q", bytes(body)).tolist()
-            )
-            at = end
-        return list(map(Unit, *columns))
+            (_, _, size, *_), header = _kernel.page_header(data[:_LONGEST_HEADER])
+            end = header + (size or 0)
+            body = data[header:end]
+            self._columns.append(body if name in TEXTS else array("q", bytes(body)))
+            data = data[end:]
+        first_places = self._columns[Unit._fields.index("first_place")]
+        assert isinstance(first_places, array)
+        self.first_places = first_places
 
+    def unit(self, at: int) -> Unit:
+        return Unit._make(
+            [each[at] if isinstance(each, array) else _text_at(each, at) for each in self._columns]
+        )
 
-def _first_place(unit: Unit) -> int:
-    return unit.first_place
+    def units(self) -> Iterator[Unit]:
+        values = [each if isinstance(each, array) else _texts(each) for each in self._columns]
+        return map(Unit, *values)
 
 
 def _texts(body: memoryview) -> Iterator[str]:
     at = 0
     while at < len(body):
-        start = at + 4
+        start = at + _LENGTH_BYTES
         at = start + int.from_bytes(body[at:start], "little")
         yield str(body[start:at], "utf-8", "surrogateescape")
+
+
+def _text_at(body: memoryview, number: int) -> str:
+    """One text, without the others being made."""
+    at = 0
+    for _ in range(number):
+        at += _LENGTH_BYTES + int.from_bytes(body[at : at + _LENGTH_BYTES], "little")
+    start = at + _LENGTH_BYTES
+    end = start + int.from_bytes(body[at:start], "little")
+    return str(body[start:end], "utf-8", "surrogateescape")
