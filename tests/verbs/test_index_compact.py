@@ -61,9 +61,9 @@ def test_no_segment_gets_more_places_than_a_key_can_have():
 
 def test_small_maps_keep_what_large_ones_need():
     """Bits of hashes that were left out never come back."""
-    assert bits_for(1000, 10).hash == 32
-    assert bits_for(1 << 29, 10).hash == 33
-    assert bits_for(1 << 20, 10, at_most=32).hash == 32
+    assert bits_for(1000, 10).hash == bits_for(300_000_000, 10).hash == 31
+    assert bits_for(1_000_000_000, 10).hash == 33
+    assert bits_for(1_000_000_000, 10, at_most=31).hash == 31
 
 
 @pytest.mark.parametrize("most", [1 << 30, 40, 7])
