@@ -38,6 +38,9 @@ class Unit(NamedTuple):
 _LONGEST_HEADER: Final = 256
 _LENGTH_BYTES: Final = 4
 
+# Single units of a group are looked for; of more of them, all are decoded.
+_FEW: Final = 4
+
 # The columns of text; all others are INT64.
 TEXTS: Final = frozenset(("path", "version", "reason"))
 
@@ -115,8 +118,15 @@ class _Group:
         first_places = self._columns[Unit._fields.index("first_place")]
         assert isinstance(first_places, array)
         self.first_places = first_places
+        self._num_asked = 0
+        self._all: list[Unit] | None = None
 
     def unit(self, at: int) -> Unit:
+        self._num_asked += 1
+        if self._all is None and self._num_asked > _FEW:
+            self._all = list(self.units())
+        if self._all is not None:
+            return self._all[at]
         return Unit._make(
             [each[at] if isinstance(each, array) else _text_at(each, at) for each in self._columns]
         )
