@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.index.keys import KeyBits
-from parquet_bloom.index.parquet_writer import Leaf, ParquetWriter, WrittenPage
+from parquet_bloom.index.parquet_writer import PlainColumn, ParquetWriter, WrittenPage
 from parquet_bloom.index.sorted_map import KeyGroup, MapFile
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.thrift import ttypes as thrift
@@ -20,7 +20,7 @@ PER_PAGE: Final = 4096
 _PAGES_PER_GROUP: Final = 64
 _MOST_GROUPS: Final = 256
 
-_COLUMN: Final = Leaf("k", thrift.Type.INT64, thrift.Encoding.DELTA_BINARY_PACKED)
+_COLUMN: Final = PlainColumn("k", thrift.Type.INT64, thrift.Encoding.DELTA_BINARY_PACKED)
 
 
 class MapWriter:

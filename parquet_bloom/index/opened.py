@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from parquet_bloom.errors import FormatError
 from parquet_bloom.index.manifest import Ranges, Segment
 from parquet_bloom.index.sorted_map import SortedMap
-from parquet_bloom.index.units import Unit, Units
+from parquet_bloom.index.units import Unit, UnitsReader
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage import open_source
 from parquet_bloom.storage.folder import Folder
@@ -37,9 +37,9 @@ class OpenSegment:
         return None if about is None else SortedMap(self._source(about.name, about.size), about)
 
     @read_once
-    def units(self) -> Units:
+    def units(self) -> UnitsReader:
         about = self.about.units
-        return Units(self._source(about.name, about.size), about)
+        return UnitsReader(self._source(about.name, about.size), about)
 
     def live_units(self) -> Iterator[tuple[int, Unit]]:
         """All units that are not dead, with their numbers."""

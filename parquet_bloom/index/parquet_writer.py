@@ -17,7 +17,7 @@ MAGIC: Final = b"PAR1"
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class PlainColumn:
     """A column: its physical type and encoding as Thrift's enums have them. `length`: of a
     FIXED_LEN_BYTE_ARRAY."""
 
@@ -43,7 +43,7 @@ class ParquetWriter:
     """Writes row groups chunk by chunk, in the order of `leaves`. Methods raise OSError."""
 
     def __init__(
-        self, file: BinaryIO, name: str, leaves: Sequence[Leaf], about: Mapping[str, str]
+        self, file: BinaryIO, name: str, leaves: Sequence[PlainColumn], about: Mapping[str, str]
     ) -> None:
         self._file, self._name, self._leaves, self._about = file, name, leaves, about
         self.position = 0
@@ -148,7 +148,7 @@ class ParquetWriter:
         return thrift.SchemaElement(name=self._name, num_children=len(self._leaves))
 
     @staticmethod
-    def _schema_element(leaf: Leaf) -> thrift.SchemaElement:
+    def _schema_element(leaf: PlainColumn) -> thrift.SchemaElement:
         return thrift.SchemaElement(
             name=leaf.name,
             type=leaf.type,

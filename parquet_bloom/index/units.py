@@ -66,7 +66,7 @@ class UnitsFile:
     groups: tuple[UnitGroup, ...]
 
 
-class Units:
+class UnitsReader:
     """Reads the units of a segment. Methods raise FormatError for damage, OSError."""
 
     def __init__(self, source: Source, about: UnitsFile) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import BinaryIO, Final
 from zlib import crc32
 
-from parquet_bloom.index.parquet_writer import Leaf, ParquetWriter, WrittenPage, plain_page
+from parquet_bloom.index.parquet_writer import PlainColumn, ParquetWriter, WrittenPage, plain_page
 from parquet_bloom.index.units import TEXTS, Unit, UnitGroup, UnitsFile
 from parquet_bloom.parquet.thrift import ttypes as thrift
 
@@ -16,9 +16,9 @@ _PER_GROUP: Final = 1024
 _MOST_GROUPS: Final = 1024
 
 
-def _leaf(name: str) -> Leaf:
+def _leaf(name: str) -> PlainColumn:
     type = thrift.Type.BYTE_ARRAY if name in TEXTS else thrift.Type.INT64
-    return Leaf(name, type, thrift.Encoding.PLAIN, name in TEXTS)
+    return PlainColumn(name, type, thrift.Encoding.PLAIN, name in TEXTS)
 
 
 _LEAVES: Final = tuple(map(_leaf, Unit._fields))
@@ -44,7 +44,7 @@ def write_units(file: BinaryIO, name: str, units: Sequence[Unit]) -> UnitsFile:
     return UnitsFile(name, writer.close(), len(units), places, tuple(groups))
 
 
-def _plain(leaf: Leaf, values: Sequence[str | int]) -> bytes:
+def _plain(leaf: PlainColumn, values: Sequence[str | int]) -> bytes:
     if not leaf.is_text:
         return array("q", map(int, values)).tobytes()
     plain = [str(value).encode("utf-8", "surrogateescape") for value in values]

@@ -92,7 +92,7 @@ def find(
     """
     if files is None and index is None:
         raise TypeError("files: None, expected files or an index")
-    search = _Search(column, list_values(values), keys, storage_options)
+    search = _RowSearch(column, list_values(values), keys, storage_options)
     if index is None:
         return search.report(
             search.in_files(_named(paths_given("files", files), storage_options)), progress
@@ -125,7 +125,7 @@ class _Candidate:
     parts: Mapping[str, frozenset[int]]
 
 
-class _Search:
+class _RowSearch:
     """What is looked for, and what was read for that."""
 
     def __init__(

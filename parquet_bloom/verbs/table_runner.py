@@ -158,7 +158,7 @@ def change_table(
     def here(files: Sequence[TableFile], _: TableStep) -> list[FileResult]:
         return each_file(files, work, threads, show)
 
-    run = _Run(table, step, elsewhere or here, alone)
+    run = _TableRun(table, step, elsewhere or here, alone)
     for number, names in enumerate(batches):
         try:
             if number:
@@ -187,7 +187,7 @@ def _planned(
     return alone, [tuple(file.name for file in batch) for batch in batches]
 
 
-class _Run:
+class _TableRun:
     """A run over the batches of a table. What it keeps of a file is what the report says of it: a table
     can have millions."""
 

@@ -195,18 +195,20 @@ def _no_reason(chunk: ColumnChunk, filter: MeasuredFilter) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BuildPlan:
     """The chunks that get a filter, in file order, and those that do not."""
 
     chunks: list[ColumnChunk] = field(default_factory=list)
     skipped: list[LeftChunk] = field(default_factory=list)
 
 
-def plan_of(file: OpenFile, options: BuildOptions, has_one: Callable[[ColumnChunk], bool]) -> Plan:
+def plan_of(
+    file: OpenFile, options: BuildOptions, has_one: Callable[[ColumnChunk], bool]
+) -> BuildPlan:
     """What to build, where `has_one` tells whether a chunk already has a filter of the dialect.
     Raises ColumnError, UnsupportedError, RewriteError, and MissingKeyError if there is no key for
     any of the columns."""
-    plan = Plan()
+    plan = BuildPlan()
     for chunk in file.selected(options):
         reason = _reason_to_skip(file, chunk, options, has_one)
         reason = reason or made_or_reason(file.footer, chunk, partial(_check, file.footer, has_one))
