@@ -157,6 +157,7 @@ class SheetWriter:
         self._num_opened = self._num_bytes = 0
         self._sizes: list[int] = []
         self._num_files = self._num_parts = 0
+        self._limit()
 
     def add(self, file: LakeFile) -> None:
         bounds, size = self._bounds, file.size or 0
@@ -164,10 +165,8 @@ class SheetWriter:
             self._cut()
             self._put_huge(file, ceil(size / bounds.part))
             return
-        doubled = 1 << min(len(self._sizes) // bounds.before_double, 40)
-        is_full = self._num_opened >= min(bounds.files, bounds.first_files * doubled)
-        most_bytes = min(bounds.bytes, bounds.first_bytes * doubled)
-        if is_full or (self._rows and self._num_bytes + size > most_bytes):
+        is_full = self._num_opened >= self._most_files
+        if is_full or (self._rows and self._num_bytes + size > self._most_bytes):
             self._cut()
         self._rows.append(_row(file))
         self._num_opened += 1
@@ -200,6 +199,14 @@ class SheetWriter:
         self._account.put(self._name.sheet(len(self._sizes)), packed(rows, SHEET))
         self._sizes.append(size)
         self._num_files += len(rows)
+        self._limit()
+
+    def _limit(self) -> None:
+        """What the next sheet has at most."""
+        bounds = self._bounds
+        doubled = 1 << min(len(self._sizes) // bounds.before_double, 40)
+        self._most_files = min(bounds.files, bounds.first_files * doubled)
+        self._most_bytes = min(bounds.bytes, bounds.first_bytes * doubled)
 
 
 def _row(file: LakeFile, part: int = 0, parts: int = 1) -> RowFields:
