@@ -235,7 +235,13 @@ LATE = {
         *("orc.bloom", "orc.columns"),
     },
     "to write or prove an index, not to ask it": {
-        *("index.building", "index.collecting", "index.compaction", "index.proof"),
+        *(
+            "index.building",
+            "index.chosen_values",
+            "index.collecting",
+            "index.compaction",
+            "index.proof",
+        ),
         "index.values_reader",
     },
     "for some of what can be done with a file": {
@@ -252,7 +258,7 @@ LATE = {
         *("legacy", "parquet.filters.unparsed"),
     },
     "for encrypted files": {
-        *("encryption.cipher", "encryption.key_material", "encryption.keys_file"),
+        *("encryption.cipher", "encryption.key_material", "encryption.keys_file", "index.hash_key"),
         *("parquet.footer.tail", "parquet.pages.page", "parquet.sealed.encrypted_footer"),
     },
     "to say what is wrong": {

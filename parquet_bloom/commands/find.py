@@ -9,6 +9,7 @@ import click
 
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.key_options import hash_key as hash_key_option
 from parquet_bloom.commands.sections import Command, files_option
 from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.container import number_of
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 @option.columns(required=True)
 @option.literals
 @option.as_json("column")
+@hash_key_option
 @option.access
 def find(
     files: tuple[str, ...], index: str | None, columns: tuple[str, ...], as_json: bool,
@@ -54,8 +56,9 @@ def find(
     for column in dict.fromkeys(columns):
         with progress("find") as show:
             report = find_rows(
-                files or None, column, given["values"], index=index, keys=keys,
-                storage_options=storage_options(), progress=show,
+                files or None, column, given["values"], index=index,
+                hash_key=given["hash_key"], keys=keys, storage_options=storage_options(),
+                progress=show,
             )  # fmt: skip
         if as_json:
             write_json(report)

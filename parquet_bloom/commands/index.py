@@ -10,7 +10,14 @@ import click
 
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.sections import Command, files_option, output_option, together
+from parquet_bloom.commands.key_options import hash_key as hash_key_option
+from parquet_bloom.commands.sections import (
+    Command,
+    encryption_option,
+    files_option,
+    output_option,
+    together,
+)
 from parquet_bloom.commands.store_options import storage_options, stores
 from parquet_bloom.container import number_of
 from parquet_bloom.index.manifest import Places
@@ -67,15 +74,23 @@ def index() -> None:
 )
 @option.as_json("index")
 @option.threads
+@encryption_option(
+    "--include-encrypted",
+    is_flag=True,
+    help="Index encrypted columns, too, with their keys. Whoever has the index can try values, unless it has a"
+    " --hash-key, and count them.",
+)
+@hash_key_option
 @option.access
 def build(
     files: tuple[str, ...], index_path: str, columns: tuple[str, ...], as_json: bool,
-    keys: Keys | None, threads: int | None, places: Places,
+    keys: Keys | None, threads: int | None, places: Places, include_encrypted: bool,
+    hash_key: str | None,
 ) -> None:  # fmt: skip
     """Make an index over files.
 
     FILE is a path, a glob, a folder or a URL; `index add` looks at all of them again. Columns that are encrypted
-    are left out: the index holds hashes of values in the open.
+    are left out, unless --include-encrypted: the index holds hashes of values in the open.
 
     \b
     Example:
@@ -83,8 +98,9 @@ def build(
     """
     with progress("index") as show:
         report = build_index(
-            index_path, files, columns, places=places, keys=keys, storage_options=storage_options(),
-            threads=threads, progress=show,
+            index_path, files, columns, places=places, include_encrypted=include_encrypted,
+            hash_key=hash_key, keys=keys, storage_options=storage_options(), threads=threads,
+            progress=show,
         )  # fmt: skip
     _write_change(report, as_json)
 
@@ -94,10 +110,12 @@ def build(
 @_index
 @option.as_json("index")
 @option.threads
+@hash_key_option
 @option.access
 def add(
-    files: tuple[str, ...], index_path: str, as_json: bool, keys: Keys | None, threads: int | None
-) -> None:
+    files: tuple[str, ...], index_path: str, as_json: bool, keys: Keys | None, threads: int | None,
+    hash_key: str | None,
+) -> None:  # fmt: skip
     """Bring an index up to date: add what is new or has changed, forget what is gone.
 
     Looks at the files, folders and globs that the index was made over, and at each FILE, which it is about from
@@ -109,8 +127,8 @@ def add(
     """
     with progress("index") as show:
         report = add_to_index(
-            index_path, files, keys=keys, storage_options=storage_options(), threads=threads,
-            progress=show,
+            index_path, files, hash_key=hash_key, keys=keys, storage_options=storage_options(),
+            threads=threads, progress=show,
         )  # fmt: skip
     _write_change(report, as_json)
 
@@ -139,6 +157,7 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
 @option.columns(required=True)
 @option.literals
 @option.as_json("index")
+@hash_key_option
 @together(option.memory, stores)
 def probe(
     files: tuple[str, ...], index_path: str, columns: tuple[str, ...], as_json: bool, **given: Any
@@ -156,7 +175,7 @@ def probe(
     code = NO
     for column in dict.fromkeys(columns):
         report = probe_index(
-            index_path, column, given["values"], files=files or None,
+            index_path, column, given["values"], files=files or None, hash_key=given["hash_key"],
             storage_options=storage_options(),
         )  # fmt: skip
         if as_json:
@@ -215,10 +234,12 @@ def compact(index_path: str, everything: bool, older_than: float, as_json: bool)
 )
 @option.as_json("index")
 @option.threads
+@hash_key_option
 @option.access
 def check(
-    index_path: str, deep: bool, as_json: bool, keys: Keys | None, threads: int | None
-) -> None:
+    index_path: str, deep: bool, as_json: bool, keys: Keys | None, threads: int | None,
+    hash_key: str | None,
+) -> None:  # fmt: skip
     """Prove an index: that it is whole, and that it knows all files as they are now.
 
     Exit code 1: something is wrong, in a line for each. What is new, changed or gone takes an `index add`;
@@ -230,8 +251,8 @@ def check(
     """
     with progress("files") as show:
         report = check_index(
-            index_path, deep=deep, keys=keys, storage_options=storage_options(), threads=threads,
-            progress=show,
+            index_path, deep=deep, hash_key=hash_key, keys=keys,
+            storage_options=storage_options(), threads=threads, progress=show,
         )  # fmt: skip
     if as_json:
         write_json(report)

@@ -55,6 +55,15 @@ def _key_option(setting: str, metavar: str, help: str) -> Decorator:
     )
 
 
+hash_key = encryption_option(
+    "--hash-key",
+    metavar="KEYSPEC",
+    envvar="PBLOOM_HASH_KEY",
+    show_envvar=True,
+    help="16 bytes that the hashes of the index are made with; without them, nobody can try values.",
+)
+
+
 def _options(keyspec: str, file: str) -> Decorator:
     """All of them; `keyspec` and `file` say what a KEYSPEC and a keys file are."""
     about = dict(_SETTINGS)

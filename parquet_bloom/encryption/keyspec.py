@@ -39,14 +39,17 @@ _NAMED = re.compile(rf"(.+?)=((?:{'|'.join(_LITERALS + _SOURCES)}):.*)", re.DOTA
 def read_key(secret: Secret, name: str) -> Key:
     """The key for a secret that the user gave; `name` is its name in messages. EncryptionErrors
     never reveal the secret, here and below."""
-    if isinstance(secret, Key):
-        return secret
+    return secret if isinstance(secret, Key) else Key(*read_secret(secret, name))
+
+
+def read_secret(secret: bytes | str, name: str) -> tuple[bytes, str]:
+    """The bytes of a secret, and where they came from, for messages."""
     if isinstance(secret, bytes):
-        return Key(secret, name)
+        return secret, name
     _check_is_text(secret, name)
     scheme, _, rest = secret.partition(":")
     if scheme in _LITERALS:
-        return Key(_decode(scheme, _typed(rest, name), name), f"{name} ({scheme}:…)")
+        return _decode(scheme, _typed(rest, name), name), f"{name} ({scheme}:…)"
     if scheme not in _SOURCES:
         raise EncryptionError(f"{name}: expected {EXPECTED}")
     place, _, encoding = secret.rpartition(",")
@@ -54,7 +57,7 @@ def read_key(secret: Secret, name: str) -> Key:
         place, encoding = secret, ""
     source = f"{name} ({place})"
     data = _read(place, source)
-    return Key(_decode(encoding, data, source) if encoding else _decode_named(data, source), source)
+    return _decode(encoding, data, source) if encoding else _decode_named(data, source), source
 
 
 def _check_is_text(secret: object, name: str) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.errors import EncryptionError, MissingKeyError, ValueTypeError
 from parquet_bloom.index.kinds import AskedHashes, asked_hashes
 from parquet_bloom.index.manifest import Manifest, Places
 from parquet_bloom.index.opened import OpenSegment
 from parquet_bloom.index.units import Unit
 from parquet_bloom.native.lazy import Array
 from parquet_bloom.storage.folder import Folder
+
+if TYPE_CHECKING:
+    from parquet_bloom.index.hash_key import HashKey
 
 
 class Hit(NamedTuple):
@@ -34,8 +37,12 @@ class FoundValues(NamedTuple):
 class AskedIndex:
     """An index in one state, whose segments stay open. Methods raise FormatError for damage, OSError."""
 
-    def __init__(self, folder: Folder, manifest: Manifest) -> None:
+    def __init__(
+        self, folder: Folder, manifest: Manifest, hash_key: bytes | str | None = None
+    ) -> None:
+        """`hash_key`: of the index, the key itself or a KEYSPEC. Raises EncryptionError unless it is the right one."""
         self.manifest = manifest
+        self._key = key_of(folder.path, manifest, hash_key)
         self._segments = [OpenSegment(folder, segment) for segment in manifest.segments]
 
     @property
@@ -58,7 +65,7 @@ class AskedIndex:
         hits: list[Hit] = []
         unknown: list[Unit] = []
         not_asked: dict[int, str] = {}
-        asked = _Asked(values)
+        asked = _Asked(values, self._key)
         for segment in self.of_column(column):
             if segment.map is None:
                 unknown += [unit for _, unit in segment.live_units()]
@@ -85,11 +92,32 @@ class AskedIndex:
                 yield unit
 
 
+def hash_key_given(hash_key: bytes | str | None) -> HashKey | None:
+    """A key that users gave: itself or a KEYSPEC. Raises EncryptionError."""
+    if hash_key is None:
+        return None
+    from parquet_bloom.index.hash_key import HashKey
+
+    return HashKey(hash_key)
+
+
+def key_of(index: str, manifest: Manifest, hash_key: bytes | str | None) -> HashKey | None:
+    """The key of an index, if it has one. Raises EncryptionError unless `hash_key` is it."""
+    key = hash_key_given(hash_key)
+    found = key.check if key else ""
+    if found == manifest.key_check:
+        return key
+    if key is None:
+        raise MissingKeyError(f"{index}: its hashes are made with a key, expected --hash-key")
+    made = "with another one" if manifest.key_check else "without one"
+    raise EncryptionError(f"{index}: hash key: the index was made {made}")
+
+
 class _Asked:
     """Values, hashed for each kind that a column has."""
 
-    def __init__(self, values: Sequence[Any] | Array) -> None:
-        self._values = values
+    def __init__(self, values: Sequence[Any] | Array, key: HashKey | None) -> None:
+        self._values, self._key = values, key
         self._known: dict[str, Any] = {}
         self.problem: ValueTypeError | None = None
 
@@ -98,7 +126,8 @@ class _Asked:
         if kind not in self._known:
             self._known[kind] = None
             try:
-                self._known[kind] = asked_hashes(kind, self._values)
+                found = asked_hashes(kind, self._values)
+                self._known[kind] = found.keyed(self._key) if self._key else found
             except ValueTypeError as error:
                 self.problem = error
         return self._known[kind]

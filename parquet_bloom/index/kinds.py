@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -22,6 +22,7 @@ from parquet_bloom.values.literals import encode_given
 from parquet_bloom.values.types import LeafType, LogicalType
 
 if TYPE_CHECKING:
+    from parquet_bloom.index.hash_key import HashKey
     from parquet_bloom.orc.columns import OrcColumn
 
 # From here on, it pays to import numpy.
@@ -56,6 +57,9 @@ class AskedHashes:
     owners: list[int]
     unknown: dict[int, str]
 
+    def keyed(self, key: HashKey) -> AskedHashes:
+        return replace(self, hashes=[key.of(hash) for hash in self.hashes])
+
 
 @dataclass(frozen=True, slots=True)
 class ManyHashes:
@@ -64,6 +68,9 @@ class ManyHashes:
     hashes: NDArray[np.uint64]
     owners: NDArray[np.intp]
     unknown: dict[int, str]
+
+    def keyed(self, key: HashKey) -> ManyHashes:
+        return replace(self, hashes=key.of_many(self.hashes))
 
 
 Hashed: TypeAlias = "Callable[[Sequence[Any] | Array], AskedHashes | ManyHashes]"

@@ -77,7 +77,8 @@ def _start(numbers: tuple[int, int]) -> int:
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """An index in one state. `sources`: the files, folders and globs that are looked at by `add`. `made`: in seconds
-    since 1970. `key_check`: of the key that hashes are made with; empty if there is none."""
+    since 1970. `key_check`: of the key that hashes are made with; empty if there is none. `include_encrypted`: whether
+    it may have hashes of values that are encrypted in the files."""
 
     columns: tuple[str, ...]
     places: Places = "row-group"
@@ -87,6 +88,12 @@ class Manifest:
     generation: int = 0
     made: float = 0.0
     key_check: str = ""
+    include_encrypted: bool = False
+
+    @property
+    def terms(self) -> tuple[object, ...]:
+        """What never changes in an index."""
+        return self.columns, self.places, self.form, self.key_check, self.include_encrypted
 
     @property
     def files(self) -> list[str]:
@@ -190,6 +197,7 @@ def _manifest(found: dict[str, Any]) -> Manifest:
         generation=found["generation"],
         made=found["made"],
         key_check=found["key_check"],
+        include_encrypted=found["include_encrypted"],
     )
 
 

@@ -29,8 +29,11 @@ class OrcValues:
     def kind(self, column: OrcColumn) -> str:
         return orc_kind(column, next(iter(self._zones(column)), ""))
 
+    def is_encrypted(self, column: OrcColumn) -> bool:
+        return self.file.tail.is_encrypted_column(column)
+
     def reason_for_none(self, column: OrcColumn) -> str:
-        if self.file.tail.is_encrypted_column(column):
+        if self.is_encrypted(column):
             return ENCRYPTED
         zones = self._zones(column)
         if len(zones) > 1:

@@ -41,6 +41,13 @@ class ParquetValues:
     def kind(self, leaf: LeafColumn) -> str:
         return parquet_kind(leaf.type)
 
+    def is_encrypted(self, leaf: LeafColumn) -> bool:
+        parts = range(self.file.num_parts)
+        chunks = (chunk for part in parts for chunk in self.file.chunks(part, [leaf]))
+        return any(
+            chunk.is_locked or not isinstance(chunk.modules, PlainModules) for chunk in chunks
+        )
+
     def reason_for_none(self, leaf: LeafColumn) -> str:
         """Why a column cannot be indexed; empty if it can."""
         if leaf.type.physical == "BOOLEAN":
@@ -104,8 +111,6 @@ class _PageHashes:
 def _check_readable(file: ParquetContainer, chunk: ColumnChunk) -> None:
     if chunk.is_locked:
         raise MissingKeyError(NO_KEY)
-    if not isinstance(chunk.modules, PlainModules):
-        raise UnsupportedError("encrypted: an index would hold hashes of its values in the open")
     try:
         check_readable(file.footer, chunk)
     except FormatError as error:

@@ -28,6 +28,9 @@ class ValuesReader(Protocol[ColumnT_contra, ChunkT_contra]):
     def kind(self, column: ColumnT_contra) -> str:
         """The kind of its values, see kinds."""
 
+    def is_encrypted(self, column: ColumnT_contra) -> bool:
+        """Whether its values are encrypted in the file."""
+
     def reason_for_none(self, column: ColumnT_contra) -> str:
         """Why a column cannot be indexed; empty if it can."""
 

@@ -38,6 +38,12 @@ def xxh64_fixed(values: _Bytes, width: int) -> NDArray[np.uint64]:
 def xxh64_slices(data: _Bytes, offsets: NDArray[np.int64]) -> NDArray[np.uint64]:
     """The hash of each data[offsets[i]:offsets[i + 1]]."""
 
+def siphash(data: _Bytes, key: _Bytes) -> int:
+    """SipHash-2-4; the key has 16 bytes."""
+
+def siphash_words(words: NDArray[np.uint64], key: _Bytes) -> NDArray[np.uint64]:
+    """The same of each number, as its eight bytes, little-endian."""
+
 def murmur3(data: _Bytes, seed: int = 0) -> int:
     """The first 64 bits of MurmurHash3 x64_128; `seed` is 32 bits."""
 

@@ -29,6 +29,9 @@ cdef extern from "kernel.h" nogil:
         const uint8_t *values, size_t count, size_t width, uint64_t *hashes)
     void c_xxh64_slices "xxh64_slices"(
         const uint8_t *data, size_t size, const int64_t *offsets, size_t count, uint64_t *hashes)
+    uint64_t c_siphash "siphash"(const uint8_t *data, size_t size, const uint8_t *key)
+    void c_siphash_words "siphash_words"(
+        const uint64_t *words, size_t count, const uint8_t *key, uint64_t *hashes)
     struct murmur3_hash:
         uint64_t low, high
     murmur3_hash c_murmur3 "murmur3"(const uint8_t *data, size_t size, uint32_t seed)

@@ -1,4 +1,4 @@
-# Hashes of values: XXH64, Murmur3, Hive's Murmur3, Thomas Wang's.
+# Hashes of values: XXH64, SipHash, Murmur3, Hive's Murmur3, Thomas Wang's.
 
 
 def xxh64(const uint8_t[::1] data not None):
@@ -49,6 +49,29 @@ def xxh64_slices(const uint8_t[::1] data not None, const int64_t[::1] offsets no
     if count:
         with nogil:
             c_xxh64_slices(_bytes(data), data.shape[0], &offsets[0], count, &out[0])
+    return hashes
+
+
+cdef const uint8_t *_siphash_key(const uint8_t[::1] key) except NULL:
+    if key.shape[0] != 16:
+        raise ValueError(f"key: {key.shape[0]} bytes, expected 16")
+    return &key[0]
+
+
+def siphash(const uint8_t[::1] data not None, const uint8_t[::1] key not None):
+    return c_siphash(_bytes(data), data.shape[0], _siphash_key(key))
+
+
+def siphash_words(const uint64_t[::1] words not None, const uint8_t[::1] key not None):
+    import numpy as np
+
+    cdef const uint8_t *secret = _siphash_key(key)
+    cdef size_t count = words.shape[0]
+    hashes = np.empty(count, np.uint64)
+    cdef uint64_t[::1] out = hashes
+    if count:
+        with nogil:
+            c_siphash_words(&words[0], count, secret, &out[0])
     return hashes
 
 

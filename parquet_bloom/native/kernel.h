@@ -72,6 +72,13 @@ void xxh64_fixed(const uint8_t *values, size_t count, size_t width, uint64_t *ha
 void xxh64_slices(const uint8_t *data, size_t size, const int64_t *offsets, size_t count,
                   uint64_t *hashes);
 
+/* ---- siphash.c: SipHash-2-4 ------------------------------------------------------------------ */
+
+uint64_t siphash(const uint8_t *data, size_t size, const uint8_t key[16]);
+
+/* Hash `count` numbers, each as its eight bytes. */
+void siphash_words(const uint64_t *words, size_t count, const uint8_t key[16], uint64_t *hashes);
+
 /* ---- murmur3.c: MurmurHash3 x64_128, and Hive's variant -------------------------------------- */
 
 /* The first and the last 64 bits. */

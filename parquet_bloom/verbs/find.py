@@ -76,6 +76,7 @@ def find(
     values: Any,
     *,
     index: str | os.PathLike[str] | None = None,
+    hash_key: bytes | str | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
@@ -84,11 +85,12 @@ def find(
 
     files: paths, URLs, globs and folders; None for all that the `index` knows. values: as for probe, but NaN and null
     cannot be looked for. Only row groups are read that filters, or an `index`, do not exclude; of a file that the
-    index does not know in its state, its own filters are asked. All others as for inspect.
+    index does not know in its state, its own filters are asked. hash_key: of the index, as for Index. All others as for
+    inspect.
 
     Files that cannot be read are `unknown` in the report. Raises ValueTypeError for what cannot be looked for,
-    ColumnError if the index is not about this column, FileNotFoundError if there are no files, FormatError for a
-    damaged index, OSError.
+    ColumnError if the index is not about this column, FileNotFoundError if there are no files, EncryptionError unless
+    `hash_key` is that of the index, FormatError for a damaged index, OSError.
     """
     if files is None and index is None:
         raise TypeError("files: None, expected files or an index")
@@ -98,7 +100,7 @@ def find(
             search.in_files(_named(paths_given("files", files), storage_options)), progress
         )
     folder = open_folder(with_options(os.fspath(index), storage_options))
-    with closing(AskedIndex(folder, existing(folder))) as asked:
+    with closing(AskedIndex(folder, existing(folder), hash_key)) as asked:
         if column not in asked.manifest.columns:
             raise ColumnError(
                 f"{folder.path}: {no_column(column, asked.manifest.columns, 'index')}"

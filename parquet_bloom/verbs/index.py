@@ -34,22 +34,25 @@ class Index:
     """An index in a folder, by path or URL, as it is when it is opened: others may change it meanwhile.
 
     What was read of it is kept, so that to ask it again takes less. Leave it with `with`, or `close` it. Raises
-    FileNotFoundError if there is none, FormatError for damage, OSError.
+    FileNotFoundError if there is none, EncryptionError unless `hash_key` is its key, FormatError for damage, OSError.
     """
 
     def __init__(
         self,
         path: str | os.PathLike[str],
         storage_options: Mapping[str, str] | None = None,
+        *,
+        hash_key: bytes | str | None = None,
     ) -> None:
         self._place = with_options(os.fspath(path), storage_options)
+        self._hash_key = hash_key
         self._options = storage_options
         self._open()
 
     def _open(self) -> None:
         folder = open_folder(self._place)
         self.path = folder.path
-        self._asked = AskedIndex(folder, existing(folder))
+        self._asked = AskedIndex(folder, existing(folder), self._hash_key)
 
     @classmethod
     def build(
@@ -59,6 +62,8 @@ class Index:
         columns: SomeNames,
         *,
         places: Places = "row-group",
+        include_encrypted: bool = False,
+        hash_key: bytes | str | None = None,
         keys: Keys | None = None,
         storage_options: Mapping[str, str] | None = None,
         threads: int | None = None,
@@ -70,12 +75,14 @@ class Index:
             files,
             columns,
             places=places,
+            include_encrypted=include_encrypted,
+            hash_key=hash_key,
             keys=keys,
             storage_options=storage_options,
             threads=threads,
             progress=progress,
         )
-        return cls(path, storage_options)
+        return cls(path, storage_options, hash_key=hash_key)
 
     def add(
         self,
@@ -89,6 +96,7 @@ class Index:
         change = add_to_index(
             self._place,
             files,
+            hash_key=self._hash_key,
             keys=keys,
             storage_options=self._options,
             threads=threads,
@@ -133,6 +141,7 @@ class Index:
         return check_index(
             self._place,
             deep=deep,
+            hash_key=self._hash_key,
             keys=keys,
             storage_options=self._options,
             threads=threads,

@@ -14,6 +14,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, RewriteError
 from parquet_bloom.files import FORMATS, open_file
+from parquet_bloom.index.asking import hash_key_given, key_of
 from parquet_bloom.index.manifest import Manifest, Places, Segment, commit, existing, newest
 from parquet_bloom.index.opened import OpenSegment, as_ranges, numbers_in
 from parquet_bloom.index.states import lasting, listed, states_of
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from parquet_bloom.arguments import SomeNames
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.index.building import SegmentsBuilder
+    from parquet_bloom.index.hash_key import HashKey
     from parquet_bloom.index.units import Unit
     from parquet_bloom.storage.folder import Found, WritableFolder
 
@@ -66,6 +68,8 @@ def build_index(
     columns: SomeNames,
     *,
     places: Places = "row-group",
+    include_encrypted: bool = False,
+    hash_key: bytes | str | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
     threads: int | None = None,
@@ -76,17 +80,26 @@ def build_index(
     columns: dotted paths. places: what an answer leads to: `file`, `row-group`, or `page`, the data pages of the
     column. All others as for inspect.
 
-    The index holds a hash of every value, which is as good as the value to whoever can guess it: files that are
-    encrypted for a column are left out of it.
+    The index holds a hash of every value, which tells whoever can guess a value which files hold it. So columns that
+    are encrypted in a file are left out; include_encrypted: they are not. hash_key: 16 bytes, or a KEYSPEC, which
+    hashes are made with: nobody can try values without it, whoever adds to the index or asks it needs it, and an
+    index whose key is lost has to be made again.
 
-    Raises RewriteError if there is an index already, FileNotFoundError if there are no files, FormatError, OSError.
+    Raises RewriteError if there is an index already, FileNotFoundError if there are no files, EncryptionError for what
+    is no key, FormatError, OSError.
     """
     check_word("places", places, Places)
     folder = _folder(index, storage_options)
     if newest(folder) is not None:
         raise RewriteError(f"{folder.path}: is an index already, expected a new folder: add to it")
-    start = Manifest(columns=columns_needed(columns), places=places)
-    change = _Change(folder, keys, storage_options, threads, progress)
+    key = hash_key_given(hash_key)
+    start = Manifest(
+        columns=columns_needed(columns),
+        places=places,
+        key_check=key.check if key else "",
+        include_encrypted=include_encrypted,
+    )
+    change = _Change(folder, keys, storage_options, threads, progress, key)
     return change.bring_up_to_date(start, lasting(paths_given("files", files)))
 
 
@@ -94,6 +107,7 @@ def add_to_index(
     index: str | os.PathLike[str],
     files: Any = (),
     *,
+    hash_key: bytes | str | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
     threads: int | None = None,
@@ -102,12 +116,14 @@ def add_to_index(
     """Bring an index up to date: index what is new or has changed in the files, folders and globs that it is about,
     and in `files`, which it is about from now on; forget what is gone.
 
-    Raises as build_index, FileNotFoundError if there is no index.
+    Raises as build_index, FileNotFoundError if there is no index, EncryptionError unless `hash_key` is that of the
+    index.
     """
     folder = _folder(index, storage_options)
     old = existing(folder)
+    key = key_of(folder.path, old, hash_key)
     more = [] if isinstance(files, tuple) and not files else lasting(paths_given("files", files))
-    change = _Change(folder, keys, storage_options, threads, progress)
+    change = _Change(folder, keys, storage_options, threads, progress, key)
     return change.bring_up_to_date(old, more)
 
 
@@ -145,7 +161,9 @@ class _Change:
         storage_options: Mapping[str, str] | None,
         threads: int | None,
         progress: Progress | None,
+        hash_key: HashKey | None = None,
     ) -> None:
+        self._hash_key = hash_key
         self._folder, self._keys, self._options = folder, keys, storage_options
         self._threads, self._progress = threads_given(threads), progress
         self._not_indexed: list[NotIndexed] = []
@@ -219,18 +237,24 @@ class _Change:
         for done, file in enumerate(files):
             if self._progress:
                 self._progress(done, len(files))
-            self._states[file.path] = self._read_file(builder, file, wanted.columns)
+            self._states[file.path] = self._read_file(builder, file, wanted)
         if self._progress:
             self._progress(len(files), len(files))
         return builder.write(self._folder)
 
-    def _read_file(self, builder: SegmentsBuilder, file: Found, columns: Sequence[str]) -> str:
+    def _read_file(self, builder: SegmentsBuilder, file: Found, wanted: Manifest) -> str:
         """Index a file; returns its state as it was read."""
+        from parquet_bloom.index.chosen_values import chosen
+
         try:
             with open_file(with_options(file.path, self._options), self._keys) as opened:
                 version = opened.source.version
-                reader = FORMATS[opened.format].values_reader(opened)
-                for column in columns:
+                reader = chosen(
+                    FORMATS[opened.format].values_reader(opened),
+                    wanted.include_encrypted,
+                    self._hash_key,
+                )
+                for column in wanted.columns:
                     reason = builder.add(reader, column, version, self._threads)
                     if reason:
                         self._not_indexed.append(NotIndexed(file.path, column, reason))
@@ -240,7 +264,7 @@ class _Change:
             # Whatever was added of it is about a state that it may not be in any more.
             builder.forget_last(file.path)
             reason = str(error).removeprefix(f"{file.path}: ")
-        for column in columns:
+        for column in wanted.columns:
             builder.add_unknown(file.path, file.size, file.version or "", column, reason)
             self._not_indexed.append(NotIndexed(file.path, column, reason))
         return file.version or ""
@@ -252,7 +276,7 @@ class _Change:
         dead. Raises RewriteError if somebody else has made another index meanwhile."""
         if old is None:
             return replace(start, sources=_united((), more), segments=tuple(new))
-        if (old.columns, old.places) != (start.columns, start.places):
+        if old.terms != start.terms:
             raise RewriteError(f"{self._folder.path}: another index was made here meanwhile")
         later = {} if old.generation == start.generation else self._later_states(old)
         segments = []

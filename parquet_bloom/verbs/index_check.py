@@ -12,6 +12,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, complaint_about
 from parquet_bloom.files import FORMATS, open_file
+from parquet_bloom.index.asking import key_of
 from parquet_bloom.index.manifest import Manifest, existing
 from parquet_bloom.index.opened import OpenSegment
 from parquet_bloom.index.states import listed
@@ -21,6 +22,7 @@ from parquet_bloom.verbs.documents import VerbReport
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.index.hash_key import HashKey
     from parquet_bloom.index.proof import SegmentProof
     from parquet_bloom.index.units import Unit
     from parquet_bloom.index.values_reader import AnyValuesReader
@@ -66,6 +68,7 @@ def check_index(
     index: str | os.PathLike[str],
     *,
     deep: bool = False,
+    hash_key: bytes | str | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
     threads: int | None = None,
@@ -74,15 +77,17 @@ def check_index(
     """Prove an index: that its files are whole and lead engines to the same keys as us, and that it knows all files as
     they are now.
 
-    deep: read all values again, too, and prove that each is found where it is, and that nothing else is. All others
-    as for inspect.
+    deep: read all values again, too, and prove that each is found where it is, and that nothing else is.
+    hash_key: as for build_index; without deep, none is needed. All others as for inspect.
 
-    Raises FileNotFoundError if there is no index, FormatError if its manifest is damaged, OSError.
+    Raises FileNotFoundError if there is no index, EncryptionError unless `hash_key` is that of the index, FormatError
+    if its manifest is damaged, OSError.
     """
     flag_given("deep", deep)
     folder = open_folder(with_options(os.fspath(index), storage_options))
     manifest = existing(folder)
-    work = _Check(manifest, folder.path, keys, storage_options, threads_given(threads))
+    key = key_of(folder.path, manifest, hash_key) if deep else None
+    work = _Check(manifest, folder.path, key, keys, storage_options, threads_given(threads))
     with ExitStack() as stack:
         work.open([stack.enter_context(closing(OpenSegment(folder, s))) for s in manifest.segments])
         work.check_files(deep, progress)
@@ -107,11 +112,12 @@ class _Check:
         self,
         index: Manifest,
         path: str,
+        hash_key: HashKey | None,
         keys: Keys | None,
         storage_options: Mapping[str, str] | None,
         threads: int | None,
     ) -> None:
-        self._index, self._path = index, path
+        self._index, self._path, self._hash_key = index, path, hash_key
         self._keys, self._options, self._threads = keys, storage_options, threads
         self.findings: list[IndexFinding] = []
         self.num_values = 0
@@ -177,9 +183,15 @@ class _Check:
 
     def _read(self, path: str, known: Sequence[tuple[SegmentProof, list[Unit]]]) -> None:
         """Look up the values of a file."""
+        from parquet_bloom.index.chosen_values import chosen
+
         try:
             with open_file(with_options(path, self._options), self._keys) as file:
-                reader = FORMATS[file.format].values_reader(file)
+                reader = chosen(
+                    FORMATS[file.format].values_reader(file),
+                    self._index.include_encrypted,
+                    self._hash_key,
+                )
                 for proof, units in known:
                     if proof.segment.map is not None:
                         for problem, message in self._looked_up(reader, proof, units):

@@ -75,19 +75,22 @@ def probe_index(
     values: Any,
     *,
     files: Any = None,
+    hash_key: bytes | str | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> IndexReport:
     """Which files of an index may hold values of `column`.
 
     values: as for probe. files: paths, URLs, globs and folders: the answer is about these as they are now, and
     `unknown` for those that the index does not know, or not in this state. Without them, it is about all files as
-    they were when the index was made or added to; only those that may hold a value are looked at again.
+    they were when the index was made or added to; only those that may hold a value are looked at again. hash_key: as
+    for build_index.
 
     Raises FileNotFoundError if there is no index, ColumnError if it is not about this column, ValueTypeError for
-    what cannot be a value of it, FormatError for damage, OSError.
+    what cannot be a value of it, EncryptionError unless `hash_key` is that of the index, FormatError for damage,
+    OSError.
     """
     folder = open_folder(with_options(os.fspath(index), storage_options))
-    with closing(AskedIndex(folder, existing(folder))) as asked:
+    with closing(AskedIndex(folder, existing(folder), hash_key)) as asked:
         return probe_asked(asked, folder.path, column, list_values(values), files, storage_options)
 
 
