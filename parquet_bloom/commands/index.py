@@ -284,10 +284,12 @@ def _write_check(report: IndexCheck) -> None:
     show_default=True,
     help="Whose way to name a Parquet file.",
 )
+@hash_key_option
 @stores
 def sql(
-    index_path: str, columns: tuple[str, ...], values: tuple[Any, ...], engine: SqlEngine
-) -> None:
+    index_path: str, columns: tuple[str, ...], values: tuple[Any, ...], engine: SqlEngine,
+    hash_key: str | None,
+) -> None:  # fmt: skip
     """Print the query that asks an index about a few values.
 
     DuckDB, polars, DataFusion and Spark answer it as `index probe` does, but for the states of files, at which they do
@@ -299,8 +301,9 @@ def sql(
     """
     for column in dict.fromkeys(columns):
         query = index_sql(
-            index_path, column, values, engine=engine, storage_options=storage_options()
-        )
+            index_path, column, values, engine=engine, hash_key=hash_key,
+            storage_options=storage_options(),
+        )  # fmt: skip
         write_text(f"{query};")
 
 

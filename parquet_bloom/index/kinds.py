@@ -119,12 +119,17 @@ def _orc(found: dict[str, Any]) -> Hashed:
     return partial(_of_orc, column, found["zone"])
 
 
-def _of_orc(column: OrcColumn, zone: str, values: Sequence[Any] | Array) -> ManyHashes:
+def _of_orc(
+    column: OrcColumn, zone: str, values: Sequence[Any] | Array
+) -> AskedHashes | ManyHashes:
     from parquet_bloom.orc.bloom import OrcKeyForm
     from parquet_bloom.orc.keys import AskedValues, spread
 
     found = AskedValues(column, list(values)).hashes(OrcKeyForm(writer_timezone=zone))
-    return ManyHashes(spread(found.hashes), found.owners, dict(found.unknown))
+    hashes, unknown = spread(found.hashes), dict(found.unknown)
+    if len(values) >= MANY:
+        return ManyHashes(hashes, found.owners, unknown)
+    return AskedHashes(hashes.tolist(), found.owners.tolist(), unknown)
 
 
 # By the format of a kind, how it is read.

@@ -164,7 +164,14 @@ class Index:
 
     def sql(self, column: str, values: Any, *, engine: SqlEngine = "duckdb") -> str:
         """The query that asks the index about a few values, see index_sql."""
-        return index_sql(self._place, column, values, engine=engine, storage_options=self._options)
+        return index_sql(
+            self._place,
+            column,
+            values,
+            engine=engine,
+            hash_key=self._hash_key,
+            storage_options=self._options,
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from parquet_bloom.errors import ColumnError, UnsupportedError, ValueTypeError, no_column
+from parquet_bloom.index.asking import key_of
 from parquet_bloom.index.kinds import AskedHashes, asked_hashes
 from parquet_bloom.index.manifest import Places, Segment, existing
 from parquet_bloom.index.opened import OpenSegment
@@ -15,6 +16,9 @@ from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.values.given import list_values, show_values
 from parquet_bloom.vocabulary import check_word
+
+if TYPE_CHECKING:
+    from parquet_bloom.index.hash_key import HashKey
 
 # Beyond that, a query takes longer to plan than `probe` takes.
 MOST_VALUES: Final = 20
@@ -43,13 +47,15 @@ def index_sql(
     values: Any,
     *,
     engine: SqlEngine = "duckdb",
+    hash_key: bytes | str | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> str:
     """The query, without a semicolon, that asks an index which files may hold values of `column`: a row with value,
     verdict (`maybe` or `unknown`), path, row_group and page for each place; none for a value that is absent.
+    hash_key: as for build_index; it is not in the query.
 
     Raises UnsupportedError for more than 20 values, ValueTypeError for what cannot be looked up, ColumnError,
-    FileNotFoundError, FormatError, OSError.
+    FileNotFoundError, EncryptionError unless `hash_key` is that of the index, FormatError, OSError.
     """
     check_word("engine", engine, SqlEngine)
     folder = open_folder(with_options(os.fspath(index), storage_options))
@@ -62,8 +68,9 @@ def index_sql(
     manifest = existing(folder)
     if column not in manifest.columns:
         raise ColumnError(f"{folder.path}: {no_column(column, manifest.columns, 'index')}")
+    key = key_of(folder.path, manifest, hash_key)
     segments = [segment for segment in manifest.segments if segment.column == column]
-    query = _Query(folder, manifest.places, engine, show_values(wanted))
+    query = _Query(folder, manifest.places, engine, key, show_values(wanted))
     is_alone = len({segment.kind for segment in segments if segment.map is not None}) == 1
     parts = [part for segment in segments for part in query.of_segment(segment, wanted, is_alone)]
     return "\nUNION ALL\n".join(parts or [query.nothing])
@@ -71,9 +78,15 @@ def index_sql(
 
 class _Query:
     def __init__(
-        self, folder: Folder, places: Places, engine: SqlEngine, texts: Sequence[str]
+        self,
+        folder: Folder,
+        places: Places,
+        engine: SqlEngine,
+        hash_key: HashKey | None,
+        texts: Sequence[str],
     ) -> None:
         self._folder, self._places, self._texts = folder, places, texts
+        self._hash_key = hash_key
         self._file = _FILE[engine]
 
     nothing: Final = (
@@ -95,6 +108,8 @@ class _Query:
                 yield self._of_unknown(segment, text)
             return
         assert isinstance(asked, AskedHashes)
+        if self._hash_key is not None:
+            asked = asked.keyed(self._hash_key)
         for value, reason in asked.unknown.items():
             raise ValueTypeError(f"{self._texts[value]}: cannot be looked up: {reason}")
         bits = segment.map.bits

@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -282,6 +283,9 @@ def test_values_of_orc_are_found_where_they_are(orc_lake, tmp_path, column, plac
             assert found[f"{at // 500}.parquet"].verdict == "maybe"
         few = index.probe(column, values[7]).results[0]
         assert few.files == results[7].files
+        query = index.sql(column, [values[7]])
+        rows = duckdb.sql(query).fetchall()
+        assert {str(orc_lake / "0.orc"), str(orc_lake / "0.parquet")} <= {row[2] for row in rows}
         if column == "name":
             others = index.probe(column, [f"nobody {at}" for at in range(100)]).results
             # One in eight by chance, in either format.

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +17,7 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.verbs.index_change import add_to_index
 from parquet_bloom.verbs.index_check import check_index
 from parquet_bloom.verbs.index_probe import probe_index
+from parquet_bloom.verbs.index_sql import index_sql
 
 KEY, OTHER = bytes(range(16)), bytes(range(1, 17))
 RECIPE = Recipe(columns={"int64": OWN}, plaintext_footer=True)
@@ -54,6 +56,12 @@ def test_values_are_found_by_hashes_with_a_key(lake, tmp_path):
         assert index.compact(everything=True).merged == 2
         assert not index.probe("id", 5000).is_absent
         assert index.check(deep=True).findings == ()
+        query = index.sql("id", [1700])
+        assert query != pb.Index.build(tmp_path / "open", lake, "id").sql("id", [1700])
+        assert (str(lake / "1.parquet"), 1) in {
+            (path, group) for _, _, path, group, _ in duckdb.sql(query).fetchall()
+        }
+        assert KEY.hex() not in query
         assert repr(KEY) not in repr(vars(index._asked))
 
 
@@ -77,6 +85,8 @@ def test_another_key_is_an_error_and_never_absent(lake, tmp_path):
     for act in (pb.Index, add_to_index):
         with pytest.raises(EncryptionError, match="the index was made with another one"):
             act(tmp_path / "index", hash_key=OTHER)
+    with pytest.raises(MissingKeyError):
+        index_sql(tmp_path / "index", "id", [5])
     with pytest.raises(MissingKeyError):
         check_index(tmp_path / "index", deep=True)
     assert check_index(tmp_path / "index").findings == ()
