@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.index.keys import KeyBits
-from parquet_bloom.index.parquet_writer import PlainColumn, ParquetWriter, WrittenPage
+from parquet_bloom.index.parquet_writer import ParquetWriter, PlainColumn, WrittenPage
 from parquet_bloom.index.sorted_map import KeyGroup, MapFile
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.thrift import ttypes as thrift

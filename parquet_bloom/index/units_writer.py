@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import BinaryIO, Final
 from zlib import crc32
 
-from parquet_bloom.index.parquet_writer import PlainColumn, ParquetWriter, WrittenPage, plain_page
+from parquet_bloom.index.parquet_writer import ParquetWriter, PlainColumn, WrittenPage, plain_page
 from parquet_bloom.index.units import TEXTS, Unit, UnitGroup, UnitsFile
 from parquet_bloom.parquet.thrift import ttypes as thrift
 
