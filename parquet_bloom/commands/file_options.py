@@ -106,7 +106,7 @@ since = files_option(
     " since then, or since version or snapshot N.",
 )
 _names = file_argument("files", nargs=-1, metavar="FILE...")
-_manifest = files_option(
+manifest_option = files_option(
     "--manifest",
     metavar="FILE",
     help="Instead of FILE...: the files that this one lists, or - for standard input; one path per"
@@ -130,7 +130,7 @@ def _asked(*options: Decorator) -> Decorator:
     """The command gets what was asked for as `files`, a FilesAsked."""
 
     def add(command: Callback) -> Callback:
-        @together(_names, _manifest, since, *options)
+        @together(_names, manifest_option, since, *options)
         @wraps(command)
         def with_files(
             files: tuple[str, ...], manifest: str | None, since: datetime | int | None,

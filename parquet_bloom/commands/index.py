@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -153,6 +154,7 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
 
 @index.command(cls=Command)
 @file_options.file_argument("files", nargs=-1, metavar="[FILE...]")
+@file_options.manifest_option
 @_index
 @option.columns(required=True)
 @option.literals
@@ -160,22 +162,29 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
 @hash_key_option
 @together(option.memory, stores)
 def probe(
-    files: tuple[str, ...], index_path: str, columns: tuple[str, ...], as_json: bool, **given: Any
-) -> None:
+    files: tuple[str, ...], manifest: str | None, index_path: str, columns: tuple[str, ...],
+    as_json: bool, **given: Any,
+) -> None:  # fmt: skip
     """Ask an index which files may hold values, and where in them.
 
-    The answer is about all files as they were when the index was made or added to. With FILE, it is about these
-    as they are now: each that the index does not know in this state is `unknown`. A verdict is `absent` (certain),
+    The answer is about all files as they were when the index was made or added to. With FILE or --manifest, it is
+    about these as they are now: each that the index does not know in this state is `unknown`. A verdict is `absent` (certain),
     `maybe`, or `unknown` with the reason. Exit code 1: every value is absent everywhere.
 
     \b
     Example:
       pbloom index probe --index events.index -c user_id -v 123456
     """
+    named: Sequence[str] = files
+    if manifest is not None:
+        if files:
+            raise click.UsageError("expected FILE or --manifest, not both")
+        found, _ = file_options.FilesAsked((), manifest, None, None).found()
+        named = [file.path for file in found]
     code = NO
     for column in dict.fromkeys(columns):
         report = probe_index(
-            index_path, column, given["values"], files=files or None, hash_key=given["hash_key"],
+            index_path, column, given["values"], files=named or None, hash_key=given["hash_key"],
             storage_options=storage_options(),
         )  # fmt: skip
         if as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -26,7 +27,8 @@ def listed(
 ) -> tuple[list[Found], list[OSError]]:
     """The files that `names` mean, each in its state, sorted by path, but for those in the folder `besides`; and why
     some mean nothing, or nobody may look. Raises UnsupportedError."""
-    inputs, errors = expand(names, options)
+    named = tuple(names)
+    inputs, errors = expand(named, options)
     found: dict[str, Found] = {}
     own = None if besides is None else f"{lasting([besides])[0].rstrip('/')}/"
     for path, _ in inputs:
@@ -39,6 +41,9 @@ def listed(
             continue
         if now is not None:
             found.setdefault(now.path, now)
+        elif path in named:
+            # What is gone from a folder meanwhile is no error.
+            errors.append(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path))
     return [found[path] for path in sorted(found)], errors
 
 

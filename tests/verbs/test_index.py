@@ -1,5 +1,6 @@
 """An index over many files: what it answers, and what it says after files have changed."""
 
+import json
 import shutil
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyorc
 import pytest
+from make.commands import outcome
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -321,3 +323,29 @@ def test_what_orc_hashes_of_no_value_is_unknown(tmp_path):
         assert file.reason == "LIST: its filters hash only the number of elements"
         assert index.probe("yes", True).results[0].verdict == "unknown"
         assert index.probe("tags._elem", 2).results[0].verdict == "maybe"
+
+
+def test_a_named_file_that_is_not_there_is_an_error(lake, tmp_path):
+    named = [lake / "01.parquet", lake / "98.parquet"]
+    with (
+        pb.Index.build(tmp_path / "index", lake, "id") as index,
+        pytest.raises(FileNotFoundError, match=r"No such file.*98\.parquet"),
+    ):
+        index.probe("id", 5, files=named)
+
+
+def test_a_manifest_says_which_files_are_asked(lake, tmp_path):
+    value = pq.read_table(lake / "02.parquet")["id"][0].as_py()
+    pb.Index.build(tmp_path / "index", lake, "id").close()
+    shutil.copy(lake / "02.parquet", lake / "90.parquet")
+    wanted = [lake / f"{number}.parquet" for number in ("02", "90")]
+    (tmp_path / "list").write_text("".join(f"{path}\n" for path in wanted))
+    ask = ("index", "probe", "--index", tmp_path / "index", "-c", "id", "-v", value)
+    done = outcome(*ask, "--manifest", tmp_path / "list", "--json")
+    (result,) = json.loads(done.stdout)["results"]
+    assert [(file["path"], file["verdict"]) for file in result["files"]] == [
+        (str(wanted[0]), "maybe"), (str(wanted[1]), "unknown")
+    ]  # fmt: skip
+    both = outcome(*ask, wanted[0], "--manifest", tmp_path / "list")
+    assert both.code == 2
+    assert "expected FILE or --manifest, not both" in both.stderr
