@@ -83,7 +83,7 @@ def _outcomes(account: Account, tasks: Tasks, number: int) -> Iterator[Outcome]:
         return
     for each in planned(account, sheet):
         if each.status is not None:
-            yield as_listed(each.file, Outcome(each.file.path, each.status, message=each.message))
+            yield as_listed(each.file, each.status, each.message)
         elif each.parts > 1:
             yield attempt(each.file, partial(written_in_parts, account, each, request))
         else:

@@ -78,10 +78,12 @@ def attempt(file: LakeFile, done: Callable[[], Outcome]) -> Outcome:
     )
 
 
-def as_listed(file: LakeFile, outcome: Outcome) -> Outcome:
+def as_listed(file: LakeFile, status: Status, message: str | None) -> Outcome:
     """The outcome of a file that is not opened."""
-    return replace(
-        outcome,
+    return Outcome(
+        file.path,
+        status,
+        message=message,
         size_before=file.size,
         size=file.size,
         version_before=file.version,
