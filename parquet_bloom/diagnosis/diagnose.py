@@ -100,7 +100,7 @@ def diagnose(
         bitset = as_bitset(filter)
         lacking = [page.page for page in membership.pages if page.missing]
         missing = missing_values(file, chunk, filter, lacking)
-        search = Search(missing, bitset)
+        search = HashSearch(missing, bitset)
         its_key_forms, its_layouts = list(key_forms(leaf)), list(layouts(bitset.num_blocks))
         return (
             made_equal(leaf, filter, membership, missing)
@@ -144,7 +144,7 @@ def unexplained(
 
 
 def _best(
-    file: ParquetContainer, chunk: ColumnChunk, search: Search, hypotheses: Iterable[Hypothesis]
+    file: ParquetContainer, chunk: ColumnChunk, search: HashSearch, hypotheses: Iterable[Hypothesis]
 ) -> Diagnosis | None:
     for hypothesis, trial in search.convincing(hypotheses):
         if hypothesis.is_of_values_only:
@@ -214,7 +214,7 @@ def double(key_forms: Sequence[KeyForm], layouts: Sequence[BitLayout]) -> Iterat
         yield Hypothesis(key_form=key_form, layout=layout)
 
 
-class Search:
+class HashSearch:
     """Tries hypotheses on values in random order; `bitset` is the one that the header describes."""
 
     def __init__(self, values: Sequence[StoredValue], bitset: Bitset) -> None:
@@ -516,7 +516,7 @@ def _diagnose_unnamed(
     filter = bloom.read_bitset(file.source, stored)
     with located(file.footer, chunk):
         values = _sample(file, chunk)
-    search, forms = Search(values, as_bitset(filter)), list(key_forms(chunk.leaf.type))
+    search, forms = HashSearch(values, as_bitset(filter)), list(key_forms(chunk.leaf.type))
     found = search.convincing([Hypothesis(), *map(Hypothesis, forms)])
     alike = _identical_blocks(filter)
     if not found and not alike:

@@ -62,7 +62,7 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class FolderToList:
     """A folder that is to be listed, because of `name`. `root`: the real path below which links lead
     nowhere new; None behind a URL."""
 
@@ -76,7 +76,7 @@ class Named:
     """What names stand for: `files`, `folders`, and the names that stand for nothing."""
 
     files: tuple[Found, ...]
-    folders: tuple[Folder, ...]
+    folders: tuple[FolderToList, ...]
     nothing: tuple[str, ...]
 
 
@@ -85,14 +85,14 @@ def look_up(names: Sequence[tuple[str, str]]) -> Named:
     file that is named, or that a glob for files matches, need not be called like one. Raises
     OSError."""
     files: dict[str, Found] = {}
-    folders: dict[str, Folder] = {}
+    folders: dict[str, FolderToList] = {}
     nothing = []
     for name, place in names:
         found = list(_in_store(name, place) if is_url(place) else _local(name, place))
         if not found:
             nothing.append(name)
         for each in found:
-            if isinstance(each, Folder):
+            if isinstance(each, FolderToList):
                 folders.setdefault(_real(each.path), each)
             else:
                 files.setdefault(_real(each.path), each)
@@ -125,7 +125,7 @@ def _is_listed(real: str, folders: Iterable[str]) -> bool:
     return folder in folders or _is_in(folder, folders)
 
 
-def _local(given: str, path: str) -> Iterator[Found | Folder]:
+def _local(given: str, path: str) -> Iterator[Found | FolderToList]:
     if not _is_pattern(path) or os.path.lexists(path):
         yield from _at(given, path)
         return
@@ -136,7 +136,7 @@ def _local(given: str, path: str) -> Iterator[Found | Folder]:
             if is_hidden(name):
                 continue
             for found in _at(given, match):
-                if isinstance(found, Folder) or not by_suffix or is_data_file(name):
+                if isinstance(found, FolderToList) or not by_suffix or is_data_file(name):
                     yield found
 
 
@@ -154,16 +154,16 @@ def _alternatives(pattern: str) -> list[str]:
     return [alternative for one in each for alternative in _alternatives(one)]
 
 
-def _at(given: str, path: str) -> Iterator[Found | Folder]:
+def _at(given: str, path: str) -> Iterator[Found | FolderToList]:
     """The local file or folder at a path; nothing if there is none, or it is empty."""
     found = find_local(path)
     if found is None and os.path.isdir(path):
-        yield Folder(path.rstrip("/") or "/", given, os.path.realpath(path))
+        yield FolderToList(path.rstrip("/") or "/", given, os.path.realpath(path))
     elif found is not None and found.size:
         yield found
 
 
-def _in_store(given: str, url: str) -> Iterator[Found | Folder]:
+def _in_store(given: str, url: str) -> Iterator[Found | FolderToList]:
     """What is behind a URL. Whether a folder is there, only listing it tells."""
     if _is_pattern(url):
         if not is_object(url):
@@ -175,16 +175,16 @@ def _in_store(given: str, url: str) -> Iterator[Found | Folder]:
         return
     found = find_file(url)
     if found is None:
-        yield Folder(url.rstrip("/"), given)
+        yield FolderToList(url.rstrip("/"), given)
     elif found.size:
         yield found
 
 
 def listed_below(
-    folders: Sequence[Folder],
-    take: Callable[[Folder, Found], bool],
+    folders: Sequence[FolderToList],
+    take: Callable[[FolderToList, Found], bool],
     enough_folders: int | None = None,
-) -> list[Folder]:
+) -> list[FolderToList]:
     """List folders with all that is below, those next to each other together, and give every file to
     `take` until it returns False; returns the folders that are handed back: all that are known when there
     are `enough_folders` of them, or what is left after MOST_FILES. Raises OSError."""
@@ -208,8 +208,8 @@ def listed_below(
 
 
 def _contents(
-    folder: Folder, known: set[str], *, deep: bool
-) -> tuple[Iterable[Found], list[Folder]]:
+    folder: FolderToList, known: set[str], *, deep: bool
+) -> tuple[Iterable[Found], list[FolderToList]]:
     """The files in a folder that is not `known` yet, and the folders in it; `deep`: of an object store,
     all files below it instead."""
     if deep and is_object(folder.path):
@@ -223,7 +223,7 @@ def _contents(
     except FileNotFoundError:
         # Others remove folders of theirs meanwhile.
         return (), []
-    return files, [Folder(path, folder.name, folder.root) for path in below]
+    return files, [FolderToList(path, folder.name, folder.root) for path in below]
 
 
 def as_lake_file(found: Found) -> LakeFile:

@@ -35,7 +35,7 @@ _TOGETHER: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class GivenManifest:
     """`path`: as executors open it; `folder`: in which relative paths in it start."""
 
     path: str
@@ -53,7 +53,7 @@ class Listing(NamedTuple):
         return moment is None or self.modified is None or self.modified >= moment
 
 
-def manifest_named(name: str) -> Manifest:
+def manifest_named(name: str) -> GivenManifest:
     """Raises FileNotFoundError for an empty name, UnsupportedError for standard input."""
     if not name:
         # An unset shell variable must not mean the current folder.
@@ -63,10 +63,10 @@ def manifest_named(name: str) -> Manifest:
             "manifest: -: executors cannot read the standard input of this process, expected a file"
         )
     ((_, path),) = names_for_executors([name])
-    return Manifest(path, os.getcwd())
+    return GivenManifest(path, os.getcwd())
 
 
-def size_of(manifest: Manifest) -> int:
+def size_of(manifest: GivenManifest) -> int:
     """In bytes. Raises OSError, FileNotFoundError if there is none."""
     found = find_file(manifest.path) if is_url(manifest.path) else find_local(manifest.path)
     if found is None:
@@ -74,7 +74,7 @@ def size_of(manifest: Manifest) -> int:
     return found.size
 
 
-def listed_in(manifest: Manifest) -> Iterator[Listing]:
+def listed_in(manifest: GivenManifest) -> Iterator[Listing]:
     """The files of a manifest, in its order, of which nobody has looked whether they are there. Raises
     FormatError, OSError."""
     with open_stream(manifest.path) as stream:

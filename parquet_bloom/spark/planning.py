@@ -22,15 +22,15 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import SparkError
 from parquet_bloom.spark.listing import (
     ENOUGH_FOLDERS,
-    Folder,
+    FolderToList,
     Named,
     as_lake_file,
     listed_below,
     look_up,
 )
 from parquet_bloom.spark.manifests import (
+    GivenManifest,
     Listing,
-    Manifest,
     completed,
     listed_in,
     looked_up,
@@ -79,7 +79,7 @@ class Search:
 
     names: tuple[tuple[str, str], ...] = ()
     files: tuple[LakeFile, ...] | None = None
-    manifest: Manifest | None = None
+    manifest: GivenManifest | None = None
     since: float | None = None
     most_files: int | None = None
     most_bytes: int | None = None
@@ -221,7 +221,7 @@ def _begun(account: Account, search: Search) -> RowFields:
     return lister.listed(left, named.nothing, [folder.name for folder in listed])
 
 
-def _take_first(manifest: Manifest, lister: _Lister) -> None:
+def _take_first(manifest: GivenManifest, lister: _Lister) -> None:
     """The first files of a manifest, each once."""
     taken = set()
     for listing in listed_in(manifest):
@@ -231,7 +231,9 @@ def _take_first(manifest: Manifest, lister: _Lister) -> None:
                 return
 
 
-def _listed_at_once(folders: Sequence[Folder], lister: _Lister, search: Search) -> Sequence[Folder]:
+def _listed_at_once(
+    folders: Sequence[FolderToList], lister: _Lister, search: Search
+) -> Sequence[FolderToList]:
     if not search.is_trial:
         return listed_below(folders, lister.take, ENOUGH_FOLDERS)
     # Only one task knows when there are enough.
@@ -270,7 +272,7 @@ class _Lister:
     def take_named(self, file: Found) -> bool:
         return self.take_listing(Listing(as_lake_file(file), file.modified))
 
-    def take(self, folder: Folder, file: Found) -> bool:
+    def take(self, folder: FolderToList, file: Found) -> bool:
         self._found.add(folder.name)
         return self.take_named(file)
 
@@ -297,7 +299,7 @@ class _Lister:
         self._missing.append((name, problem))
 
     def listed(
-        self, left: Sequence[Folder], nothing: Iterable[str] = (), folders: Iterable[str] = ()
+        self, left: Sequence[FolderToList], nothing: Iterable[str] = (), folders: Iterable[str] = ()
     ) -> RowFields:
         """What the driver learns; `folders`: the names that stand for folders."""
         sheets = self.sheets.close()
@@ -310,7 +312,7 @@ class _Lister:
             "folders": list(folders),
         }
 
-    def _handed_back(self, left: Sequence[Folder]) -> Iterator[str]:
+    def _handed_back(self, left: Sequence[FolderToList]) -> Iterator[str]:
         """The names of the files that say which folders are left."""
         # To list a local folder takes less than a task of its own, while requests are waited for.
         least = LOCAL_AT_ONCE if left and not is_url(left[0].path) else 1
@@ -340,7 +342,7 @@ def list_folders(request: Planning, batches: Batches) -> Iterator[RowFields]:
         data = account.get(request.units[number])
         if data is None:
             raise FileNotFoundError(f"{request.units[number]}: the plan of the run is gone")
-        folders = [Folder(**row) for row in unpacked(data)]
+        folders = [FolderToList(**row) for row in unpacked(data)]
         lister = _Lister(account, request.search.of_many, f"{request.round}-{number}")
         yield _document(lister.listed(listed_below(folders, lister.take)))
 

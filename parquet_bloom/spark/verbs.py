@@ -35,7 +35,7 @@ from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.spark.job import audit_given, run_job
 from parquet_bloom.spark.listing import Paths, names_for_executors
-from parquet_bloom.spark.manifests import Manifest, manifest_named
+from parquet_bloom.spark.manifests import GivenManifest, manifest_named
 from parquet_bloom.spark.outcome import Report
 from parquet_bloom.spark.plan import BOUNDS
 from parquet_bloom.spark.planning import Search
@@ -321,7 +321,7 @@ def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:
     )
 
 
-def _manifest(manifest: object) -> Manifest | None:
+def _manifest(manifest: object) -> GivenManifest | None:
     if manifest is None:
         return None
     return manifest_named(path_given("manifest", manifest, PATH_OR_URL))

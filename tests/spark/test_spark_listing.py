@@ -13,7 +13,7 @@ from make.object_store import BUCKET
 
 from parquet_bloom.spark import listing
 from parquet_bloom.spark.listing import (
-    Folder,
+    FolderToList,
     listed_below,
     located,
     look_up,
@@ -190,7 +190,7 @@ def below(folder, enough=None, most=None):
         return len(found) != most
 
     root = os.path.realpath(folder)
-    left = listed_below([Folder(str(folder), "lake", root)], take, enough)
+    left = listed_below([FolderToList(str(folder), "lake", root)], take, enough)
     return found, [os.path.relpath(each.path, folder) for each in left]
 
 
@@ -264,7 +264,7 @@ def test_what_is_left_of_very_many_files_is_handed_back(lake, monkeypatch):
     monkeypatch.setattr(listing, "MOST_FILES", 1)
     for day in range(3, 7):
         write(lake / f"d={day}" / "a.parquet")
-    found, folders, rounds = [], [Folder(str(lake), "lake", str(lake))], 0
+    found, folders, rounds = [], [FolderToList(str(lake), "lake", str(lake))], 0
     while folders:
         folders = listed_below(folders, lambda _, file: not found.append(file.path))
         rounds += 1
@@ -303,7 +303,7 @@ FOUND = ["s3://bucket/lake/d=1/a%20b.parquet", "s3://bucket/lake/d=2/h=1/b.orc"]
 def test_what_is_in_a_bucket(bucket, enough):
     found = []
     left = listed_below(
-        [Folder("s3://bucket/lake", "lake")], lambda _, file: not found.append(file), enough
+        [FolderToList("s3://bucket/lake", "lake")], lambda _, file: not found.append(file), enough
     )
     assert ([file.path for file in found], left) == (FOUND, [])
     source = open_source(FOUND[0])
@@ -318,16 +318,18 @@ def test_a_bucket_is_listed_in_pages(bucket):
         bucket.put(f"bucket/big/d={number % 7}/{number:04}.parquet", b"data")
     bucket.forget()
     found = []
-    listed_below([Folder("s3://bucket/big", "big")], lambda _, file: not found.append(file.path))
+    listed_below(
+        [FolderToList("s3://bucket/big", "big")], lambda _, file: not found.append(file.path)
+    )
     assert (len(found), bucket.count("LIST")) == (2500, 3)
     assert found == sorted(set(found))
     bucket.forget()
-    listed_below([Folder("s3://bucket/big", "big")], lambda *_: False)
+    listed_below([FolderToList("s3://bucket/big", "big")], lambda *_: False)
     assert bucket.count("LIST") == 1
 
 
 def test_folders_of_a_bucket_are_handed_back(bucket):
-    left = listed_below([Folder("s3://bucket/lake", "lake")], lambda *_: True, 2)
+    left = listed_below([FolderToList("s3://bucket/lake", "lake")], lambda *_: True, 2)
     assert [(folder.path, folder.name) for folder in left] == [
         ("s3://bucket/lake/d=1", "lake"), ("s3://bucket/lake/d=2", "lake"),
     ]  # fmt: skip
@@ -350,7 +352,7 @@ def test_names_in_a_bucket(bucket):
 def test_a_bucket_that_refuses(bucket):
     bucket.faults.append(Fault(403, times=2, kind="LIST"))
     with pytest.raises(PermissionError):
-        listed_below([Folder("s3://bucket/lake", "lake")], lambda *_: True)
+        listed_below([FolderToList("s3://bucket/lake", "lake")], lambda *_: True)
     with pytest.raises(PermissionError):
         look_up(names_for_executors(["s3://bucket/lake/*.parquet"]))
 
@@ -360,7 +362,9 @@ def test_other_file_systems_are_listed_folder_by_folder(store):
     store.put("bucket/lake/day=2/_c.parquet", b"data")
     store.put("bucket/lake/day=2/empty.parquet", b"")
     found = []
-    left = listed_below([Folder(f"{BUCKET}/lake", "lake")], lambda _, file: not found.append(file))
+    left = listed_below(
+        [FolderToList(f"{BUCKET}/lake", "lake")], lambda _, file: not found.append(file)
+    )
     assert [file.path for file in found] == [
         f"{BUCKET}/lake/day=1/x.parquet", f"{BUCKET}/lake/day=2/a%20b.parquet",
     ]  # fmt: skip

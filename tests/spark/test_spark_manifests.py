@@ -14,7 +14,7 @@ from make.object_server import SECRET
 from parquet_bloom import spark as lake
 from parquet_bloom.errors import FormatError, SparkError, UnsupportedError
 from parquet_bloom.spark import job
-from parquet_bloom.spark.manifests import Manifest, manifest_named
+from parquet_bloom.spark.manifests import GivenManifest, manifest_named
 from parquet_bloom.spark.plan import LakeFile, Plan, planned
 from parquet_bloom.spark.planning import LEFT_SO, Planning, Search, begin, leave_complete
 from parquet_bloom.spark.planning import listed_files as rows_listed
@@ -46,7 +46,7 @@ def begun(tmp_path):
         place = tmp_path / "manifest"
         place.write_bytes(data if isinstance(data, bytes) else "".join(data).encode())
         run = Run(str(tmp_path / "audit"), run_id, "build", asked, datetime.now(UTC))
-        search = {"manifest": Manifest(str(place), str(tmp_path))} | search
+        search = {"manifest": GivenManifest(str(place), str(tmp_path))} | search
         request = Planning(run, Search(**search))
         (said,) = documents(begin(request, []))
         return said, request
@@ -157,11 +157,11 @@ def test_a_manifest_that_lists_nothing(begun):
 def test_an_id_stands_for_one_manifest(begun, tmp_path):
     begun("a.parquet\n")
     begun("b.parquet\n")
-    other = Manifest(str(tmp_path / "manifest"), "/")
+    other = GivenManifest(str(tmp_path / "manifest"), "/")
     begun("b.parquet\n", manifest=other)
     (tmp_path / "second").write_text("b.parquet\n")
     with pytest.raises(SparkError, match="run run was asked for something else, build that began"):
-        begun("", manifest=Manifest(str(tmp_path / "second"), "/"))
+        begun("", manifest=GivenManifest(str(tmp_path / "second"), "/"))
 
 
 # ------------------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def test_times_that_it_says_are_not_asked_for(plan_of, bucket):
 
 def test_names_of_manifests(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    assert manifest_named("x y.txt") == Manifest(f"{tmp_path}/x y.txt", str(tmp_path))
+    assert manifest_named("x y.txt") == GivenManifest(f"{tmp_path}/x y.txt", str(tmp_path))
     assert manifest_named("s3a://b/x y.csv").path == "s3://b/x%20y.csv"
     with pytest.raises(FileNotFoundError, match="an empty name, expected a file"):
         manifest_named("")
@@ -249,7 +249,7 @@ def test_one_of_paths_and_manifest(given):
 
 def test_on_a_cluster_the_account_needs_a_place():
     spark = SimpleNamespace(conf={"spark.master": "spark://host:7077"})
-    search = Search(manifest=Manifest("s3://inventory/files.txt", "/"))
+    search = Search(manifest=GivenManifest("s3://inventory/files.txt", "/"))
     with pytest.raises(SparkError) as raised:
         job._account_place(spark, search, None)
     assert str(raised.value) == (
