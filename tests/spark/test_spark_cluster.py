@@ -21,11 +21,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import ROOT, missing
-from make import spark_cluster
+from make import delta_tables, spark_cluster
+from make.delta_tables import live, make_table, newest
 from make.spark_cluster import Cluster, Conductor, driver, run_verb
+from oracle.delta_readers import rows_at
 
 import parquet_bloom as pb
 from parquet_bloom.errors import SparkError
+from parquet_bloom.spark.worker import BY_ANOTHER
 
 pytestmark = [pytest.mark.cluster, pytest.mark.interop]
 
@@ -68,14 +71,23 @@ def submit(cluster, request):
 @pytest.fixture(scope="module")
 def wanted(tmp_path_factory):
     """Each file without filters, and as the local command makes it: bytes by name."""
-    folder = tmp_path_factory.mktemp("wanted")
+    return files_built(tmp_path_factory.mktemp("wanted"), "replace")
+
+
+@pytest.fixture(scope="module")
+def appended(tmp_path_factory):
+    """The same files, with filters that follow all of the old file."""
+    return files_built(tmp_path_factory.mktemp("appended"), "append")
+
+
+def files_built(folder, layout):
     files = {}
     for number, name in enumerate(NAMES):
         ids = np.random.default_rng(number).integers(0, 1 << 60, 20_000)
         table = pa.table({"id": ids, "s": [f"{each:x}" for each in ids]})
         pq.write_table(table, folder / name, row_group_size=5_000, use_dictionary=False)
         plain = (folder / name).read_bytes()
-        pb.build(folder / name, in_place=True, columns=COLUMNS)
+        pb.build(folder / name, in_place=True, columns=COLUMNS, layout=layout)
         files[name] = (plain, (folder / name).read_bytes())
     return files
 
@@ -91,8 +103,9 @@ def lake(tmp_path, wanted):
     return folder
 
 
-def build(submit, folder, **arguments):
-    return submit(run_verb, "build", str(folder), {"columns": COLUMNS}, **arguments)
+def build(submit, folder, layout=None, **arguments):
+    options = {"columns": COLUMNS, "layout": layout}
+    return submit(run_verb, "build", str(folder), options, **arguments)
 
 
 def statuses(report):
@@ -128,27 +141,84 @@ def check_sweeping(submit, folder, expected):
 @pytest.mark.parametrize("least_huge", [None, 1], ids=str)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_killed_executor(submit, lake, wanted, place, least_huge):
+    check_a_killed_executor(submit, lake, wanted, place, least_huge=least_huge)
+
+
+@full
+@pytest.mark.parametrize("place", PLACES)
+def test_a_killed_executor_that_appends(submit, lake, appended, place):
+    check_a_killed_executor(submit, lake, appended, place, layout="append")
+
+
+def check_a_killed_executor(submit, lake, wanted, place, **options):
     with Conductor() as conductor:
         stop = {"port": conductor.port, "name": STOPPED, "places": [place]}
-        job = build(submit, lake, stop=stop, least_huge=least_huge)
-        first = conductor.next()
+        job = build(submit, lake, stop=stop, **options)
         is_written = place == "__exit__"
-        assert (lake / STOPPED).read_bytes() == wanted[STOPPED][is_written]
-        os.kill(first.about["executor"], signal.SIGKILL)
-        assert first.is_gone()
-        if not is_written:
-            second = conductor.next()
-            assert second.about["executor"] != first.about["executor"]
-            second.go_on()
+        kill_at(conductor, place, lake / STOPPED, wanted[STOPPED][is_written])
         report = job.result()
-    found = statuses(report)
-    assert found.pop(STOPPED) == ("unchanged" if is_written else "added")
-    # Those of which Spark had lost the outcomes with the executor are done again.
-    assert list(found) == [name for name in NAMES if name != STOPPED]
-    assert set(found.values()) <= {"added", "unchanged"}
+    # Whichever attempt wrote it: the run did, as the account says.
+    assert statuses(report) == dict.fromkeys(NAMES, "added")
+    messages = {Path(each.path).name: each.message for each in report.outcomes}
+    assert messages[STOPPED] == (f"added {BY_ANOTHER}" if is_written else None)
+    assert [each.filters for each in report.outcomes] == [8] * len(NAMES)
     check_files(lake, wanted)
-    # The new file, or the old one until the folder is synced; a checksum file that was put aside, too.
-    check_sweeping(submit, lake, 2 if place == "_take_name" else 1)
+    check_sweeping(submit, lake, num_left(place))
+
+
+def kill_at(conductor, place, file, content):
+    """Kill the executor that stops at a place, at which the file has that content; the next one goes on."""
+    first = conductor.next()
+    assert file.read_bytes() == content
+    os.kill(first.about["executor"], signal.SIGKILL)
+    assert first.is_gone()
+    if place != "__exit__":
+        second = conductor.next()
+        assert second.about["executor"] != first.about["executor"]
+        second.go_on()
+
+
+def num_left(place):
+    """The end of a run removes what its killed attempts have made, but not what was there before: a checksum
+    file that was put aside, the old file until the folder is synced."""
+    return int(place in ("_take_name", "__exit__"))
+
+
+@full
+@pytest.mark.parametrize("place", PLACES)
+def test_a_killed_executor_of_a_table(submit, tmp_path, place):
+    """The report says what was appended, the one commit records it, and readers find the same rows."""
+    table = make_table(tmp_path / "events", commits=2, partition_by=["day"])
+    rows, plain, before = rows_at(table), contents(table), newest(table)
+    local = shutil.copytree(table, tmp_path / "local")
+    delta_tables.build(local)
+    built = contents(local)
+    stopped = min(live(table))
+    (table / stopped).with_name(f".{Path(stopped).name}.crc").write_bytes(b"crc\0")
+    with Conductor() as conductor:
+        stop = {"port": conductor.port, "name": Path(stopped).name, "places": [place]}
+        options = {"columns": ["id"], "min_file_size": 0}
+        job = submit(run_verb, "build_table", str(table), options, stop=stop)
+        content = built if place == "__exit__" else plain
+        kill_at(conductor, place, table / stopped, content[stopped])
+        report = job.result()
+    assert {file.file for file in report.files} == set(plain)
+    found = {file.file: file.action for file in report.files}
+    assert found.pop(stopped) == ("appended before" if place == "__exit__" else "appended")
+    assert set(found.values()) <= {"appended", "appended before"}
+    assert (report.committed, newest(table)) == (before + 1, before + 1)
+    assert contents(table) == built
+    assert live(table) == {name: len(content) for name, content in built.items()}
+    assert {file.file: file.size for file in report.files} == live(table)
+    assert rows_at(table) == rows
+    swept = submit(run_verb, "clean_temp", str(table), {"older_than": 0}).result()
+    assert swept.counts == ({"removed": 1} if num_left(place) else {})
+    assert not list(table.rglob(".*.pbloom-tmp"))
+
+
+def contents(table):
+    """The bytes of the live files of a table, by their paths in it."""
+    return {name: (table / name).read_bytes() for name in live(table)}
 
 
 @full
@@ -171,7 +241,7 @@ def test_a_killed_worker(cluster, submit, lake, wanted):
     assert list(found) == NAMES
     assert set(found.values()) <= {"added", "unchanged"}
     check_files(lake, wanted)
-    check_sweeping(submit, lake, 1)
+    check_sweeping(submit, lake, 0)
 
 
 @full
@@ -189,7 +259,7 @@ def test_a_speculative_copy_of_a_slow_task(submit, lake, wanted):
     assert statuses(report) == dict.fromkeys(NAMES, "added")
     assert [each.attempt for each in report.outcomes if each.path.endswith(STOPPED)] == [1]
     check_files(lake, wanted)
-    check_sweeping(submit, lake, 1)
+    check_sweeping(submit, lake, 0)
 
 
 @full
