@@ -12,7 +12,7 @@ import pytest
 import parquet_bloom as pb
 from parquet_bloom.advice import groups, ndv, sketch
 from parquet_bloom.advice.groups import GroupSample
-from parquet_bloom.advice.lookups import Bounds, LookUps, expected_reads, in_units
+from parquet_bloom.advice.lookups import LookUps, MinMax, expected_reads, in_units
 from parquet_bloom.advice.orc_survey import OrcSurveyor
 from parquet_bloom.advice.packed import MAGIC, key_arrays, keys_of, packed, unpacked
 from parquet_bloom.advice.parquet_survey import ParquetSurveyor
@@ -261,7 +261,7 @@ def test_sampled_groups_tell_the_reads_within_their_error(width):
     total, limit = 20_000, 1_000
     rng = np.random.default_rng(8)
     lows = rng.random(total) * (1 - width)
-    bounds = [Bounds(low, low + max(width, 1 / total)) for low in lows.tolist()]
+    bounds = [MinMax(low, low + max(width, 1 / total)) for low in lows.tolist()]
     values = LookUps(
         keys=rng.random(2_000).tolist(),
         times=np.ones(2_000, np.int64),
@@ -285,7 +285,7 @@ def test_sampled_groups_tell_the_reads_within_their_error(width):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_same_groups_are_kept_in_any_order(seed):
     draw = random.Random(seed)
-    seen = [(groups.group_id(f"{n % 50}", n, 0), Bounds(n, n + 1), 0.5) for n in range(500)]
+    seen = [(groups.group_id(f"{n % 50}", n, 0), MinMax(n, n + 1), 0.5) for n in range(500)]
     seen += seen[:20]
     wholes = []
     for _ in range(3):

@@ -42,7 +42,7 @@ def completed(*words):
 
 
 def test_commands(folder):
-    assert completed("in") == ["plain,inspect"]
+    assert completed("in") == ["plain,inspect", "plain,index"]
     assert completed("spark", "cl") == ["plain,clean-temp"]
 
 
