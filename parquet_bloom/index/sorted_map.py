@@ -92,7 +92,7 @@ class SortedMap:
             directory = self._directory(number)
             for page in self._overlapping(directory.firsts, key, last):
                 data = self._page(directory, page)
-                places += self._checked(_kernel.find_in_page, data, key, self.about.bits.place)
+                places += self._places_in(data, key)
         return places
 
     @staticmethod
@@ -122,9 +122,9 @@ class SortedMap:
             f"{self.source.path}: {what} at {start:,} is damaged: its CRC-32 is wrong"
         )
 
-    def _checked(self, look: object, *args: object) -> list[int]:
+    def _places_in(self, page: bytes, key: int) -> list[int]:
         try:
-            return look(*args)  # type: ignore[operator, no-any-return]
+            return _kernel.find_in_page(page, key, self.about.bits.place)
         except ValueError as error:
             raise FormatError(f"{self.source.path}: {error}") from None
 
