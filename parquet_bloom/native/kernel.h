@@ -13,30 +13,6 @@
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "Parquet is little-endian, and the kernel reads it without swapping bytes"
-/* ---- sorted_keys.c: the keys of an index, | hash | place |, ascending -------------------------- */
-
-/* What a page of `count` keys takes at most while it is written. */
-int64_t sorted_keys_room(int64_t count);
-
-/* Write a page of `count` >= 1 ascending keys of at most 63 bits; returns its size. */
-int64_t sorted_keys_page(const uint64_t *keys, int64_t count, uint8_t *out);
-
-/* Drop the lowest `drop` bits of the hashes, and give places `place_bits` for the `from_bits` that they had;
- * keys that are equal then are kept once. In place; returns their number. */
-int64_t sorted_keys_narrow(uint64_t *keys, int64_t count, int from_bits, int drop, int place_bits);
-
-/* Decode a page; returns the number of keys, or -1 if it is damaged or has more than `room` - 128. */
-int64_t sorted_keys_decode(const uint8_t *page, size_t size, uint64_t *keys, int64_t room);
-
-struct found_key {
-    int64_t asked, place;
-};
-
-/* Find all places of asked[from .. to), keys without a place, among `count` ascending keys. Returns how many there
- * are, of which the first `room` were written. */
-int64_t sorted_keys_find(const uint64_t *keys, int64_t count, const uint64_t *asked, int64_t from,
-                         int64_t to, int place_bits, struct found_key *found, int64_t room);
-
 #endif
 
 /* What only some processors use is unused on others. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -200,7 +201,9 @@ class _Change:
             self._states = {path: None for path in known if _is_named(path, names)}
             sources = tuple(name for name in old.sources if name not in names)
             if not self._states and sources == old.sources:
-                raise FileNotFoundError(2, f"not in the index {self._folder.path}", names[0])
+                raise FileNotFoundError(
+                    errno.ENOENT, f"not in the index {self._folder.path}", names[0]
+                )
             self._units.clear()
             segments = [
                 self._without(segment, self._known_units(segment)) for segment in old.segments
