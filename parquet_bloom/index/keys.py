@@ -38,6 +38,13 @@ class KeyBits:
     hash: int
     place: int
 
+    @property
+    def are_possible(self) -> bool:
+        """Whether a map can have such keys."""
+        return 1 <= self.hash <= WIDE_HASH_BITS and 0 <= self.place <= min(
+            WIDE_PLACE_BITS, _MOST_BITS - self.hash
+        )
+
     def key(self, hash: int) -> int:
         """The key of a hash of 64 bits, without a place: the first that such a value can have."""
         return hash >> (HASH_BITS - self.hash) << self.place

@@ -15,20 +15,21 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Final, Literal
+from itertools import pairwise
+from typing import Any, Final, Literal, cast
 from zlib import crc32
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, UnsupportedError
-from parquet_bloom.index.keys import KeyBits
-from parquet_bloom.index.sorted_map import KeyGroup, MapFile
+from parquet_bloom.index.keys import MOST_PLACES, KeyBits
+from parquet_bloom.index.sorted_map import DIRECTORY_BYTES, KeyGroup, MapFile
 from parquet_bloom.index.units import UnitGroup, UnitsFile
 from parquet_bloom.storage.folder import Folder
+from parquet_bloom.vocabulary import words
 
 # Readers refuse greater ones.
 VERSION: Final = 1
 
-Form = Literal["map", "slices"]
 Places = Literal["file", "row-group", "page"]
 # Ascending numbers [from, end).
 Ranges = tuple[tuple[int, int], ...]
@@ -36,6 +37,8 @@ Ranges = tuple[tuple[int, int], ...]
 _NAME: Final = re.compile(r"manifest-(\d{10})\.json")
 _HEAD: Final = '{"crc32": "%08x", "index": '
 _HEAD_SIZE: Final = len(_HEAD % 0)
+_FILE: Final = re.compile(r"\w[\w.-]*")
+_LARGEST: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,6 @@ class Manifest:
 
     columns: tuple[str, ...]
     places: Places = "row-group"
-    form: Form = "map"
     sources: tuple[str, ...] = ()
     segments: tuple[Segment, ...] = ()
     generation: int = 0
@@ -93,7 +95,7 @@ class Manifest:
     @property
     def terms(self) -> tuple[object, ...]:
         """What never changes in an index."""
-        return self.columns, self.places, self.form, self.key_check, self.include_encrypted
+        return self.columns, self.places, self.key_check, self.include_encrypted
 
     @property
     def files(self) -> list[str]:
@@ -131,7 +133,7 @@ def read_manifest(folder: Folder, name: str) -> Manifest:
                 f"{where}: an index of version {found['version']}, expected {VERSION}: a newer pbloom made it"
             )
         return _manifest(found)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FormatError(f"{where}: not a manifest of an index: {error!r}") from None
 
 
@@ -187,38 +189,100 @@ def _plain(item: Any) -> Any:
     return item
 
 
+# ------------------------------------------------------------------------------------------------
+# What is read, of which a checksum only says that it is what somebody wrote
+
+
 def _manifest(found: dict[str, Any]) -> Manifest:
+    """Raises KeyError, TypeError, ValueError for what is no manifest."""
     return Manifest(
-        columns=tuple(found["columns"]),
-        places=found["places"],
-        form=found["form"],
-        sources=tuple(found["sources"]),
+        columns=tuple(map(_text, found["columns"])),
+        places=_place(found["places"]),
+        sources=tuple(map(_text, found["sources"])),
         segments=tuple(map(_segment, found["segments"])),
-        generation=found["generation"],
-        made=found["made"],
-        key_check=found["key_check"],
-        include_encrypted=found["include_encrypted"],
+        generation=_number(found["generation"]),
+        made=float(found["made"]),
+        key_check=_text(found["key_check"]),
+        include_encrypted=found["include_encrypted"] is True,
     )
 
 
 def _segment(found: dict[str, Any]) -> Segment:
-    units, map_file = found["units"], found["map"]
+    units = _units_file(found["units"])
+    dead = tuple([(_number(start), _number(end)) for start, end in found["dead"]])
+    _check_ascending([number for each in dead for number in each])
+    if dead and dead[-1][1] > units.num_units:
+        raise ValueError(f"dead: up to {dead[-1][1]} of {units.num_units} units")
     return Segment(
-        id=found["id"],
-        column=found["column"],
-        kind=found["kind"],
-        num_files=found["num_files"],
-        units=UnitsFile(
-            **{**units, "groups": tuple([UnitGroup(*group) for group in units["groups"]])}
-        ),
-        map=None
-        if map_file is None
-        else MapFile(
-            name=map_file["name"],
-            size=map_file["size"],
-            num_keys=map_file["num_keys"],
-            bits=KeyBits(**map_file["bits"]),
-            groups=tuple([KeyGroup(*group) for group in map_file["groups"]]),
-        ),
-        dead=tuple([(start, end) for start, end in found["dead"]]),
+        id=_text(found["id"]),
+        column=_text(found["column"]),
+        kind=_text(found["kind"]),
+        num_files=_number(found["num_files"], units.num_units),
+        units=units,
+        map=None if found["map"] is None else _map_file(found["map"], units),
+        dead=dead,
     )
+
+
+def _units_file(found: dict[str, Any]) -> UnitsFile:
+    size, num_units = _number(found["size"]), _number(found["num_units"])
+    groups = tuple([UnitGroup(*map(_number, group)) for group in found["groups"]])
+    firsts = [group.first_place for group in groups]
+    if firsts[:1] not in ([], [0]) or firsts != sorted(firsts):
+        raise ValueError(f"units: first places {firsts}")
+    if sum(group.num_units for group in groups) != num_units:
+        raise ValueError(f"units: {num_units}, and others in their groups")
+    for group in groups:
+        _check_within(group.start, group.size, size)
+    return UnitsFile(
+        _name(found["name"]), size, num_units, _number(found["num_places"], MOST_PLACES), groups
+    )
+
+
+def _map_file(found: dict[str, Any], units: UnitsFile) -> MapFile:
+    size, num_keys = _number(found["size"]), _number(found["num_keys"])
+    bits = KeyBits(_number(found["bits"]["hash"]), _number(found["bits"]["place"]))
+    if not bits.are_possible or (num_keys and not units.num_units):
+        raise ValueError(f"map: {bits}, {num_keys} keys, {units.num_units} units")
+    groups = tuple([KeyGroup(*map(_number, group)) for group in found["groups"]])
+    _check_ascending([group.first_key for group in groups])
+    for group in groups:
+        _check_within(group.start, 0, size)
+        _check_within(group.directory, DIRECTORY_BYTES * group.num_pages, size)
+    return MapFile(_name(found["name"]), size, num_keys, bits, groups)
+
+
+def _number(found: object, most: int = _LARGEST) -> int:
+    if type(found) is not int or not 0 <= found <= most:
+        raise ValueError(f"{found!r}: expected a number of 0 to {most}")
+    return found
+
+
+def _text(found: object) -> str:
+    if not isinstance(found, str):
+        raise TypeError(f"{found!r}: expected text")
+    return found
+
+
+def _name(found: object) -> str:
+    """The name of a file in the folder, and no other."""
+    if not _FILE.fullmatch(_text(found)):
+        raise ValueError(f"{found!r}: expected a name")
+    return str(found)
+
+
+def _place(found: object) -> Places:
+    for known in words(Places):
+        if known == found:
+            return cast("Places", known)
+    raise ValueError(f"places: {found!r}")
+
+
+def _check_within(start: int, length: int, size: int) -> None:
+    if start + length > size:
+        raise ValueError(f"{length} bytes from {start}, of {size}")
+
+
+def _check_ascending(numbers: list[int]) -> None:
+    if any(number >= after for number, after in pairwise(numbers)):
+        raise ValueError(f"not ascending: {numbers}")

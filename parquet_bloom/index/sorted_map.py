@@ -31,6 +31,10 @@ from parquet_bloom.storage.source import Source, local_path
 _PAGES_AT_ONCE: Final = 128
 
 
+# Of each page: its first key, its size and its checksum.
+DIRECTORY_BYTES: Final = 16
+
+
 class KeyGroup(NamedTuple):
     """A row group of a map: its first key, where its first page and its directory are, the number of pages, and
     the CRC-32 of the directory."""
@@ -104,10 +108,16 @@ class SortedMap:
         known = self._directories.get(number)
         if known is None:
             group = self.about.groups[number]
-            data = self.source.read_at(group.directory, 16 * group.num_pages)
+            data = self.source.read_at(group.directory, DIRECTORY_BYTES * group.num_pages)
             if crc32(data) != group.crc:
                 raise self._damaged(group.directory, "a directory")
-            known = self._directories[number] = _Directory(data, group)
+            known = _Directory(data, group)
+            if not group.num_pages or known.starts[-1] + known.sizes[-1] != group.directory:
+                raise FormatError(
+                    f"{self.source.path}: pages that do not reach from {group.start:,} to their directory at"
+                    f" {group.directory:,}"
+                )
+            self._directories[number] = known
         return known
 
     def _page(self, directory: _Directory, page: int) -> bytes:

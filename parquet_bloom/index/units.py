@@ -12,6 +12,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 from zlib import crc32
 
@@ -82,17 +83,30 @@ class UnitsReader:
         number = bisect_right(self._firsts, place) - 1
         group = self._group(number)
         at = bisect_right(group.first_places, place) - 1
-        return self._starts[number] + at, group.unit(at)
+        with self._checking(number):
+            return self._starts[number] + at, group.unit(at)
 
     def __iter__(self) -> Iterator[Unit]:
         for number in range(len(self._about.groups)):
-            yield from self._group(number).units()
+            with self._checking(number):
+                units = list(self._group(number).units())
+            yield from units
 
     def _group(self, number: int) -> _Group:
         known = self._known.get(number)
         if known is None:
-            known = self._known[number] = self._read(self._about.groups[number])
+            with self._checking(number):
+                known = self._known[number] = self._read(self._about.groups[number])
         return known
+
+    @contextmanager
+    def _checking(self, number: int) -> Iterator[None]:
+        """Make FormatErrors of what is no group of units, whatever its checksum says."""
+        try:
+            yield
+        except (OverflowError, ValueError) as error:
+            start = self._about.groups[number].start
+            raise FormatError(f"{self.source.path}: no units at {start:,}: {error}") from None
 
     def _read(self, group: UnitGroup) -> _Group:
         data = self.source.read_at(group.start, group.size)
@@ -101,13 +115,14 @@ class UnitsReader:
                 f"{self.source.path}: the units at {group.start:,} are damaged: their CRC-32 is not"
                 " the manifest's"
             )
-        return _Group(memoryview(data))
+        return _Group(memoryview(data), group.num_units)
 
 
 class _Group:
     """A row group of units, of which mostly a few are wanted: text is looked for where it is."""
 
-    def __init__(self, data: memoryview) -> None:
+    def __init__(self, data: memoryview, num_units: int) -> None:
+        """Raises ValueError if that is no group of so many units."""
         self._columns: list[memoryview | array[int]] = []
         for name in Unit._fields:
             (_, _, size, *_), header = _kernel.page_header(data[:_LONGEST_HEADER])
@@ -116,7 +131,9 @@ class _Group:
             self._columns.append(body if name in TEXTS else array("q", bytes(body)))
             data = data[end:]
         first_places = self._columns[Unit._fields.index("first_place")]
-        assert isinstance(first_places, array)
+        numbers = [each for each in self._columns if isinstance(each, array)]
+        if any(len(each) != num_units for each in numbers) or not isinstance(first_places, array):
+            raise ValueError(f"expected {num_units} of them")
         self.first_places = first_places
         self._num_asked = 0
         self._all: list[Unit] | None = None
@@ -132,15 +149,15 @@ class _Group:
         )
 
     def units(self) -> Iterator[Unit]:
+        """Raises ValueError for text that is not there, as `unit` does."""
         values = [each if isinstance(each, array) else _texts(each) for each in self._columns]
-        return map(Unit, *values)
+        return map(Unit._make, zip(*values, strict=True))
 
 
 def _texts(body: memoryview) -> Iterator[str]:
     at = 0
     while at < len(body):
-        start = at + _LENGTH_BYTES
-        at = start + int.from_bytes(body[at:start], "little")
+        start, at = _text_behind(body, at)
         yield str(body[start:at], "utf-8", "surrogateescape")
 
 
@@ -148,7 +165,15 @@ def _text_at(body: memoryview, number: int) -> str:
     """One text, without the others being made."""
     at = 0
     for _ in range(number):
-        at += _LENGTH_BYTES + int.from_bytes(body[at : at + _LENGTH_BYTES], "little")
+        _, at = _text_behind(body, at)
+    start, at = _text_behind(body, at)
+    return str(body[start:at], "utf-8", "surrogateescape")
+
+
+def _text_behind(body: memoryview, at: int) -> tuple[int, int]:
+    """Where a text is whose length is at `at`."""
     start = at + _LENGTH_BYTES
     end = start + int.from_bytes(body[at:start], "little")
-    return str(body[start:end], "utf-8", "surrogateescape")
+    if end > len(body) or start > len(body):
+        raise ValueError(f"text up to byte {end:,} of {len(body):,}")
+    return start, end
