@@ -8,6 +8,7 @@ and again, and half an hour; --data keeps the files.
 from __future__ import annotations
 
 import argparse
+import shutil
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,7 +104,10 @@ def _spent(files: Files, growing: Growing, size: int) -> Iterator[tuple[str, Cos
 
 def _cost(growing: Growing, command: list[str], output: Path) -> Cost | None:
     def clear() -> None:
-        output.unlink(missing_ok=True)
+        if output.is_dir():
+            shutil.rmtree(output)
+        else:
+            output.unlink(missing_ok=True)
 
     try:
         return least_cost([*command, *MEMORY], clear, growing.seconds)
@@ -123,6 +127,10 @@ def _commands(file: Path, column: str) -> dict[str, Command]:
         "strip": writing("strip"),
         "inspect": reading("inspect", "--json"),
         "probe": reading("probe", "-c", column, "-v", "7", "--json"),
+        "find": reading("find", "-c", column, "-v", "7"),
+        "index build": lambda output: [
+            *(PBLOOM, "index", "build", str(file), "-c", column, "--index", str(output))
+        ],
         "dump": reading("dump", "-c", column, "-g", "0"),
         "dump --footer": reading("dump", "--footer"),
         "validate --no-deep": reading("validate", "--no-deep"),

@@ -37,15 +37,19 @@ def _spent(files: Files, count: int) -> Iterator[tuple[str, Cost]]:
             link(files.make_folder(kind, 1) / "part-00000.parquet", lake, count)
         manifest = folder / "manifest.txt"
         manifest.write_text("".join(f"{file}\n" for file in sorted(plain.rglob("*.parquet"))))
-        for verb, arguments in _commands(plain, filtered, output, manifest).items():
+        index = folder / "index"
+        run([PBLOOM, "index", "build", "--index", str(index), "-c", "id", str(plain)])
+        commands = _commands(plain, filtered, output, manifest) | _of_index(plain, output, index)
+        for verb, arguments in commands.items():
             yield (
                 verb,
                 least_cost([PBLOOM, *arguments], lambda: shutil.rmtree(output, ignore_errors=True)),
             )
         run(module("links", plain))
-        # Appended to once: other rounds would find nothing left to do.
+        # Appended to once: other rounds would find nothing left to do. One after the other: to replace a
+        # link changes the others, and whoever reads one of them sees that.
         table = [PBLOOM, "build", str(plain), "--table", "delta", "-c", "id"]
-        yield "build --table", run([*table, "--min-file-size", "0"])
+        yield "build --table", run([*table, "--min-file-size", "0", "--threads", "1"])
 
 
 def _commands(plain: Path, filtered: Path, output: Path, manifest: Path) -> dict[str, list[str]]:
@@ -67,4 +71,19 @@ def _commands(plain: Path, filtered: Path, output: Path, manifest: Path) -> dict
         "advise --budget": ["advise", str(plain), "-c", "id", "--budget", "1MiB"],
         "clean-temp": ["clean-temp", str(plain)],
         "recover": ["recover", str(plain)],
+    }
+
+
+def _of_index(plain: Path, output: Path, index: Path) -> dict[str, list[str]]:
+    asked = ["--index", str(index), "-c", "id", "-v", VALUE]
+    return {
+        "index build": ["index", "build", "--index", str(output), "-c", "id", str(plain)],
+        "index add": ["index", "add", "--index", str(index)],
+        "index probe": ["index", "probe", *asked],
+        "index probe FILE": ["index", "probe", str(plain), *asked],
+        "index check": ["index", "check", "--index", str(index)],
+        "index check --deep": ["index", "check", "--index", str(index), "--deep"],
+        "index compact": ["index", "compact", "--index", str(index)],
+        "find": ["find", str(plain), "-c", "id", "-v", VALUE],
+        "find --index": ["find", *asked],
     }

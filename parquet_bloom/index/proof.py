@@ -108,6 +108,8 @@ class PlacesProof:
         assert proof.segment.map is not None
         self._map, self._keys, self._units = proof.segment.map, proof.keys, units
         self._places = places
+        # Where places are pages, each row group has a unit.
+        self._of_part = {unit.row_group: unit for unit in units}
         # Of each place, the hashes that are found in it, as the map has them.
         self._explained: dict[int, list[NDArray[np.uint64]]] = {}
 
@@ -123,15 +125,13 @@ class PlacesProof:
 
     def _places_of(self, part: int) -> range:
         first = self._units[0]
-        match self._places:
-            case "page":
-                units = [unit for unit in self._units if unit.row_group == part]
-            case "row-group":
-                units = [first._replace(first_place=first.first_place + part, num_places=1)]
-                units = units if part < first.num_places else []
-            case "file":
-                units = [first]
-        return _places(units[0]) if units else range(0)
+        if self._places == "file":
+            return _places(first)
+        if self._places == "row-group":
+            place = first.first_place + part
+            return range(place, place + 1) if part < first.num_places else range(0)
+        unit = self._of_part.get(part)
+        return range(0) if unit is None else _places(unit)
 
     def unexplained(self) -> int:
         """How many keys of the file's places are those of no hash, once all of them were looked up."""
