@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from tempfile import TemporaryFile
-from typing import BinaryIO, Final, Protocol, Self
+from contextlib import ExitStack
+from tempfile import TemporaryFile, gettempdir
+from types import TracebackType
+from typing import IO, BinaryIO, Final, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,7 @@ from parquet_bloom.index.map_writer import MapWriter
 from parquet_bloom.index.sorted_map import MapFile
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import memory
+from parquet_bloom.storage.source import naming
 
 _KEY_BYTES: Final = 8
 # Of the memory for keys, what is left beside them to put them together in.
@@ -40,8 +43,8 @@ class SortedKeys(Protocol):
 class _Spilled:
     """Keys in a temporary file, which is gone with the process."""
 
-    def __init__(self, keys: NDArray[np.uint64], folder: str | None) -> None:
-        self._file = TemporaryFile(dir=folder)  # noqa: SIM115 (read later)
+    def __init__(self, keys: NDArray[np.uint64], file: IO[bytes]) -> None:
+        self._file = file
         keys.tofile(self._file)
         self._file.flush()
         self.num_keys = keys.size
@@ -85,21 +88,52 @@ _LAST: Final = (1 << 64) - 1
 
 
 class KeyRoom:
-    """The memory, in bytes, that the keys of all columns share, and where the others go."""
+    """The memory, in bytes, that the keys of all columns share, and temporary files for the others in `folder`; in
+    the usual one for None. Leave it with `with`, which removes them."""
 
     def __init__(self, memory: int, folder: str | None = None) -> None:
         self.most = max(1 << 16, memory // _COPIES // _KEY_BYTES)
-        self.folder = folder
         self.collectors: list[KeyCollector] = []
+        self._folder = folder
+        self._files = ExitStack()
+        self._failure: OSError | None = None
 
     @classmethod
     def within_budget(cls) -> Self:
         return cls(memory() // _FOR_KEYS)
 
-    def spill(self) -> None:
-        """Make room, if there are more keys than fit."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._files.close()
+
+    def make_room(self) -> None:
+        """Let keys go to files, if there are more than fit. Raises OSError."""
         while sum(each.num_held for each in self.collectors) > self.most:
             max(self.collectors, key=_num_held).spill()
+
+    def spilled(self, keys: NDArray[np.uint64]) -> SortedKeys:
+        """Sorted keys in a file. Raises OSError."""
+        try:
+            with naming(self._folder or gettempdir()), ExitStack() as files:
+                found = _Spilled(keys, files.enter_context(TemporaryFile(dir=self._folder)))
+                self._files.push(files.pop_all())
+                return found
+        except OSError as error:
+            self._failure = error
+            raise
+
+    def check(self) -> None:
+        """Raise the OSError with which keys were lost, if any were: those of other files, too, than of the one that
+        was read then."""
+        if self._failure is not None:
+            raise self._failure
 
 
 class KeyCollector:
@@ -116,10 +150,10 @@ class KeyCollector:
         """Add keys in any order. Raises OSError."""
         self._parts.append(keys)
         self.num_held += keys.size
-        self._room.spill()
+        self._room.make_room()
 
     def spill(self) -> None:
-        self._runs.append(_Spilled(self._sorted(), self._room.folder))
+        self._runs.append(self._room.spilled(self._sorted()))
 
     def _sorted(self) -> NDArray[np.uint64]:
         """Those that are held, ascending and distinct; none are held then."""
@@ -128,7 +162,8 @@ class KeyCollector:
         return sorted_distinct(keys)
 
     def write(self, file: BinaryIO, name: str, num_places: int) -> MapFile:
-        """Write the map of all keys; nothing is left of them. Raises OSError."""
+        """Write the map of all keys; nothing is left of them. Raises OSError, also if keys were lost."""
+        self._room.check()
         runs = [*self._runs, _InMemory(self._sorted())]
         self._room.collectors.remove(self)
         bits = bits_for(sum(run.num_keys for run in runs), num_places)

@@ -236,14 +236,16 @@ class _Change:
         from parquet_bloom.index.building import SegmentsBuilder
         from parquet_bloom.index.collecting import KeyRoom
 
-        builder = SegmentsBuilder(wanted.places, KeyRoom.within_budget())
-        for done, file in enumerate(files):
+        with KeyRoom.within_budget() as room:
+            builder = SegmentsBuilder(wanted.places, room)
+            for done, file in enumerate(files):
+                if self._progress:
+                    self._progress(done, len(files))
+                self._states[file.path] = self._read_file(builder, file, wanted)
+                room.check()
             if self._progress:
-                self._progress(done, len(files))
-            self._states[file.path] = self._read_file(builder, file, wanted)
-        if self._progress:
-            self._progress(len(files), len(files))
-        return builder.write(self._folder)
+                self._progress(len(files), len(files))
+            return builder.write(self._folder)
 
     def _read_file(self, builder: SegmentsBuilder, file: Found, wanted: Manifest) -> str:
         """Index a file; returns its state as it was read."""

@@ -1,15 +1,21 @@
 """A change of an index that is killed at any step: there is the old index or the new one, the next run makes the new
 one, and compact leaves nothing of the killed one behind."""
 
+import errno
+import os
 import random
 import shutil
+import tempfile
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from make.dying import builds
 from make.index_lakes import write_file
 
 import parquet_bloom as pb
+from parquet_bloom.index import collecting
 
 MOST_STEPS = 200
 
@@ -65,3 +71,22 @@ def test_killed_at_every_step(tmp_path, original, way):
 def problems(index: pb.Index) -> tuple[tuple[str, str], ...]:
     found = index.check(deep=True).findings
     return tuple((finding.problem, finding.message) for finding in found)
+
+
+def test_keys_that_cannot_be_spilled_end_the_whole(tmp_path, monkeypatch):
+    """They are those of files that were read before, of which an index without them would say `absent`."""
+    lake, index = tmp_path / "lake", tmp_path / "index"
+    lake.mkdir()
+    for number in range(4):
+        ids = pa.array(range(number * 40_000, (number + 1) * 40_000))
+        pq.write_table(pa.table({"id": ids}), lake / f"{number}.parquet")
+
+    def full(dir: str | None = None) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(collecting.KeyRoom, "within_budget", lambda: collecting.KeyRoom(0))
+    monkeypatch.setattr(collecting, "TemporaryFile", full)
+    with pytest.raises(OSError, match="No space left") as raised:
+        pb.Index.build(index, lake, "id")
+    assert raised.value.filename == tempfile.gettempdir()
+    assert not list(index.glob("*"))
