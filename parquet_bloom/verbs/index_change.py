@@ -269,10 +269,12 @@ class _Change:
             # Whatever was added of it is about a state that it may not be in any more.
             builder.forget_last(file.path)
             reason = str(error).removeprefix(f"{file.path}: ")
+            # What may pass is tried again by the next `add`, in whatever state the file is.
+            version = "" if isinstance(error, OSError) else file.version or ""
         for column in wanted.columns:
-            builder.add_unknown(file.path, file.size, file.version or "", column, reason)
+            builder.add_unknown(file.path, file.size, version, column, reason)
             self._not_indexed.append(NotIndexed(file.path, column, reason))
-        return file.version or ""
+        return version
 
     def _with(
         self, old: Manifest | None, start: Manifest, more: Sequence[str], new: Sequence[Segment]

@@ -1,6 +1,8 @@
 """An index over many files: what it answers, and what it says after files have changed."""
 
+import errno
 import json
+import os
 import shutil
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -18,6 +20,7 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.errors import ColumnError, FormatError, RewriteError, ValueTypeError
+from parquet_bloom.verbs import index_change
 
 FILES = 12
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -189,6 +192,42 @@ def test_what_cannot_be_indexed_is_unknown(lake, tmp_path):
         change = index.add()
         assert change.not_indexed == ()
         assert change.generation == 1
+
+
+def test_what_may_pass_is_tried_again(lake, tmp_path, monkeypatch):
+    value = pq.read_table(lake / "04.parquet")["id"][0].as_py()
+    opened = index_change.open_file
+
+    def failing(path, keys):
+        if str(path).endswith("04.parquet"):
+            raise TimeoutError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT), str(path))
+        return opened(path, keys)
+
+    monkeypatch.setattr(index_change, "open_file", failing)
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        assert index.probe("id", value).results[0].verdict == "unknown"
+        monkeypatch.undo()
+        assert index.add().changed == 1
+        assert index.probe("id", value).results[0].verdict == "maybe"
+
+
+@pytest.mark.parametrize("layout", ["replace", "append"])
+def test_filters_put_into_files_are_another_state(lake, tmp_path, layout):
+    value = pq.read_table(lake / "04.parquet")["id"][0].as_py()
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        for change in (
+            lambda path: pb.build(path, in_place=True, columns="id", layout=layout),
+            lambda path: pb.strip(path, in_place=True),
+        ):
+            for path in lake.iterdir():
+                change(path)
+            assert {each.verdict for each in index.probe("id", value, files=lake).results} == {
+                "unknown"
+            }
+            assert index.add().changed == FILES
+            (result,) = index.probe("id", value, files=lake).results
+            assert [Path(file.path).name for file in result.files] == ["04.parquet"]
+            assert [row.row for row in pb.find(lake, "id", value, index=index.path).rows] == [0]
 
 
 def test_nan_and_null_are_unknown(lake, tmp_path):
