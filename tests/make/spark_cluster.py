@@ -245,6 +245,10 @@ def connect(url: str) -> None:
     _SESSIONS.append(builder.getOrCreate())
 
 
+# Of a file that is built in parts: some of them for each of the tests' files.
+PART_BYTES = 128 << 10
+
+
 def run_verb(
     verb: str,
     paths: Any,
@@ -257,10 +261,13 @@ def run_verb(
 
     from parquet_bloom import spark as lake
     from parquet_bloom.spark import job, verbs
-    from parquet_bloom.spark.plan import BOUNDS, Bounds
+    from parquet_bloom.spark.plan import BOUNDS
     from parquet_bloom.spark.request import on_executor
 
-    in_parts = least_huge and Bounds(huge=least_huge, part=least_huge, least_share=0)
+    # A task for each file: Spark copies a slow one only if others of its stage are done.
+    bounds = replace(BOUNDS, first_files=1)
+    if least_huge:
+        bounds = replace(bounds, huge=least_huge, part=PART_BYTES, least_share=0)
 
     def stopping(module: str, function: str, request: Any, archive: str | None) -> Any:
         about = {"module": module, "function": function, "request": request, "stop": stop}
@@ -268,7 +275,7 @@ def run_verb(
 
     with (
         patch.object(job, "on_executor", on_executor if stop is None else stopping),
-        patch.object(verbs, "BOUNDS", in_parts or BOUNDS),
+        patch.object(verbs, "BOUNDS", bounds),
     ):
         report = getattr(lake, verb)(_SESSIONS[-1], paths, **options)
         if not isinstance(report, lake.Report):

@@ -277,7 +277,9 @@ def test_a_copy_that_comes_too_late(submit, lake, wanted):
         conductor.next().go_on()
         report = job.result()
         assert written.is_gone()
-    assert statuses(report) == dict.fromkeys(NAMES, "added") | {STOPPED: "unchanged"}
+    assert statuses(report) == dict.fromkeys(NAMES, "added")
+    (message,) = [each.message for each in report.outcomes if each.path.endswith(STOPPED)]
+    assert message == f"added {BY_ANOTHER}"
     check_files(lake, wanted)
     # The old file: the copy was ended before it removed it.
     check_sweeping(submit, lake, 1)
