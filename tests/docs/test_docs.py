@@ -49,6 +49,8 @@ from parquet_bloom.verbs.clean_temp import CleaningReport, FoundLeftover
 from parquet_bloom.verbs.diff import FileDiff, FilterDiff
 from parquet_bloom.verbs.find import FindReport, FoundRow, UnknownFile
 from parquet_bloom.verbs.index_change import IndexChange, NotIndexed
+from parquet_bloom.verbs.index_check import IndexCheck, IndexFinding
+from parquet_bloom.verbs.index_compact import IndexCompaction
 from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue, IndexReport
 from parquet_bloom.verbs.inspect import FileInspection
 from parquet_bloom.verbs.inspect_summary import ColumnSummary, InspectionSummary
@@ -149,6 +151,8 @@ def keys_of(field, report):
         "probe": (ProbeReport, ProbedValue, Answer, Explanation),
         "find": (FindReport, FoundRow, UnknownFile),
         "index build": (IndexChange, NotIndexed),
+        "index check": (IndexCheck, IndexFinding),
+        "index compact": (IndexCompaction,),
         "index probe": (IndexReport, IndexedValue, IndexedFile),
         "dump --format json": (FilterBytes,),
         "dump --footer": (FooterDescription, Stretch),
