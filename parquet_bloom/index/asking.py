@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from parquet_bloom.errors import EncryptionError, MissingKeyError, ValueTypeError
-from parquet_bloom.index.kinds import AskedHashes, asked_hashes
+from parquet_bloom.index.kinds import AskedHashes, ManyHashes, asked_hashes
 from parquet_bloom.index.manifest import Manifest, Places
 from parquet_bloom.index.opened import OpenSegment
 from parquet_bloom.index.units import Unit
-from parquet_bloom.native.lazy import Array
+from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.storage.folder import Folder
 
 if TYPE_CHECKING:
     from parquet_bloom.index.hash_key import HashKey
 
+Numbers: TypeAlias = "list[int] | NDArray[np.int64]"
 
-class Hit(NamedTuple):
-    """A value, by its position, may be in a unit: at a place of it, counted from 0."""
 
-    value: int
-    unit: Unit
-    place: int
+class Hits:
+    """Where values may be, as a segment that is still open has it. The i-th hit is of the value at position
+    `values[i]`: in the unit `units[i]`, at its place `places[i]`, counted from 0. Ascending by values, lists of a
+    few and arrays of many."""
+
+    def __init__(
+        self, segment: OpenSegment, values: Numbers, units: Numbers, places: Numbers
+    ) -> None:
+        self.values, self.units, self.places = values, units, places
+        # Those that have any, by their numbers. If there are none, the file of the units need not be opened.
+        numbers = {*_listed(units)}
+        self.distinct_units = segment.units.units(numbers) if numbers else {}
+
+    def each(self) -> Iterator[tuple[int, Unit, int]]:
+        """Value, unit and place of each hit."""
+        numbers = map(_listed, (self.values, self.units, self.places))
+        for value, number, place in zip(*numbers, strict=True):
+            yield value, self.distinct_units[number], place
 
 
 class FoundValues(NamedTuple):
-    """`hits`: where values may be; `unknown`: units of which nothing is known; `not_asked`: why some values cannot be
-    looked up in any file."""
+    """`hits`: of each segment that was asked; `unknown`: units of which nothing is known; `not_asked`: why some
+    values cannot be looked up in any file."""
 
-    hits: list[Hit]
+    hits: list[Hits]
     unknown: list[Unit]
     not_asked: dict[int, str]
 
@@ -62,7 +76,7 @@ class AskedIndex:
 
     def look_up(self, column: str, values: Sequence[Any] | Array) -> FoundValues:
         """Raises ValueTypeError for a value that the column can hold in no file."""
-        hits: list[Hit] = []
+        hits: list[Hits] = []
         unknown: list[Unit] = []
         not_asked: dict[int, str] = {}
         asked = _Asked(values, self._key)
@@ -77,7 +91,7 @@ class AskedIndex:
                 ]
                 continue
             not_asked.update(found.unknown)
-            hits += _hits(segment, found)
+            hits.append(_hits(segment, found))
         asked.check()
         return FoundValues(hits, unknown, not_asked)
 
@@ -138,19 +152,42 @@ class _Asked:
             raise self.problem
 
 
-def _hits(segment: OpenSegment, asked: Any) -> Iterator[Hit]:
+def _listed(numbers: Numbers) -> list[int]:
+    return numbers if isinstance(numbers, list) else numbers.tolist()
+
+
+def _hits(segment: OpenSegment, asked: AskedHashes | ManyHashes) -> Hits:
+    if isinstance(asked, ManyHashes):
+        return _hits_of_many(segment, asked)
     assert segment.map is not None
-    if isinstance(asked, AskedHashes):
-        pairs: Iterable[tuple[int, int]] = (
-            (owner, place)
-            for hash, owner in zip(asked.hashes, asked.owners, strict=True)
-            for place in segment.map.places(hash)
-        )
-    else:
-        found, places = segment.map.places_of_many(asked.hashes)
-        pairs = zip(asked.owners[found].tolist(), places.tolist(), strict=True)
-    has_dead = bool(segment.about.dead)
-    for owner, place in dict.fromkeys(pairs):
-        number, unit = segment.units.at(place)
-        if not (has_dead and segment.about.is_dead(number)):
-            yield Hit(owner, unit, place - unit.first_place)
+    find = segment.map.places
+    hashed = zip(asked.hashes, asked.owners, strict=True)
+    values, units, places = [], [], []
+    for value, place in sorted({(owner, place) for hash, owner in hashed for place in find(hash)}):
+        unit, in_unit = segment.units.place(place)
+        if not segment.about.is_dead(unit):
+            values.append(value)
+            units.append(unit)
+            places.append(in_unit)
+    return Hits(segment, values, units, places)
+
+
+def _hits_of_many(segment: OpenSegment, asked: ManyHashes) -> Hits:
+    assert segment.map is not None
+    found, places = segment.map.places_of_many(asked.hashes)
+    if not found.size:
+        return Hits(segment, [], [], [])
+    values = asked.owners[found]
+    order = np.lexsort((places, values))
+    values, places = values[order], places[order]
+    # Of several hashes of a value, more than one may be at a place.
+    is_other = (np.diff(values) != 0) | (np.diff(places) != 0)
+    wanted = np.ones(len(values), np.bool_)
+    wanted[1:] = is_other
+    units, in_units = segment.units.places(places)
+    dead = np.array(segment.about.dead, np.int64).reshape(-1, 2)
+    # A unit is in a range if it is behind as many starts, and before the end that comes next.
+    wanted &= np.searchsorted(dead[:, 0], units, "right") == np.searchsorted(
+        dead[:, 1], units, "right"
+    )
+    return Hits(segment, values[wanted], units[wanted], in_units[wanted])

@@ -152,7 +152,7 @@ class SortedMap:
         search = _kernel.KeySearch(asked, self.about.bits.place)
         last = asked | np.uint64((1 << self.about.bits.place) - 1)
         try:
-            for number, first, end in _parts(self._firsts, asked, last):
+            for number, first, end in _parts(self._firsts, asked, last).tolist():
                 self._look_in(number, asked[first:end], last[first:end], first, search)
         except ValueError as error:
             raise FormatError(f"{self.source.path}: {error}") from None
@@ -168,7 +168,7 @@ class SortedMap:
         search: _kernel.KeySearch,
     ) -> None:
         directory = self._directory(number)
-        pages = np.array(list(_parts(directory.firsts, asked, last)), np.int64).reshape(-1, 3)
+        pages = _parts(directory.firsts, asked, last)
         if not pages.size:
             return
         which = pages[:, 0]
@@ -237,10 +237,11 @@ class SortedMap:
 
 def _parts(
     firsts: Iterable[int], asked: NDArray[np.uint64], last: NDArray[np.uint64]
-) -> Iterator[tuple[int, int, int]]:
-    """The numbers of parts, by their first keys, that can have keys from asked[i] to last[i], and the range of i."""
+) -> NDArray[np.int64]:
+    """The numbers of parts, by their first keys, that can have keys from asked[i] to last[i], and the range of i.
+    Shape (parts, 3)."""
     starts = np.array(firsts, np.uint64)
     begins = np.searchsorted(last, starts)
     ends = np.append(np.searchsorted(asked, starts[1:]), asked.size)
-    for number in np.flatnonzero(begins < ends).tolist():
-        yield number, int(begins[number]), int(ends[number])
+    numbers = np.flatnonzero(begins < ends)
+    return np.stack([numbers, begins[numbers], ends[numbers]], axis=1)

@@ -51,11 +51,17 @@ def state_of(path: str) -> Found | None:
     """A file in its state; None if it is no more. Raises OSError."""
     if is_url(path):
         return _behind_url(path)
-    try:
-        status = os.stat(local_name(path))
-    except FileNotFoundError:
+    status = _status(path)
+    if status is None:
         return None
     return Found(path, status.st_size, version_of(status), status.st_mtime)
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(local_name(path))
+    except FileNotFoundError:
+        return None
 
 
 def _behind_url(url: str) -> Found | None:
@@ -82,7 +88,8 @@ def states_of(
         return None if found is None else found.version
 
     if not any(map(is_url, paths)):
-        return {path: version(path) for path in paths}
+        statuses = ((path, _status(path)) for path in paths)
+        return {path: status and version_of(status) for path, status in statuses}
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(_AT_ONCE, "pbloom-state") as pool:

@@ -10,15 +10,15 @@ a place. `row_group` is that of the first place. `reason`: why the unit is not i
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
-from collections.abc import Iterator
-from contextlib import contextmanager
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 from zlib import crc32
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError
 from parquet_bloom.native import _kernel
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.storage.source import Source
 
 
@@ -35,12 +35,9 @@ class Unit(NamedTuple):
     reason: str = ""
 
 
-# Of a page of units, more than any takes; and of the length before each text.
+# Of a page's header, more than any takes; and of the length before each text.
 _LONGEST_HEADER: Final = 256
 _LENGTH_BYTES: Final = 4
-
-# Single units of a group are looked for; of more of them, all are decoded.
-_FEW: Final = 4
 
 # The columns of text; all others are INT64.
 TEXTS: Final = frozenset(("path", "version", "reason"))
@@ -78,44 +75,57 @@ class UnitsReader:
         for group in about.groups:
             self._starts.append(self._starts[-1] + group.num_units)
 
-    def at(self, place: int) -> tuple[int, Unit]:
-        """The unit that a place belongs to, and its number."""
+    def place(self, place: int) -> tuple[int, int]:
+        """The number of the unit that a place belongs to, and which of its places it is."""
         number = bisect_right(self._firsts, place) - 1
-        group = self._group(number)
-        at = bisect_right(group.first_places, place) - 1
-        with self._checking(number):
-            return self._starts[number] + at, group.unit(at)
+        first_places = self._group(number).first_places
+        at = bisect_right(first_places, place) - 1
+        return self._starts[number] + at, place - first_places[at]
+
+    def places(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The same of many places."""
+        units, in_units = np.empty_like(places), np.empty_like(places)
+        numbers = np.searchsorted(self._firsts, places, "right") - 1
+        for number in np.unique(numbers).tolist():
+            here = numbers == number
+            first_places = np.frombuffer(self._group(number).first_places, np.int64)
+            at = np.searchsorted(first_places, places[here], "right") - 1
+            units[here] = self._starts[number] + at
+            in_units[here] = places[here] - first_places[at]
+        return units, in_units
+
+    def units(self, numbers: Iterable[int]) -> dict[int, Unit]:
+        """Those of these numbers."""
+        units: dict[int, Unit] = {}
+        wanted = sorted(numbers)
+        for number, start in enumerate(self._starts[:-1]):
+            first, end = bisect_left(wanted, start), bisect_left(wanted, self._starts[number + 1])
+            if first < end:
+                group = self._group(number)
+                units.update((each, group.unit(each - start)) for each in wanted[first:end])
+        return units
 
     def __iter__(self) -> Iterator[Unit]:
         for number in range(len(self._about.groups)):
-            with self._checking(number):
-                units = list(self._group(number).units())
-            yield from units
+            yield from self._group(number)
 
     def _group(self, number: int) -> _Group:
         known = self._known.get(number)
         if known is None:
-            with self._checking(number):
-                known = self._known[number] = self._read(self._about.groups[number])
+            known = self._known[number] = self._read(self._about.groups[number])
         return known
 
-    @contextmanager
-    def _checking(self, number: int) -> Iterator[None]:
-        """Make FormatErrors of what is no group of units, whatever its checksum says."""
-        try:
-            yield
-        except (OverflowError, ValueError) as error:
-            start = self._about.groups[number].start
-            raise FormatError(f"{self.source.path}: no units at {start:,}: {error}") from None
-
-    def _read(self, group: UnitGroup) -> _Group:
-        data = self.source.read_at(group.start, group.size)
-        if crc32(data) != group.crc:
+    def _read(self, about: UnitGroup) -> _Group:
+        data = self.source.read_at(about.start, about.size)
+        if crc32(data) != about.crc:
             raise FormatError(
-                f"{self.source.path}: the units at {group.start:,} are damaged: their CRC-32 is not"
+                f"{self.source.path}: the units at {about.start:,} are damaged: their CRC-32 is not"
                 " the manifest's"
             )
-        return _Group(memoryview(data), group.num_units)
+        try:
+            return _Group(memoryview(data), about.num_units)
+        except (OverflowError, ValueError) as error:
+            raise FormatError(f"{self.source.path}: no units at {about.start:,}: {error}") from None
 
 
 class _Group:
@@ -123,57 +133,36 @@ class _Group:
 
     def __init__(self, data: memoryview, num_units: int) -> None:
         """Raises ValueError if that is no group of so many units."""
-        self._columns: list[memoryview | array[int]] = []
+        self._columns: list[_Texts | array[int]] = []
         for name in Unit._fields:
             (_, _, size, *_), header = _kernel.page_header(data[:_LONGEST_HEADER])
             end = header + (size or 0)
             body = data[header:end]
-            self._columns.append(body if name in TEXTS else array("q", bytes(body)))
+            self._columns.append(_Texts(body) if name in TEXTS else array("q", bytes(body)))
             data = data[end:]
         first_places = self._columns[Unit._fields.index("first_place")]
-        numbers = [each for each in self._columns if isinstance(each, array)]
-        if any(len(each) != num_units for each in numbers) or not isinstance(first_places, array):
+        if any(len(each) != num_units for each in self._columns):
             raise ValueError(f"expected {num_units} of them")
+        assert isinstance(first_places, array)
         self.first_places = first_places
-        self._num_asked = 0
-        self._all: list[Unit] | None = None
 
     def unit(self, at: int) -> Unit:
-        self._num_asked += 1
-        if self._all is None and self._num_asked > _FEW:
-            self._all = list(self.units())
-        if self._all is not None:
-            return self._all[at]
-        return Unit._make(
-            [each[at] if isinstance(each, array) else _text_at(each, at) for each in self._columns]
-        )
+        return Unit._make([each[at] for each in self._columns])
 
-    def units(self) -> Iterator[Unit]:
-        """Raises ValueError for text that is not there, as `unit` does."""
-        values = [each if isinstance(each, array) else _texts(each) for each in self._columns]
-        return map(Unit._make, zip(*values, strict=True))
+    def __iter__(self) -> Iterator[Unit]:
+        return map(Unit._make, zip(*self._columns, strict=True))
 
 
-def _texts(body: memoryview) -> Iterator[str]:
-    at = 0
-    while at < len(body):
-        start, at = _text_behind(body, at)
-        yield str(body[start:at], "utf-8", "surrogateescape")
+class _Texts(Sequence[str]):
+    """Texts as they are in a page, each behind its length in four bytes."""
 
+    def __init__(self, body: memoryview) -> None:
+        """Raises ValueError for what is none."""
+        self._body, self._starts = body, _kernel.byte_array_starts(body)
 
-def _text_at(body: memoryview, number: int) -> str:
-    """One text, without the others being made."""
-    at = 0
-    for _ in range(number):
-        _, at = _text_behind(body, at)
-    start, at = _text_behind(body, at)
-    return str(body[start:at], "utf-8", "surrogateescape")
+    def __len__(self) -> int:
+        return len(self._starts) - 1
 
-
-def _text_behind(body: memoryview, at: int) -> tuple[int, int]:
-    """Where a text is whose length is at `at`."""
-    start = at + _LENGTH_BYTES
-    end = start + int.from_bytes(body[at:start], "little")
-    if end > len(body) or start > len(body):
-        raise ValueError(f"text up to byte {end:,} of {len(body):,}")
-    return start, end
+    def __getitem__(self, at: int) -> str:  # type: ignore[override]
+        start, end = self._starts[at], self._starts[at + 1] - _LENGTH_BYTES
+        return str(self._body[start:end], "utf-8", "surrogateescape")

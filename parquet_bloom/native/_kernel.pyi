@@ -194,7 +194,7 @@ def count_byte_array(data: _Bytes, most: int = ...) -> int:
 def hash_byte_array(data: _Bytes, most: int = ...) -> NDArray[np.uint64]:
     """Their hashes."""
 
-def byte_array_starts(data: _Bytes, most: int = ...) -> NDArray[np.int64]:
+def byte_array_starts(data: _Bytes, most: int = ...) -> memoryview:
     """The starts of these n values, after their lengths, and of the value that would come next: shape
     (n + 1,). A value ends 4 bytes before the next one starts."""
 

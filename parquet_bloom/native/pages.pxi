@@ -22,10 +22,8 @@ def hash_byte_array(const uint8_t[::1] data not None, int64_t most=INT64_MAX):
 
 
 def byte_array_starts(const uint8_t[::1] data not None, int64_t most=INT64_MAX):
-    import numpy as np
-
     cdef int64_t count = count_byte_array(data, most)
-    starts = np.empty(count + 1, np.int64)
+    starts = _int64s(count + 1)
     cdef int64_t[::1] out = starts
     with nogil:
         plain_byte_array_starts(_bytes(data), count, &out[0])

@@ -157,9 +157,10 @@ class _RowSearch:
         for value, reason in found.not_asked.items():
             raise ValueTypeError(f"{self._texts[value]}: cannot be looked for: {reason}")
         parts: dict[str, dict[str, set[int]]] = {}
-        for hit in found.hits:
-            in_state = parts.setdefault(hit.unit.path, {}).setdefault(hit.unit.version, set())
-            in_state.update(_parts_of(asked, hit.unit.row_group, hit.place))
+        for hits in found.hits:
+            for _, unit, place in hits.each():
+                in_state = parts.setdefault(unit.path, {}).setdefault(unit.version, set())
+                in_state.update(_parts_of(asked, unit.row_group, place))
         whole = {unit.path for unit in found.unknown}
         if now is None:
             self._num_files = asked.num_files(self._column)

@@ -159,8 +159,7 @@ class Index:
         values: as for probe; files: as there. False for all while there is a file of which nothing is known; `pb.find`
         tells what the others are. Raises as probe.
         """
-        report = self.probe(column, values, files=files)
-        return np.array([each.verdict == "absent" for each in report.results], np.bool_)
+        return self.probe(column, values, files=files).results.absent
 
     def sql(self, column: str, values: Any, *, engine: SqlEngine = "duckdb") -> str:
         """The query that asks the index about a few values, see index_sql."""

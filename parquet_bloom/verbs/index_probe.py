@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, ClassVar
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar, Final, overload
 
 from parquet_bloom.arguments import paths_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, no_column
-from parquet_bloom.index.asking import AskedIndex, FoundValues
+from parquet_bloom.index.asking import AskedIndex, FoundValues, Hits
 from parquet_bloom.index.manifest import Places, existing
 from parquet_bloom.index.states import lasting, listed, states_of
-from parquet_bloom.native.lazy import Array
+from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.values.given import list_values, show_values
 from parquet_bloom.verbs.documents import VerbReport
@@ -22,6 +24,8 @@ from parquet_bloom.verbs.documents import VerbReport
 if TYPE_CHECKING:
     from parquet_bloom.index.units import Unit
     from parquet_bloom.vocabulary import Verdict
+
+_STALE: Final = "not in the index as it is now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +49,63 @@ class IndexedValue:
     files: tuple[IndexedFile, ...]
 
 
+class IndexedValues(Sequence[IndexedValue]):
+    """The verdicts on all values, in the order in which they were asked; made when they are looked at."""
+
+    def __init__(self, values: Sequence[Any] | Array, answers: Answers) -> None:
+        self._values, self._answers = values, answers
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @overload
+    def __getitem__(self, index: int) -> IndexedValue: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[IndexedValue, ...]: ...
+    def __getitem__(self, index: int | slice) -> IndexedValue | tuple[IndexedValue, ...]:
+        numbers = range(len(self))[index]
+        if isinstance(numbers, range):
+            texts = show_values(self._values[index])
+            return tuple(map(self._answers.of, numbers, texts))
+        return self._answers.of(numbers, *show_values(self._values[numbers : numbers + 1]))
+
+    def __iter__(self) -> Iterator[IndexedValue]:
+        return map(self._answers.of, range(len(self)), show_values(self._values))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IndexedValues) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"<IndexedValues: {number_of(len(self), 'value')}>"
+
+    @property
+    def absent(self) -> NDArray[np.bool_]:
+        """Which values are absent in every file. Shape (n,), dtype bool."""
+        return self._answers.absent(len(self))
+
+    @property
+    def are_absent(self) -> bool:
+        """Whether all of them are."""
+        return self._answers.is_nothing
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexReport(VerbReport):
     """What an index says about values of a column in `num_files` files, in which they were when it was brought up to
     date (`made`, in seconds since 1970), or in which they are now, if they were listed."""
 
     _rows: ClassVar = ("results", "files")
+    _item: ClassVar = IndexedValue
 
     index: str
     generation: int
     made: float
     column: str
     num_files: int
-    results: tuple[IndexedValue, ...]
+    results: IndexedValues
     bytes_read: int
 
     def __repr__(self) -> str:
@@ -66,7 +114,7 @@ class IndexReport(VerbReport):
     @property
     def is_absent(self) -> bool:
         """Whether no value can be in any file."""
-        return all(each.verdict == "absent" for each in self.results)
+        return self.results.are_absent
 
 
 def probe_index(
@@ -120,30 +168,31 @@ def probe_asked(
         known = {(unit.path, unit.version) for unit in asked.units(column)}
         others = [_stale(path) for path, now in current.items() if (path, now) not in known]
         num_files = len(current)
-    answers = _Answers(found, manifest.places, current, others)
+    answers = Answers(found, manifest.places, current, others)
     return IndexReport(
         index=path,
         generation=manifest.generation,
         made=manifest.made,
         column=column,
         num_files=num_files,
-        results=tuple([answers.of(at, text) for at, text in enumerate(show_values(values))]),
+        results=IndexedValues(copy(values), answers),
         bytes_read=asked.bytes_read,
     )
 
 
 def _paths(found: FoundValues) -> set[str]:
     """The files that an answer is about."""
-    return {unit.path for unit in found.unknown} | {hit.unit.path for hit in found.hits}
+    hit = {unit.path for hits in found.hits for unit in hits.distinct_units.values()}
+    return hit | {unit.path for unit in found.unknown}
 
 
 def _stale(path: str) -> IndexedFile:
-    return IndexedFile(path, "unknown", reason="not in the index as it is now")
+    return IndexedFile(path, "unknown", reason=_STALE)
 
 
-class _Answers:
-    """Verdicts on values, of what was found in segments. `current`: the states of files that count; `others`: files of
-    which nothing is known about any value."""
+class Answers:
+    """Verdicts on values, by what was found in segments. `current`: the states of files that count; `others`: files
+    of which nothing is known about any value."""
 
     def __init__(
         self,
@@ -152,36 +201,56 @@ class _Answers:
         current: Mapping[str, str],
         others: Iterable[IndexedFile],
     ) -> None:
-        self._current, self._not_asked = current, found.not_asked
+        self._kind, self._not_asked = kind, found.not_asked
         self._unknown = {file.path: file for file in others}
         for unit in found.unknown:
             if unit.path in current and unit.path not in self._unknown:
-                reason = unit.reason if self._is_current(unit) else _stale(unit.path).reason
+                reason = unit.reason if current[unit.path] == unit.version else _STALE
                 self._unknown[unit.path] = IndexedFile(unit.path, "unknown", reason=reason)
-        self._places: dict[int, dict[str, _Where]] = {}
-        for value, unit, place in found.hits:
-            if unit.path in self._unknown or unit.path not in current:
-                continue
-            if not self._is_current(unit):
-                self._unknown[unit.path] = _stale(unit.path)
-                continue
-            places = self._places.setdefault(value, {})
-            places.setdefault(unit.path, _Where(kind)).add(unit, place)
-
-    def _is_current(self, unit: Unit) -> bool:
-        return self._current[unit.path] == unit.version
+        # Of each segment: the units that may have values.
+        self._hits: list[tuple[Hits, dict[int, Unit]]] = []
+        for hits in found.hits:
+            units = hits.distinct_units
+            for unit in units.values():
+                if current.get(unit.path, unit.version) != unit.version:
+                    self._unknown[unit.path] = _stale(unit.path)
+            wanted = {number: unit for number, unit in units.items() if unit.path in current}
+            self._hits.append((hits, wanted))
 
     def of(self, value: int, text: str) -> IndexedValue:
         if value in self._not_asked:
             return IndexedValue(text, "unknown", ())
-        maybe = {
-            path: places.as_file(path)
-            for path, places in self._places.get(value, {}).items()
-            if path not in self._unknown
-        }
-        files = {**self._unknown, **maybe}
-        verdict: Verdict = "maybe" if maybe else "unknown" if files else "absent"
+        maybe = self._maybe(value)
+        files = {**maybe, **self._unknown} if self._unknown else maybe
+        verdict: Verdict = "absent"
+        if files:
+            verdict = "maybe" if files.keys() - self._unknown.keys() else "unknown"
         return IndexedValue(text, verdict, tuple([files[path] for path in sorted(files)]))
+
+    def _maybe(self, value: int) -> dict[str, IndexedFile]:
+        """Files that may hold it, or are unknown."""
+        where: dict[str, _Where] = {}
+        for hits, units in self._hits:
+            first, end = bisect_left(hits.values, value), bisect_right(hits.values, value)
+            for at in range(first, end):
+                unit = units.get(int(hits.units[at]))
+                if unit is not None:
+                    where.setdefault(unit.path, _Where(self._kind)).add(unit, int(hits.places[at]))
+        return {path: places.as_file(path) for path, places in where.items()}
+
+    def absent(self, num_values: int) -> NDArray[np.bool_]:
+        """Which of so many values are absent in every file."""
+        absent = np.full(num_values, not self._unknown)
+        absent[[*self._not_asked]] = False
+        for hits, units in self._hits:
+            counts = np.isin(hits.units, [*units])
+            absent[np.asarray(hits.values, np.int64)[counts]] = False
+        return absent
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether all values are absent in every file."""
+        return not (self._unknown or self._not_asked or any(units for _, units in self._hits))
 
 
 class _Where:

@@ -191,7 +191,7 @@ class PrefixedRun(Run):
 
     def _starts(self) -> NDArray[np.int64]:
         """Where each value starts, without its length, and where one more would."""
-        starts = checked(_kernel.byte_array_starts, self._data, self._most)
+        starts = np.asarray(checked(_kernel.byte_array_starts, self._data, self._most))
         self._all(starts.size - 1)
         return starts
 
