@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from parquet_bloom.legacy.statistics.dialect import Expected as Expected
     from parquet_bloom.legacy.statistics.dialect import StatisticsFilter as StatisticsFilter
     from parquet_bloom.options import AdviseOptions as AdviseOptions
+    from parquet_bloom.options import TableView as TableView
     from parquet_bloom.parallel import set_memory as set_memory
     from parquet_bloom.rules.finding import Finding as Finding
     from parquet_bloom.rules.policy import ColumnPolicy as ColumnPolicy
@@ -128,7 +129,7 @@ _NAMES = {
     "filters.split_block": "SplitBlockBloomFilter",
     "legacy.murmur3.dialect": "Murmur3",
     "legacy.statistics.dialect": "Expected StatisticsFilter",
-    "options": "AdviseOptions",
+    "options": "AdviseOptions TableView",
     "parallel": "set_memory",
     "rules.finding": "Finding",
     "rules.policy": "ColumnPolicy Policy read_policy",

@@ -217,6 +217,36 @@ class TableOptions(VerbOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TableView:
+    """Which files of which version of tables; `catalog`: in which they are, by their identifiers; `where`: the wanted
+    values of partition columns; `since`: only those added after that version or time."""
+
+    kind: TableChoice = "auto"
+    catalog: str | None = None
+    version: int | None = None
+    as_of: datetime | None = None
+    where: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
+    since: datetime | int | None = None
+
+    def __post_init__(self) -> None:
+        check_word("table", self.kind, TableChoice)
+
+    @classmethod
+    def given(cls, table: TableChoice | TableView | None) -> TableView | None:
+        """What a Python user gave; None if files are no tables."""
+        return (
+            table
+            if table is None or isinstance(table, cls)
+            else cls(kind=cast("TableChoice", table))
+        )
+
+    @property
+    def is_newest(self) -> bool:
+        """Whether all files of the newest version are meant."""
+        return self == TableView(kind=self.kind, catalog=self.catalog)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RepairOptions(ReadOptions):
     """What to repair, see verbs.repair.repair. `usual_layout`: if `layout` is None. `kept_ends`: if
     they are all, the file stays what it was at each of them."""

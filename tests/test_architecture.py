@@ -274,6 +274,7 @@ LATE = {
     "to change files, which --help of a command does not": {
         *("verbs.build", "verbs.repair", "verbs.strip"),
     },
+    "to look at files, without which an index answers": {"options", "verbs.listed_files"},
     "for tables": {
         *("commands.table_inputs", "storage.folder", "tables", "verbs.build_table"),
         *("verbs.repair_table", "verbs.strip_table"),

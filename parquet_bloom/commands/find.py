@@ -12,6 +12,7 @@ from parquet_bloom.commands import options as option
 from parquet_bloom.commands.key_options import hash_key as hash_key_option
 from parquet_bloom.commands.sections import Command, files_option
 from parquet_bloom.commands.store_options import storage_options
+from parquet_bloom.commands.table_options import table_views
 from parquet_bloom.container import number_of
 from parquet_bloom.program import FINE, NO, TROUBLE
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
@@ -21,10 +22,12 @@ from parquet_bloom.verbs.find import find as find_rows
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.options import TableView
 
 
 @click.command(cls=Command)
 @file_options.file_argument("files", nargs=-1, metavar="[FILE...]")
+@table_views
 @files_option(
     "--index",
     "index",
@@ -37,26 +40,28 @@ if TYPE_CHECKING:
 @hash_key_option
 @option.access
 def find(
-    files: tuple[str, ...], index: str | None, columns: tuple[str, ...], as_json: bool,
-    keys: Keys | None, **given: Any,
+    files: tuple[str, ...], view: TableView | None, index: str | None, columns: tuple[str, ...],
+    as_json: bool, keys: Keys | None, **given: Any,
 ) -> None:  # fmt: skip
     """Find the rows that hold values.
 
     Filters, or an index, say which row groups may hold a value; there, the column itself is read. Without FILE, all
-    files that the index knows are looked into. What cannot be read is listed as `unknown`. Exit code 1: no row
+    files that the index knows are looked into; with --table, the live files of tables. What cannot be read is listed as `unknown`. Exit code 1: no row
     holds any of the values.
 
     \b
     Example:
       pbloom find events.bloom.parquet -c user_id -v 123456
     """
-    if not files and index is None:
-        raise click.UsageError("expected FILE or --index")
+    if not files and (index is None or view is not None):
+        raise click.UsageError(
+            "expected FILE or --index" if view is None else "--table: expected FILE, the tables"
+        )
     code = NO
     for column in dict.fromkeys(columns):
         with progress("find") as show:
             report = find_rows(
-                files or None, column, given["values"], index=index,
+                files or None, column, given["values"], table=view, index=index,
                 hash_key=given["hash_key"], keys=keys, storage_options=storage_options(),
                 progress=show,
             )  # fmt: skip
@@ -77,6 +82,11 @@ def _write(report: FindReport) -> None:
             (report.column, "file", "row group", "row"),
             [(row.value, row.path, str(row.part), f"{row.row_in_part:,}") for row in report.rows],
             ["file"],
+        )
+    if report.deleted_in:
+        files = number_of(len(report.deleted_in), "file")
+        complain(
+            f"{files} with rows that the table may have deleted: they are in it until it is written anew"
         )
     for file in report.unknown:
         complain(f"{file.path}: unknown: {file.reason}")

@@ -20,6 +20,7 @@ from parquet_bloom.commands.sections import (
     together,
 )
 from parquet_bloom.commands.store_options import storage_options, stores
+from parquet_bloom.commands.table_options import newest_tables, table_views
 from parquet_bloom.container import number_of
 from parquet_bloom.index.manifest import Places
 from parquet_bloom.program import FINE, NO, Ordered
@@ -39,6 +40,7 @@ from parquet_bloom.vocabulary import words
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.options import TableView
 
 # What a terminal shows of the files of one value; all of them are in the document.
 MOST_FILES = 20
@@ -64,6 +66,7 @@ def index() -> None:
 
 @index.command(cls=Command)
 @file_options.file_argument("files", nargs=-1, required=True, metavar="FILE...")
+@newest_tables
 @_index
 @option.columns(required=True)
 @files_option(
@@ -86,11 +89,11 @@ def index() -> None:
 def build(
     files: tuple[str, ...], index_path: str, columns: tuple[str, ...], as_json: bool,
     keys: Keys | None, threads: int | None, places: Places, include_encrypted: bool,
-    hash_key: str | None,
+    hash_key: str | None, view: TableView | None,
 ) -> None:  # fmt: skip
     """Make an index over files.
 
-    FILE is a path, a glob, a folder or a URL; `index add` looks at all of them again. Columns that are encrypted
+    FILE is a path, a glob, a folder or a URL, or with --table a table; `index add` looks at all of them again. Columns that are encrypted
     are left out, unless --include-encrypted: the index holds hashes of values in the open.
 
     \b
@@ -99,7 +102,7 @@ def build(
     """
     with progress("index") as show:
         report = build_index(
-            index_path, files, columns, places=places, include_encrypted=include_encrypted,
+            index_path, files, columns, table=view, places=places, include_encrypted=include_encrypted,
             hash_key=hash_key, keys=keys, storage_options=storage_options(), threads=threads,
             progress=show,
         )  # fmt: skip
@@ -108,6 +111,7 @@ def build(
 
 @index.command(cls=Command)
 @file_options.file_argument("files", nargs=-1, metavar="[FILE...]")
+@newest_tables
 @_index
 @option.as_json("index")
 @option.threads
@@ -115,12 +119,12 @@ def build(
 @option.access
 def add(
     files: tuple[str, ...], index_path: str, as_json: bool, keys: Keys | None, threads: int | None,
-    hash_key: str | None,
+    hash_key: str | None, view: TableView | None,
 ) -> None:  # fmt: skip
     """Bring an index up to date: add what is new or has changed, forget what is gone.
 
-    Looks at the files, folders and globs that the index was made over, and at each FILE, which it is about from
-    now on.
+    Looks at the files, folders, globs and tables that the index was made over, and at each FILE, which it is about
+    from now on.
 
     \b
     Example:
@@ -128,7 +132,7 @@ def add(
     """
     with progress("index") as show:
         report = add_to_index(
-            index_path, files, hash_key=hash_key, keys=keys, storage_options=storage_options(),
+            index_path, files, table=view, hash_key=hash_key, keys=keys, storage_options=storage_options(),
             threads=threads, progress=show,
         )  # fmt: skip
     _write_change(report, as_json)
@@ -155,6 +159,7 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
 @index.command(cls=Command)
 @file_options.file_argument("files", nargs=-1, metavar="[FILE...]")
 @file_options.manifest_option
+@table_views
 @_index
 @option.columns(required=True)
 @option.literals
@@ -162,19 +167,22 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
 @hash_key_option
 @together(option.memory, stores)
 def probe(
-    files: tuple[str, ...], manifest: str | None, index_path: str, columns: tuple[str, ...],
-    as_json: bool, **given: Any,
+    files: tuple[str, ...], manifest: str | None, view: TableView | None, index_path: str,
+    columns: tuple[str, ...], as_json: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Ask an index which files may hold values, and where in them.
 
     The answer is about all files as they were when the index was made or added to. With FILE or --manifest, it is
-    about these as they are now: each that the index does not know in this state is `unknown`. A verdict is `absent` (certain),
+    about these as they are now, and with --table about the live files of these tables: each that the index does not
+    know in this state is `unknown`. A verdict is `absent` (certain),
     `maybe`, or `unknown` with the reason. Exit code 1: every value is absent everywhere.
 
     \b
     Example:
       pbloom index probe --index events.index -c user_id -v 123456
     """
+    if view is not None and not files:
+        raise click.UsageError("--table: expected FILE, the tables")
     named: Sequence[str] = files
     if manifest is not None:
         if files:
@@ -184,7 +192,7 @@ def probe(
     code = NO
     for column in dict.fromkeys(columns):
         report = probe_index(
-            index_path, column, given["values"], files=named or None, hash_key=given["hash_key"],
+            index_path, column, given["values"], files=named or None, table=view, hash_key=given["hash_key"],
             storage_options=storage_options(),
         )  # fmt: skip
         if as_json:
@@ -337,6 +345,9 @@ def _write_answers(report: IndexReport) -> None:
         f"{report.column} in {number_of(report.num_files, 'file')}, as indexed {since}:"
         f" {size(report.bytes_read)} read"
     )
+    for table in report.tables:
+        version = "at several versions" if table.version is None else f"at version {table.version}"
+        write_text(f"{table.name} {version}")
     for value in report.results:
         _write_value(value)
 

@@ -45,7 +45,7 @@ from parquet_bloom.commands.sections import (
     values_option,
 )
 from parquet_bloom.commands.store_options import stores
-from parquet_bloom.commands.table_options import TableView, table_views
+from parquet_bloom.commands.table_options import table_views
 from parquet_bloom.options import MAX_SEED, Destination
 from parquet_bloom.parallel import LEAST_MEMORY, set_memory
 from parquet_bloom.parallel import memory as memory_budget
@@ -57,7 +57,7 @@ from parquet_bloom.vocabulary import Dialect, FileLayout, LiteralType, words
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from parquet_bloom.options import TableOptions
+    from parquet_bloom.options import TableOptions, TableView
 
 DestinationOf = Callable[[str], Destination]
 

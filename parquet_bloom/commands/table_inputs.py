@@ -23,10 +23,9 @@ from parquet_bloom.tables.partitions import files_where
 from parquet_bloom.tables.table import LakeTable, TableFile
 
 if TYPE_CHECKING:
-    from parquet_bloom.commands.table_options import TableView
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.options import TableOptions
+    from parquet_bloom.options import TableOptions, TableView
     from parquet_bloom.parallel import Progress
     from parquet_bloom.verbs.table_step import ChangedFile
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from datetime import datetime
+from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from typing import Any
 
@@ -12,8 +11,7 @@ from click.core import ParameterSource
 
 from parquet_bloom.commands.parameters import any_size, moment
 from parquet_bloom.commands.sections import SIZE, Callback, Decorator, table_option, together
-from parquet_bloom.dataclass import dataclass
-from parquet_bloom.options import FILES_PER_COMMIT, TableOptions
+from parquet_bloom.options import FILES_PER_COMMIT, TableOptions, TableView
 from parquet_bloom.vocabulary import TableChoice, words
 
 # The parameters that say which files, when they are not those of a table; and which of those are changed,
@@ -23,18 +21,6 @@ _WHICH_CHANGED = {*_WHICH_FILES, "shard"}
 
 # The options of a table by name, as click gives them.
 _Given = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class TableView:
-    """Which files of which version of tables; `since`: only those added after that version or time."""
-
-    kind: TableChoice
-    catalog: str | None
-    version: int | None
-    as_of: datetime | None
-    where: Mapping[str, tuple[str, ...]]
-    since: datetime | int | None = None
 
 
 def _partitions(
@@ -122,7 +108,7 @@ def _with_table(
 ) -> Decorator:
     """The command gets as `name` what `make` makes of the kind of table, None without --table, and of
     these options. `refused`: the parameters that are only about files."""
-    options = (_catalog, _where, *options)
+    options = (_catalog, *options)
 
     def add(command: Callback) -> Callback:
         @together(_kind, *options)
@@ -158,7 +144,7 @@ def _refuse(names: Collection[str], why: str) -> None:
 
 
 def _view(table: TableChoice | None, given: _Given) -> TableView | None:
-    if given["version"] is not None and given["as_of"] is not None:
+    if given.get("version") is not None and given.get("as_of") is not None:
         raise click.UsageError("expected at most one of --version and --as-of")
     return None if table is None else TableView(kind=table, **given)
 
@@ -176,13 +162,15 @@ def _changing(table: TableChoice | None, given: _Given) -> TableOptions | None:
 
 
 # With --table, a command that reads gets a TableView as `view`, else None.
-table_views = _with_table((_version, _as_of), _WHICH_FILES, _view, "view")
+table_views = _with_table((_where, _version, _as_of), _WHICH_FILES, _view, "view")
+# Of a command that reads the tables again whenever it is called.
+newest_tables = _with_table((), (), _view, "view")
 
 
 def in_tables(*options: Decorator, refused: Collection[str]) -> Decorator:
     """With --table, the command gets the TableOptions as `of_table`, else None. `refused`: the
     parameters that are only about files."""
-    return _with_table(options, {*refused, *_WHICH_CHANGED}, _changing, "of_table")
+    return _with_table((_where, *options), {*refused, *_WHICH_CHANGED}, _changing, "of_table")
 
 
 def appending_in_tables(refused: Collection[str]) -> Decorator:

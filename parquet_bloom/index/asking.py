@@ -99,11 +99,11 @@ class AskedIndex:
         """How many files the index knows, of which nothing else may be known."""
         return sum(segment.about.num_files for segment in self.of_column(column))
 
-    def units(self, column: str) -> Iterator[Unit]:
-        """All units that are indexed for a column, or are not for a reason."""
+    def units(self, column: str) -> Iterator[tuple[Unit, str]]:
+        """All units that are indexed for a column, or are not for a reason, each with what its column was read as."""
         for segment in self.of_column(column):
             for _, unit in segment.live_units():
-                yield unit
+                yield unit, segment.about.read_as
 
 
 def hash_key_given(hash_key: bytes | str | None) -> HashKey | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import BinaryIO, Final
 from uuid import uuid4
 
@@ -28,8 +29,8 @@ _MOST_PAGES: Final = MOST_PLACES // 2
 class NewSegment:
     """The units of one column and kind, and their keys, before they are written."""
 
-    def __init__(self, column: str, kind: str, keys: KeyCollector) -> None:
-        self.column, self.kind, self.keys = column, kind, keys
+    def __init__(self, column: str, kind: str, keys: KeyCollector, read_as: str = "") -> None:
+        self.column, self.kind, self.keys, self.read_as = column, kind, keys, read_as
         self.units: list[Unit] = []
         self._dead: set[int] = set()
 
@@ -48,7 +49,8 @@ class NewSegment:
         """Write it to the folder of an index. Raises OSError."""
         write_keys = None if self.kind == NO_KIND else self.keys.write
         dead = as_ranges(self._dead)
-        return write_segment(folder, self.column, self.kind, self.units, dead, write_keys)
+        made = write_segment(folder, self.column, self.kind, self.units, dead, write_keys)
+        return replace(made, read_as=self.read_as)
 
 
 def write_segment(
@@ -85,19 +87,26 @@ class SegmentsBuilder:
 
     def __init__(self, places: Places, room: KeyRoom) -> None:
         self._places, self._room = places, room
-        self._segments: dict[tuple[str, str], NewSegment] = {}
+        self._segments: dict[tuple[str, str, str], NewSegment] = {}
         self._full: list[NewSegment] = []
 
-    def add(self, reader: AnyValuesReader, column: str, version: str, threads: int | None) -> str:
-        """Index a column of an open file; returns why it cannot be, which the index keeps; else "". Raises
-        OSError."""
+    def add(
+        self,
+        reader: AnyValuesReader,
+        column: str,
+        version: str,
+        threads: int | None,
+        read_as: str = "",
+    ) -> str:
+        """Index a column of an open file; returns why it cannot be, which the index keeps; else "". `read_as`: see
+        Segment. Raises OSError."""
         file = reader.file
         try:
             found = file.column(column)
             reason = reader.reason_for_none(found)
             if not reason:
                 num_places = _MOST_PAGES if self._places == "page" else file.num_parts
-                segment = self._segment(column, reader.kind(found), num_places)
+                segment = self._segment(column, reader.kind(found), num_places, read_as)
                 try:
                     self._add_parts(reader, found, version, segment, threads)
                 except ParquetBloomError:
@@ -106,7 +115,7 @@ class SegmentsBuilder:
                 return ""
         except ParquetBloomError as error:
             reason = str(error).removeprefix(f"{file.path}: ")
-        self.add_unknown(file.path, file.source.size, version, column, reason)
+        self.add_unknown(file.path, file.source.size, version, column, reason, read_as)
         return reason
 
     def forget_last(self, path: str) -> None:
@@ -114,9 +123,11 @@ class SegmentsBuilder:
         for segment in self._segments.values():
             segment.forget_last(path)
 
-    def add_unknown(self, path: str, size: int, version: str, column: str, reason: str) -> None:
+    def add_unknown(
+        self, path: str, size: int, version: str, column: str, reason: str, read_as: str = ""
+    ) -> None:
         """A file that cannot be indexed: nothing is known of any value."""
-        segment = self._segment(column, NO_KIND, 0)
+        segment = self._segment(column, NO_KIND, 0, read_as)
         segment.units.append(Unit(path, size, version, 0, 0, 0, 0, reason))
 
     def _add_parts(
@@ -151,14 +162,15 @@ class SegmentsBuilder:
                     segment.keys.add(wide_keys(hashes, place))
                     place += 1
 
-    def _segment(self, column: str, kind: str, num_places: int) -> NewSegment:
-        found = self._segments.get((column, kind))
+    def _segment(self, column: str, kind: str, num_places: int, read_as: str) -> NewSegment:
+        key = column, kind, read_as
+        found = self._segments.get(key)
         if found is not None and found.num_places + num_places > MOST_PLACES:
-            self._full.append(self._segments.pop((column, kind)))
+            self._full.append(self._segments.pop(key))
             found = None
         if found is None:
-            found = NewSegment(column, kind, KeyCollector(self._room))
-            self._segments[column, kind] = found
+            found = NewSegment(column, kind, KeyCollector(self._room), read_as)
+            self._segments[key] = found
         return found
 
     def write(self, folder: WritableFolder) -> list[Segment]:

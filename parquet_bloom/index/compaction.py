@@ -34,10 +34,11 @@ _GONE: Final = -1
 def merges(index: Manifest, everything: bool) -> list[list[Segment]]:
     """The segments that are to become one, respectively: those that are small or have dead units, or
     `everything`."""
-    alike: dict[tuple[str, str], list[Segment]] = {}
+    alike: dict[tuple[str, str, str], list[Segment]] = {}
     for segment in index.segments:
         if segment.map is not None or segment.kind == NO_KIND:
-            alike.setdefault((segment.column, segment.kind), []).append(segment)
+            key = segment.column, segment.kind, segment.read_as
+            alike.setdefault(key, []).append(segment)
     return [
         group
         for segments in alike.values()
@@ -138,7 +139,9 @@ def _written(
         return write_map(file, name, runs, bits, most)
 
     about = inputs[0]
-    return write_segment(folder, about.column, about.kind, units, (), write_keys if known else None)
+    write = write_keys if known else None
+    made = write_segment(folder, about.column, about.kind, units, (), write)
+    return replace(made, read_as=about.read_as)
 
 
 class _LiveKeys:

@@ -25,7 +25,7 @@ from parquet_bloom.index.keys import MOST_PLACES, KeyBits
 from parquet_bloom.index.sorted_map import DIRECTORY_BYTES, KeyGroup, MapFile
 from parquet_bloom.index.units import UnitGroup, UnitsFile
 from parquet_bloom.storage.folder import Folder
-from parquet_bloom.vocabulary import words
+from parquet_bloom.vocabulary import TableChoice, words
 
 # Readers refuse greater ones.
 VERSION: Final = 1
@@ -45,7 +45,8 @@ _LARGEST: Final = (1 << 63) - 1
 class Segment:
     """Files that were indexed together, for one column of one type. `kind`: of the type, see kinds. `map`: None if
     the files are not indexed, for the reasons that their units give. `num_files`: those that are not dead. `dead`:
-    units that are no more, or of files in a state that is none any more."""
+    units that are no more, or of files in a state that is none any more. `read_as`: what its files call the column, or
+    its field id, if a table says so; empty if they call it as the index does."""
 
     id: str
     column: str
@@ -54,6 +55,7 @@ class Segment:
     num_files: int
     map: MapFile | None = None
     dead: Ranges = ()
+    read_as: str = ""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -78,9 +80,25 @@ def _start(numbers: tuple[int, int]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class TableSource:
+    """A table whose live files an index is about. `name`: its folder, or its identifier in the `catalog`; `version`: at
+    which it was looked at; None before, and if writers at the same time looked at different ones."""
+
+    name: str
+    kind: TableChoice
+    catalog: str | None = None
+    version: int | None = None
+
+    @property
+    def key(self) -> tuple[str, str | None]:
+        """What tells it from others."""
+        return self.name, self.catalog
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
-    """An index in one state. `sources`: the files, folders and globs that are looked at by `add`. `made`: in seconds
-    since 1970. `key_check`: of the key that hashes are made with; empty if there is none. `include_encrypted`: whether
+    """An index in one state. `sources`: the files, folders and globs that are looked at by `add`, `tables`: the tables
+    that are. `made`: in seconds since 1970. `key_check`: of the key that hashes are made with; empty if there is none. `include_encrypted`: whether
     it may have hashes of values that are encrypted in the files."""
 
     columns: tuple[str, ...]
@@ -91,6 +109,7 @@ class Manifest:
     made: float = 0.0
     key_check: str = ""
     include_encrypted: bool = False
+    tables: tuple[TableSource, ...] = ()
 
     @property
     def terms(self) -> tuple[object, ...]:
@@ -204,6 +223,20 @@ def _manifest(found: dict[str, Any]) -> Manifest:
         made=float(found["made"]),
         key_check=_text(found["key_check"]),
         include_encrypted=found["include_encrypted"] is True,
+        # There were none at first.
+        tables=tuple(map(_table, found.get("tables", ()))),
+    )
+
+
+def _table(found: dict[str, Any]) -> TableSource:
+    kind, catalog, version = found["kind"], found["catalog"], found["version"]
+    if kind not in words(TableChoice):
+        raise ValueError(f"tables: {kind!r}")
+    return TableSource(
+        _text(found["name"]),
+        cast("TableChoice", kind),
+        None if catalog is None else _text(catalog),
+        None if version is None else _number(version),
     )
 
 
@@ -221,6 +254,7 @@ def _segment(found: dict[str, Any]) -> Segment:
         units=units,
         map=None if found["map"] is None else _map_file(found["map"], units),
         dead=dead,
+        read_as=_text(found.get("read_as", "")),
     )
 
 

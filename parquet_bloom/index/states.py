@@ -47,6 +47,14 @@ def listed(
     return [found[path] for path in sorted(found)], errors
 
 
+def is_as_read(file: Found, size: int, version: str) -> bool:
+    """Whether a file is as it was when it was read with this size and version. Of a file that a table records, and
+    whose version nobody was asked for, the size counts: tables never put another file in its place."""
+    if file.version is None:
+        return file.size == size and version != ""
+    return file.version == version
+
+
 def state_of(path: str) -> Found | None:
     """A file in its state; None if it is no more. Raises OSError."""
     if is_url(path):

@@ -99,6 +99,10 @@ class StoredNames(Protocol):
         none of the table's are left out. Raises UnsupportedError, FormatError for a file that does not
         say."""
 
+    def stored_as(self, column: str) -> str:
+        """What stays the same of a column of the table while files have its values in the same place, whatever it is
+        called by now; empty if files call it by that name."""
+
 
 def names_in_table(names: StoredNames, file: Overview) -> dict[str, str]:
     """What the table calls the columns of an open data file, by what the file calls them. Raises as
@@ -249,6 +253,10 @@ class LakeTable(ABC):
     def readers(self) -> tuple[str, ...]:
         """Which engines see filters in such a table, in sentences."""
         return engine_notes(self.situation)
+
+    def may_hide_rows(self, file: TableFile) -> bool:
+        """Whether rows of a live file may be deleted that are still in it."""
+        return file.num_deleted > 0
 
     def in_commands_of(self, file: TableFile) -> AsTable:
         """How the command that helps with a live file next names the table."""

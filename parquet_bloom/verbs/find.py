@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,19 +11,20 @@ from parquet_bloom.arguments import paths_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, ParquetBloomError, ValueTypeError, no_column
-from parquet_bloom.files import open_file
 from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.manifest import existing
-from parquet_bloom.index.states import lasting, listed
+from parquet_bloom.options import TableView
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.values.given import list_values, show_values
 from parquet_bloom.verbs.documents import VerbReport
+from parquet_bloom.verbs.listed_files import ListedFiles, files_asked, list_files, names_in_index
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Askable, Column
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.native.lazy import Array
     from parquet_bloom.parallel import Progress
+    from parquet_bloom.vocabulary import TableChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,9 @@ class UnknownFile:
 @dataclass(frozen=True, slots=True, repr=False)
 class FindReport(VerbReport):
     """The `rows` that hold values of a column. `num_files`: how many were asked, by filters or by an index; of
-    `files_read`, values were read in `parts_read` row groups. What could not be asked is `unknown`."""
+    `files_read`, values were read in `parts_read` row groups. What could not be asked is `unknown`. `deleted_in`: files
+    of rows of which their table may have deleted some, by a deletion vector or a delete file: they are still in the
+    file, until it is written anew."""
 
     _rows: ClassVar = ("rows",)
 
@@ -59,6 +62,7 @@ class FindReport(VerbReport):
     bytes_read: int
     rows: tuple[FoundRow, ...]
     unknown: tuple[UnknownFile, ...]
+    deleted_in: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         found = number_of(len(self.rows), "row")
@@ -75,6 +79,7 @@ def find(
     column: str,
     values: Any,
     *,
+    table: TableChoice | TableView | None = None,
     index: str | os.PathLike[str] | None = None,
     hash_key: bytes | str | None = None,
     keys: Keys | None = None,
@@ -83,39 +88,43 @@ def find(
 ) -> FindReport:
     """The rows of `files` that hold `values` of `column`, file by file.
 
-    files: paths, URLs, globs and folders; None for all that the `index` knows. values: as for probe, but NaN and null
-    cannot be looked for. Only row groups are read that filters, or an `index`, do not exclude; of a file that the
+    files: paths, URLs, globs and folders; None for all that the `index` knows, and the live files of the tables that it
+    is about. table: `files` are tables of this kind, in whose place are their live files; a TableView says of which
+    version. A row that a table has deleted without writing its file anew is still there, and found: see `deleted_in`
+    of the report. values: as for probe, but NaN and null cannot be looked for. Only row groups are read that filters, or an `index`, do not exclude; of a file that the
     index does not know in its state, its own filters are asked. hash_key: of the index, as for Index. All others as for
     inspect.
 
     Files that cannot be read are `unknown` in the report. Raises ValueTypeError for what cannot be looked for,
-    ColumnError if the index is not about this column, FileNotFoundError if there are no files, EncryptionError unless
-    `hash_key` is that of the index, FormatError for a damaged index, OSError.
+    ColumnError if the index is not about this column, FileNotFoundError if there are no files, RewriteError for what is
+    no table, EncryptionError unless `hash_key` is that of the index, FormatError for a damaged index, OSError.
     """
-    if files is None and index is None:
-        raise TypeError("files: None, expected files or an index")
-    search = _RowSearch(column, list_values(values), keys, storage_options)
-    if index is None:
-        return search.report(
-            search.in_files(_named(paths_given("files", files), storage_options)), progress
+    if files is None and (index is None or table is not None):
+        raise TypeError(
+            f"files: None, expected {'files or an index' if table is None else 'tables'}"
         )
+    among, view = None, TableView.given(table)
+    if files is not None:
+        names = paths_given("files", files) if index is None else names_in_index(files, view)
+        among = files_asked(names, view, storage_options)
+    search = _RowSearch(column, list_values(values), keys)
+    if index is None:
+        assert among is not None
+        return search.report(search.in_files(among), among, progress)
     folder = open_folder(with_options(os.fspath(index), storage_options))
     with closing(AskedIndex(folder, existing(folder), hash_key)) as asked:
         if column not in asked.manifest.columns:
             raise ColumnError(
                 f"{folder.path}: {no_column(column, asked.manifest.columns, 'index')}"
             )
-        names = None if files is None else lasting(paths_given("files", files))
-        paths = None if names is None else _named(names, storage_options)
-        return search.report(search.in_index(asked, paths), progress)
-
-
-def _named(names: Sequence[str], storage_options: Mapping[str, str] | None) -> dict[str, str]:
-    """The files that names mean, and their versions."""
-    found, errors = listed(names, storage_options)
-    if errors:
-        raise errors[0]
-    return {file.path: file.version or "" for file in found}
+        about = asked.manifest
+        if among is None and about.tables:
+            # As these are now: what they have put in the place of files, the index does not know.
+            among = list_files(about.sources, about.tables, storage_options)
+            among.check_seen()
+        candidates = search.in_index(asked, among)
+        files = ListedFiles({}, options=storage_options) if among is None else among
+        return search.report(candidates, files, progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,23 +144,22 @@ class _RowSearch:
         column: str,
         values: Sequence[Any] | Array,
         keys: Keys | None,
-        storage_options: Mapping[str, str] | None,
     ) -> None:
         self._column = column
         # Of one object, so that what is asked is encoded once for all files.
         self._values: Any = tuple(values) if isinstance(values, list) else values
-        self._keys, self._options = keys, storage_options
+        self._keys = keys
         self._texts = show_values(self._values)
         self._num_files = self._files_read = self._parts_read = self._bytes_read = 0
         self._unknown: list[UnknownFile] = []
 
-    def in_files(self, paths: Iterable[str]) -> list[_Candidate]:
+    def in_files(self, files: ListedFiles) -> list[_Candidate]:
         """All of them, without an index."""
-        found = [_Candidate(path, {}) for path in paths]
+        found = [_Candidate(path, {}) for path in files.found]
         self._num_files = len(found)
         return found
 
-    def in_index(self, asked: AskedIndex, now: Mapping[str, str] | None) -> list[_Candidate]:
+    def in_index(self, asked: AskedIndex, files: ListedFiles | None) -> list[_Candidate]:
         """Those that an index does not exclude: of its own files, or of these."""
         found = asked.look_up(self._column, self._values)
         for value, reason in found.not_asked.items():
@@ -162,12 +170,16 @@ class _RowSearch:
                 in_state = parts.setdefault(unit.path, {}).setdefault(unit.version, set())
                 in_state.update(_parts_of(asked, unit.row_group, place))
         whole = {unit.path for unit in found.unknown}
-        if now is None:
+        if files is None:
             self._num_files = asked.num_files(self._column)
         else:
-            known = {(unit.path, unit.version) for unit in asked.units(self._column)}
-            whole |= {path for path, version in now.items() if (path, version) not in known}
-            self._num_files = len(now)
+            known = {
+                unit.path
+                for unit, read_as in asked.units(self._column)
+                if files.is_known(unit, self._column, read_as)
+            }
+            whole |= files.found.keys() - known
+            self._num_files = len(files.found)
         if asked.places == "file":
             whole |= parts.keys()
         wanted = whole | parts.keys()
@@ -178,15 +190,17 @@ class _RowSearch:
                 if path in whole
                 else {version: frozenset(each) for version, each in parts[path].items()},
             )
-            for path in sorted(wanted if now is None else wanted & now.keys())
+            for path in sorted(wanted if files is None else wanted & files.found.keys())
         ]
 
-    def report(self, candidates: Sequence[_Candidate], progress: Progress | None) -> FindReport:
+    def report(
+        self, candidates: Sequence[_Candidate], files: ListedFiles, progress: Progress | None
+    ) -> FindReport:
         rows: list[FoundRow] = []
         for done, candidate in enumerate(candidates):
             if progress:
                 progress(done, len(candidates))
-            rows += self._rows_of(candidate)
+            rows += self._rows_of(candidate, files)
         if progress:
             progress(len(candidates), len(candidates))
         return FindReport(
@@ -197,12 +211,17 @@ class _RowSearch:
             bytes_read=self._bytes_read,
             rows=tuple(rows),
             unknown=tuple(self._unknown),
+            deleted_in=tuple(
+                path
+                for path in dict.fromkeys(row.path for row in rows)
+                if files.may_hide_rows(path)
+            ),
         )
 
-    def _rows_of(self, candidate: _Candidate) -> list[FoundRow]:
+    def _rows_of(self, candidate: _Candidate, files: ListedFiles) -> list[FoundRow]:
         path = candidate.path
         try:
-            with open_file(with_options(path, self._options), self._keys) as file:
+            with files.open(path, self._keys) as file:
                 try:
                     rows = list(self._rows_in(file, candidate))
                     file.source.check_unchanged()

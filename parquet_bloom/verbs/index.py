@@ -20,14 +20,16 @@ from parquet_bloom.verbs.index_change import (
 )
 from parquet_bloom.verbs.index_check import IndexCheck, check_index
 from parquet_bloom.verbs.index_compact import IndexCompaction, compact_index
-from parquet_bloom.verbs.index_probe import IndexReport, probe_asked
+from parquet_bloom.verbs.index_probe import IndexReport, files_if_given, probe_asked
 from parquet_bloom.verbs.index_sql import SqlEngine, index_sql
 
 if TYPE_CHECKING:
     from parquet_bloom.arguments import SomeNames
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.index.manifest import Places
+    from parquet_bloom.options import TableView
     from parquet_bloom.parallel import Progress
+    from parquet_bloom.vocabulary import TableChoice
 
 
 class Index:
@@ -61,6 +63,7 @@ class Index:
         files: Any,
         columns: SomeNames,
         *,
+        table: TableChoice | TableView | None = None,
         places: Places = "row-group",
         include_encrypted: bool = False,
         hash_key: bytes | str | None = None,
@@ -74,6 +77,7 @@ class Index:
             path,
             files,
             columns,
+            table=table,
             places=places,
             include_encrypted=include_encrypted,
             hash_key=hash_key,
@@ -88,6 +92,7 @@ class Index:
         self,
         files: Any = (),
         *,
+        table: TableChoice | TableView | None = None,
         keys: Keys | None = None,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -96,6 +101,7 @@ class Index:
         change = add_to_index(
             self._place,
             files,
+            table=table,
             hash_key=self._hash_key,
             keys=keys,
             storage_options=self._options,
@@ -148,18 +154,33 @@ class Index:
             progress=progress,
         )
 
-    def probe(self, column: str, values: Any, *, files: Any = None) -> IndexReport:
+    def probe(
+        self,
+        column: str,
+        values: Any,
+        *,
+        files: Any = None,
+        table: TableChoice | TableView | None = None,
+    ) -> IndexReport:
         """Which files may hold values of `column`, see probe_index."""
         values = list_values(values)
-        return probe_asked(self._asked, self.path, column, values, files, self._options)
+        among = files_if_given(files, table, self._options)
+        return probe_asked(self._asked, self.path, column, values, among, self._options)
 
-    def new_values(self, column: str, values: Any, *, files: Any = None) -> NDArray[np.bool_]:
+    def new_values(
+        self,
+        column: str,
+        values: Any,
+        *,
+        files: Any = None,
+        table: TableChoice | TableView | None = None,
+    ) -> NDArray[np.bool_]:
         """Which of `values` are certainly new: no file of the index holds them. Shape (n,), dtype bool.
 
-        values: as for probe; files: as there. False for all while there is a file of which nothing is known; `pb.find`
-        tells what the others are. Raises as probe.
+        values: as for probe; files and table: as there. False for all while there is a file of which nothing is
+        known; `pb.find` tells what the others are. Raises as probe.
         """
-        return self.probe(column, values, files=files).results.absent
+        return self.probe(column, values, files=files, table=table).results.absent
 
     def sql(self, column: str, values: Any, *, engine: SqlEngine = "duckdb") -> str:
         """The query that asks the index about a few values, see index_sql."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +14,30 @@ from parquet_bloom.arguments import columns_needed, paths_given, threads_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, RewriteError
-from parquet_bloom.files import FORMATS, open_file
+from parquet_bloom.files import FORMATS
 from parquet_bloom.index.asking import hash_key_given, key_of
-from parquet_bloom.index.manifest import Manifest, Places, Segment, commit, existing, newest
+from parquet_bloom.index.manifest import (
+    Manifest,
+    Places,
+    Segment,
+    TableSource,
+    commit,
+    existing,
+    newest,
+)
 from parquet_bloom.index.opened import OpenSegment, as_ranges, numbers_in
-from parquet_bloom.index.states import lasting, listed, states_of
+from parquet_bloom.index.states import lasting, states_of
+from parquet_bloom.options import TableView
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.verbs.documents import VerbReport
-from parquet_bloom.vocabulary import check_word
+from parquet_bloom.verbs.listed_files import (
+    ListedFiles,
+    list_files,
+    names_in_index,
+    tables_given,
+)
+from parquet_bloom.vocabulary import TableChoice, check_word
 
 if TYPE_CHECKING:
     from parquet_bloom.arguments import SomeNames
@@ -68,6 +83,7 @@ def build_index(
     files: Any,
     columns: SomeNames,
     *,
+    table: TableChoice | TableView | None = None,
     places: Places = "row-group",
     include_encrypted: bool = False,
     hash_key: bytes | str | None = None,
@@ -78,7 +94,8 @@ def build_index(
 ) -> IndexChange:
     """Make an index in the folder `index` over `files`: paths, URLs, globs and folders, which `add` looks at again.
 
-    columns: dotted paths. places: what an answer leads to: `file`, `row-group`, or `page`, the data pages of the
+    columns: dotted paths. table: `files` are tables of this kind, `auto` for any, by their folders, or their names in
+    the catalog of a TableView: the index is about their live files, whose columns have the table's names. places: what an answer leads to: `file`, `row-group`, or `page`, the data pages of the
     column. All others as for inspect.
 
     The index holds a hash of every value, which tells whoever can guess a value which files hold it. So columns that
@@ -86,8 +103,8 @@ def build_index(
     hashes are made with: nobody can try values without it, whoever adds to the index or asks it needs it, and an
     index whose key is lost has to be made again.
 
-    Raises RewriteError if there is an index already, FileNotFoundError if there are no files, EncryptionError for what
-    is no key, FormatError, OSError.
+    Raises RewriteError if there is an index already, and for what is no table, FileNotFoundError if there are no files,
+    UnsupportedError for tables that cannot be read, EncryptionError for what is no key, FormatError, OSError.
     """
     check_word("places", places, Places)
     folder = _folder(index, storage_options)
@@ -101,21 +118,22 @@ def build_index(
         include_encrypted=include_encrypted,
     )
     change = _Change(folder, keys, storage_options, threads, progress, key)
-    return change.bring_up_to_date(start, lasting(paths_given("files", files)))
+    return change.bring_up_to_date(start, *_sources(files, table))
 
 
 def add_to_index(
     index: str | os.PathLike[str],
     files: Any = (),
     *,
+    table: TableChoice | TableView | None = None,
     hash_key: bytes | str | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> IndexChange:
-    """Bring an index up to date: index what is new or has changed in the files, folders and globs that it is about,
-    and in `files`, which it is about from now on; forget what is gone.
+    """Bring an index up to date: index what is new or has changed in the files, folders, globs and tables that it is
+    about, and in `files`, which it is about from now on; forget what is gone. table: as for build_index.
 
     Raises as build_index, FileNotFoundError if there is no index, EncryptionError unless `hash_key` is that of the
     index.
@@ -123,9 +141,9 @@ def add_to_index(
     folder = _folder(index, storage_options)
     old = existing(folder)
     key = key_of(folder.path, old, hash_key)
-    more = [] if isinstance(files, tuple) and not files else lasting(paths_given("files", files))
+    sources = ((), ()) if isinstance(files, tuple) and not files else _sources(files, table)
     change = _Change(folder, keys, storage_options, threads, progress, key)
-    return change.bring_up_to_date(old, more)
+    return change.bring_up_to_date(old, *sources)
 
 
 def remove_from_index(
@@ -134,16 +152,25 @@ def remove_from_index(
     *,
     storage_options: Mapping[str, str] | None = None,
 ) -> IndexChange:
-    """Forget `files`, as `add` does with those that are gone: names as they were given to build and add, or paths of
-    files. What is still there in a folder that the index is about comes back with the next `add`.
+    """Forget `files`, as `add` does with those that are gone: names as they were given to build and add, of tables, too,
+    or paths of files. What is still there in a folder that the index is about comes back with the next `add`.
 
     Raises as add_to_index.
     """
     folder = _folder(index, storage_options)
     existing(folder)
-    return _Change(folder, None, storage_options, None, None).remove(
-        lasting(paths_given("files", files))
-    )
+    names = paths_given("files", files)
+    # Tables in catalogs have names that are no paths.
+    return _Change(folder, None, storage_options, None, None).remove([*lasting(names), *names])
+
+
+def _sources(
+    files: Any, table: TableChoice | TableView | None
+) -> tuple[Sequence[str], tuple[TableSource, ...]]:
+    """Paths that are no tables, and tables."""
+    view = TableView.given(table)
+    names = names_in_index(files, view)
+    return (names, ()) if view is None else ((), tables_given(names, view))
 
 
 def _folder(
@@ -173,34 +200,43 @@ class _Change:
         # By the ids of segments, which are read once: the units of these files, by their numbers.
         self._units: dict[str, dict[int, Unit]] = {}
 
-    def bring_up_to_date(self, start: Manifest, more: Sequence[str]) -> IndexChange:
-        """Change an index that was `start`, about `more` sources from now on."""
-        files, errors = listed(_united(start.sources, more), self._options, self._folder.path)
+    def bring_up_to_date(
+        self, start: Manifest, more: Sequence[str], tables: Sequence[TableSource]
+    ) -> IndexChange:
+        """Change an index that was `start`, about `more` sources and tables from now on."""
+        files = self._listed(_united(start.sources, more), _united_tables(start.tables, tables))
+        files.check_seen()
         # A source may have no files any more, but an index is not made of nothing.
-        unseen = [error for error in errors if not isinstance(error, FileNotFoundError)]
-        if unseen or (errors and not files and not start.generation):
-            raise (unseen or errors)[0]
-        known = self._known(start)
-        to_read = [file for file in files if known.get(file.path) != file.version]
-        gone = sorted(known.keys() - {file.path for file in files})
+        if files.errors and not files.found and not start.generation:
+            raise files.errors[0]
+        if not start.generation:
+            files.check_columns(start.columns)
+        known = self._known(start, files)
+        to_read = [file for path, file in files.found.items() if not known.get(path)]
+        gone = sorted(known.keys() - files.found.keys())
         self._states.update({path: None for path in gone})
-        new = self._read(to_read, start)
+        new = self._read(to_read, files, start)
+        wanted = _Sources(start.generation, more, tables, files.tables)
         old = newest(self._folder)
-        if not new and not gone and old is not None and {*more} <= {*old.sources}:
+        if not new and not gone and old is not None and wanted.of(old) == (old.sources, old.tables):
             made: Manifest | None = old
         else:
-            made = commit(self._folder, time.time(), lambda old: self._with(old, start, more, new))
+            made = commit(
+                self._folder, time.time(), lambda old: self._with(old, start, wanted, new)
+            )
         assert made is not None
         changed = sum(file.path in known for file in to_read)
-        return self._report(made, len(to_read) - changed, changed, len(gone), new, len(files))
+        return self._report(made, len(to_read) - changed, changed, len(gone), new, len(files.found))
 
     def remove(self, names: Sequence[str]) -> IndexChange:
         def without(old: Manifest | None) -> Manifest | None:
             assert old is not None
-            known = self._known(old)
-            self._states = {path: None for path in known if _is_named(path, names)}
+            known = self._paths(old)
+            tables = tuple(table for table in old.tables if not _is_meant(table, names))
+            left = self._files_of([table for table in old.tables if _is_meant(table, names)])
+            self._states = {path: None for path in known if path in left or _is_named(path, names)}
             sources = tuple(name for name in old.sources if name not in names)
-            if not self._states and sources == old.sources:
+            if not self._states and sources == old.sources and tables == old.tables:
                 raise FileNotFoundError(
                     errno.ENOENT, f"not in the index {self._folder.path}", names[0]
                 )
@@ -208,29 +244,44 @@ class _Change:
             segments = [
                 self._without(segment, self._known_units(segment)) for segment in old.segments
             ]
-            return replace(old, sources=sources, segments=tuple(segments))
+            return replace(old, sources=sources, tables=tables, segments=tuple(segments))
 
         made = commit(self._folder, time.time(), without)
         assert made is not None
-        return self._report(made, 0, 0, len(self._states), [], len(self._known(made)))
+        return self._report(made, 0, 0, len(self._states), [], len(self._paths(made)))
 
-    def _known(self, index: Manifest) -> dict[str, str]:
-        """The states of all files that the index knows for every column; others are as good as new."""
-        states: dict[str, dict[str, str]] = {column: {} for column in index.columns}
+    def _listed(self, sources: Sequence[str], tables: Sequence[TableSource]) -> ListedFiles:
+        return list_files(sources, tables, self._options, self._folder.path)
+
+    def _files_of(self, tables: Sequence[TableSource]) -> Collection[str]:
+        """Of those that can still be read; what is left of others, the next `add` forgets."""
+        found: set[str] = set()
+        for table in tables:
+            with suppress(ParquetBloomError, OSError):
+                found |= list_files((), [table], self._options).found.keys()
+        return found
+
+    def _known(self, index: Manifest, files: ListedFiles) -> dict[str, bool]:
+        """All files that the index knows, and whether it knows them as they are now, for every column."""
+        current: dict[str, set[str]] = {column: set() for column in index.columns}
+        known: set[str] = set()
         for segment in index.segments:
             for _, unit in self._live(segment):
-                states.setdefault(segment.column, {})[unit.path] = unit.version
-        first, *others = states.values()
-        return {
-            path: version if all(each.get(path) == version for each in others) else ""
-            for path, version in first.items()
-        }
+                known.add(unit.path)
+                if files.is_known(unit, segment.column, segment.read_as):
+                    current.setdefault(segment.column, set()).add(unit.path)
+        whole = set.intersection(*current.values())
+        return {path: path in whole for path in known}
+
+    def _paths(self, index: Manifest) -> set[str]:
+        """All files that the index knows."""
+        return {unit.path for segment in index.segments for _, unit in self._live(segment)}
 
     def _live(self, segment: Segment) -> Iterable[tuple[int, Unit]]:
         with closing(OpenSegment(self._folder, segment)) as opened:
             yield from opened.live_units()
 
-    def _read(self, files: Sequence[Found], wanted: Manifest) -> list[Segment]:
+    def _read(self, files: Sequence[Found], among: ListedFiles, wanted: Manifest) -> list[Segment]:
         if not files:
             return []
         from parquet_bloom.index.building import SegmentsBuilder
@@ -241,18 +292,20 @@ class _Change:
             for done, file in enumerate(files):
                 if self._progress:
                     self._progress(done, len(files))
-                self._states[file.path] = self._read_file(builder, file, wanted)
+                self._states[file.path] = self._read_file(builder, file, among, wanted)
                 room.check()
             if self._progress:
                 self._progress(len(files), len(files))
             return builder.write(self._folder)
 
-    def _read_file(self, builder: SegmentsBuilder, file: Found, wanted: Manifest) -> str:
+    def _read_file(
+        self, builder: SegmentsBuilder, file: Found, among: ListedFiles, wanted: Manifest
+    ) -> str:
         """Index a file; returns its state as it was read."""
         from parquet_bloom.index.chosen_values import chosen
 
         try:
-            with open_file(with_options(file.path, self._options), self._keys) as opened:
+            with among.open(file.path, self._keys) as opened:
                 version = opened.source.version
                 reader = chosen(
                     FORMATS[opened.format].values_reader(opened),
@@ -260,7 +313,8 @@ class _Change:
                     self._hash_key,
                 )
                 for column in wanted.columns:
-                    reason = builder.add(reader, column, version, self._threads)
+                    read_as = among.read_as(file.path, column)
+                    reason = builder.add(reader, column, version, self._threads, read_as)
                     if reason:
                         self._not_indexed.append(NotIndexed(file.path, column, reason))
                 opened.source.check_unchanged()
@@ -272,20 +326,22 @@ class _Change:
             # What may pass is tried again by the next `add`, in whatever state the file is.
             version = "" if isinstance(error, OSError) else file.version or ""
         for column in wanted.columns:
-            builder.add_unknown(file.path, file.size, version, column, reason)
+            read_as = among.read_as(file.path, column)
+            builder.add_unknown(file.path, file.size, version, column, reason, read_as)
             self._not_indexed.append(NotIndexed(file.path, column, reason))
         return version
 
     def _with(
-        self, old: Manifest | None, start: Manifest, more: Sequence[str], new: Sequence[Segment]
+        self, old: Manifest | None, start: Manifest, wanted: _Sources, new: Sequence[Segment]
     ) -> Manifest:
         """The newest manifest with the new segments, in which other states of the files that were looked at are
         dead. Raises RewriteError if somebody else has made another index meanwhile."""
         if old is None:
-            return replace(start, sources=_united((), more), segments=tuple(new))
+            sources, tables = wanted.of(start)
+            return replace(start, sources=sources, tables=tables, segments=tuple(new))
         if old.terms != start.terms:
             raise RewriteError(f"{self._folder.path}: another index was made here meanwhile")
-        later = {} if old.generation == start.generation else self._later_states(old)
+        later = {} if old.generation == start.generation else self._later_states(old, wanted)
         segments = []
         for segment in old.segments:
             units = self._known_units(segment).items()
@@ -294,17 +350,29 @@ class _Change:
         for segment in new:
             units = self._known_units(segment).items()
             segments.append(self._without(segment, {n: u for n, u in units if u.path in later}))
-        return replace(old, sources=_united(old.sources, more), segments=tuple(segments))
+        sources, tables = wanted.of(old)
+        return replace(old, sources=sources, tables=tables, segments=tuple(segments))
 
-    def _later_states(self, old: Manifest) -> dict[str, str | None]:
+    def _later_states(self, old: Manifest, wanted: _Sources) -> dict[str, str | None]:
         """Of files that somebody else has looked at after this change: the states that they are in."""
-        now = states_of(list(self._states), self._options)
+        now = self._states_now(*wanted.of(old))
         later = {path for path, version in now.items() if version is None}
         for segment in old.segments:
             for unit in self._known_units(segment).values():
                 if unit.version == now[unit.path]:
                     later.add(unit.path)
         return {path: now[path] for path in later if now[path] != self._states[path]}
+
+    def _states_now(
+        self, sources: Sequence[str], tables: Sequence[TableSource]
+    ) -> dict[str, str | None]:
+        """Of the files that were looked at. One that is there, and that no table has any more, is gone."""
+        paths = list(self._states)
+        if not tables:
+            return states_of(paths, self._options)
+        found = self._listed(sources, tables).found
+        there = [path for path in paths if path in found]
+        return {path: None for path in paths} | states_of(there, self._options)
 
     def _known_units(self, segment: Segment) -> dict[int, Unit]:
         """Those that are alive, of files that were looked at."""
@@ -351,6 +419,41 @@ class _Change:
 
 def _united(sources: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*sources, *more]))
+
+
+def _united_tables(
+    tables: Sequence[TableSource], more: Sequence[TableSource]
+) -> tuple[TableSource, ...]:
+    known = {table.key for table in tables}
+    others = {table.key: table for table in more if table.key not in known}
+    return (*tables, *others.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """What a change adds to the sources of an index, which was in this `generation`; `seen`: all tables, as they were
+    looked at."""
+
+    generation: int
+    more: Sequence[str]
+    tables: Sequence[TableSource]
+    seen: Sequence[TableSource]
+
+    def of(self, old: Manifest) -> tuple[tuple[str, ...], tuple[TableSource, ...]]:
+        """The sources and tables that an index is about by then. Others may have changed it meanwhile, and of two
+        versions of a table that two writers have seen, nobody knows which is the later one."""
+        is_alone, seen = old.generation == self.generation, {each.key: each for each in self.seen}
+        tables = []
+        for table in old.tables:
+            now = seen.get(table.key, table)
+            is_sure = is_alone or now.version == table.version
+            tables.append(now if is_sure else replace(table, version=None))
+        new = [seen[table.key] for table in self.tables]
+        return _united(old.sources, self.more), _united_tables(tables, new)
+
+
+def _is_meant(table: TableSource, names: Sequence[str]) -> bool:
+    return any(table.name == name.rstrip("/") for name in names)
 
 
 def _is_named(path: str, names: Sequence[str]) -> bool:

@@ -11,14 +11,14 @@ from parquet_bloom.arguments import flag_given, threads_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, complaint_about
-from parquet_bloom.files import FORMATS, open_file
+from parquet_bloom.files import FORMATS
 from parquet_bloom.index.asking import key_of
 from parquet_bloom.index.manifest import Manifest, existing
 from parquet_bloom.index.opened import OpenSegment
-from parquet_bloom.index.states import listed
 from parquet_bloom.index.unnamed import unneeded
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.verbs.documents import VerbReport
+from parquet_bloom.verbs.listed_files import ListedFiles, list_files
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -149,44 +149,59 @@ class _Check:
         self._is_damaged = bool(self.findings)
 
     def check_files(self, deep: bool, progress: Progress | None) -> None:
-        files, errors = listed(self._index.sources, self._options, self._path)
-        for error in errors:
-            self._found("unlisted", complaint_about(self._path, error))
-        now = {file.path: file.version or "" for file in files}
+        files = self._listed()
         if not self._is_damaged:
-            for path in sorted(now.keys() - self._known.keys()):
+            for path in sorted(files.found.keys() - self._known.keys()):
                 self._found("new", f"{path}: not in the index")
         for done, (path, known) in enumerate(sorted(self._known.items())):
             if progress:
                 progress(done, len(self._known))
-            if self._is_current(path, known, now) and deep:
-                self._read(path, known)
+            if self._is_current(path, known, files) and deep:
+                self._read(path, known, files)
         if progress:
             progress(len(self._known), len(self._known))
+
+    def _listed(self) -> ListedFiles:
+        """The files that the index is about, as far as they can be looked at."""
+        index = self._index
+        try:
+            files = list_files(index.sources, index.tables, self._options, self._path)
+        except (ParquetBloomError, OSError) as error:
+            self._found("unlisted", complaint_about(self._path, error))
+            return list_files(index.sources, (), self._options, self._path)
+        for each in files.errors:
+            self._found("unlisted", complaint_about(self._path, each))
+        return files
 
     def _is_current(
         self,
         path: str,
         known: Sequence[tuple[SegmentProof, list[Unit]]],
-        now: Mapping[str, str],
+        files: ListedFiles,
     ) -> bool:
         columns = sorted(proof.about.column for proof, _ in known)
         if columns != sorted(self._index.columns) and not self._is_damaged:
             self._found("damaged", f"{path}: indexed for {', '.join(columns)}")
-        if path not in now:
+        if path not in files.found:
             self._found("gone", f"{path}: is no more, or in no source of the index")
-        elif any(unit.version != now[path] for _, units in known for unit in units):
+        elif not all(
+            files.is_known(unit, proof.about.column, proof.about.read_as)
+            for proof, units in known
+            for unit in units
+        ):
             self._found("changed", f"{path}: not in the index as it is now")
         else:
             return True
         return False
 
-    def _read(self, path: str, known: Sequence[tuple[SegmentProof, list[Unit]]]) -> None:
+    def _read(
+        self, path: str, known: Sequence[tuple[SegmentProof, list[Unit]]], files: ListedFiles
+    ) -> None:
         """Look up the values of a file."""
         from parquet_bloom.index.chosen_values import chosen
 
         try:
-            with open_file(with_options(path, self._options), self._keys) as file:
+            with files.open(path, self._keys) as file:
                 reader = chosen(
                     FORMATS[file.format].values_reader(file),
                     self._index.include_encrypted,

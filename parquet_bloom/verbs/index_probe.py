@@ -9,13 +9,12 @@ from contextlib import closing
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Final, overload
 
-from parquet_bloom.arguments import paths_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, no_column
 from parquet_bloom.index.asking import AskedIndex, FoundValues, Hits
-from parquet_bloom.index.manifest import Places, existing
-from parquet_bloom.index.states import lasting, listed, states_of
+from parquet_bloom.index.manifest import Places, TableSource, existing
+from parquet_bloom.index.states import states_of
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.values.given import list_values, show_values
@@ -23,7 +22,9 @@ from parquet_bloom.verbs.documents import VerbReport
 
 if TYPE_CHECKING:
     from parquet_bloom.index.units import Unit
-    from parquet_bloom.vocabulary import Verdict
+    from parquet_bloom.options import TableView
+    from parquet_bloom.verbs.listed_files import ListedFiles
+    from parquet_bloom.vocabulary import TableChoice, Verdict
 
 _STALE: Final = "not in the index as it is now"
 
@@ -95,7 +96,8 @@ class IndexedValues(Sequence[IndexedValue]):
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexReport(VerbReport):
     """What an index says about values of a column in `num_files` files, in which they were when it was brought up to
-    date (`made`, in seconds since 1970), or in which they are now, if they were listed."""
+    date (`made`, in seconds since 1970), or in which they are now, if they were listed. `tables`: that the index is
+    about, at the versions that it was made of."""
 
     _rows: ClassVar = ("results", "files")
     _item: ClassVar = IndexedValue
@@ -107,6 +109,7 @@ class IndexReport(VerbReport):
     num_files: int
     results: IndexedValues
     bytes_read: int
+    tables: tuple[TableSource, ...] = ()
 
     def __repr__(self) -> str:
         return f"<IndexReport {self.index}: {self.column} in {number_of(self.num_files, 'file')}>"
@@ -123,23 +126,43 @@ def probe_index(
     values: Any,
     *,
     files: Any = None,
+    table: TableChoice | TableView | None = None,
     hash_key: bytes | str | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> IndexReport:
     """Which files of an index may hold values of `column`.
 
     values: as for probe. files: paths, URLs, globs and folders: the answer is about these as they are now, and
-    `unknown` for those that the index does not know, or not in this state. Without them, it is about all files as
+    `unknown` for those that the index does not know, or not in this state. table: `files` are tables of this kind, in
+    whose place are their live files; a TableView says of which version. Without them, it is about all files as
     they were when the index was made or added to; only those that may hold a value are looked at again. hash_key: as
     for build_index.
 
     Raises FileNotFoundError if there is no index, ColumnError if it is not about this column, ValueTypeError for
-    what cannot be a value of it, EncryptionError unless `hash_key` is that of the index, FormatError for damage,
-    OSError.
+    what cannot be a value of it, RewriteError for what is no table, EncryptionError unless `hash_key` is that of the
+    index, FormatError for damage, OSError.
     """
+    among = files_if_given(files, table, storage_options)
     folder = open_folder(with_options(os.fspath(index), storage_options))
     with closing(AskedIndex(folder, existing(folder), hash_key)) as asked:
-        return probe_asked(asked, folder.path, column, list_values(values), files, storage_options)
+        return probe_asked(asked, folder.path, column, list_values(values), among, storage_options)
+
+
+def files_if_given(
+    files: Any,
+    table: TableChoice | TableView | None,
+    storage_options: Mapping[str, str] | None,
+) -> ListedFiles | None:
+    """The files that an answer is to be about, None for those of the index. Raises as probe_index."""
+    if files is None:
+        if table is not None:
+            raise TypeError("files: None, expected the tables")
+        return None
+    from parquet_bloom.options import TableView
+    from parquet_bloom.verbs.listed_files import files_asked, names_in_index
+
+    view = TableView.given(table)
+    return files_asked(names_in_index(files, view), view, storage_options)
 
 
 def probe_asked(
@@ -147,7 +170,7 @@ def probe_asked(
     path: str,
     column: str,
     values: Sequence[Any] | Array,
-    files: Any,
+    files: ListedFiles | None,
     storage_options: Mapping[str, str] | None,
 ) -> IndexReport:
     """The same of an open index."""
@@ -158,16 +181,13 @@ def probe_asked(
     others: list[IndexedFile] = []
     if files is None:
         now = states_of(sorted(_paths(found)), storage_options)
-        current = {path: version for path, version in now.items() if version is not None}
+        # What a table has put in the place of a file that is gone, the index does not know.
+        left = now if manifest.tables else [path for path, version in now.items() if version]
+        current = {path: now[path] or "" for path in left}
         num_files = asked.num_files(column)
     else:
-        names, errors = listed(lasting(paths_given("files", files)), storage_options)
-        if errors:
-            raise errors[0]
-        current = {file.path: file.version or "" for file in names}
-        known = {(unit.path, unit.version) for unit in asked.units(column)}
-        others = [_stale(path) for path, now in current.items() if (path, now) not in known]
-        num_files = len(current)
+        current, others = _among(files, column, asked.units(column), _paths(found), storage_options)
+        num_files = len(files.found)
     answers = Answers(found, manifest.places, current, others)
     return IndexReport(
         index=path,
@@ -177,7 +197,26 @@ def probe_asked(
         num_files=num_files,
         results=IndexedValues(copy(values), answers),
         bytes_read=asked.bytes_read,
+        tables=manifest.tables,
     )
+
+
+def _among(
+    files: ListedFiles,
+    column: str,
+    units: Iterable[tuple[Unit, str]],
+    candidates: set[str],
+    storage_options: Mapping[str, str] | None,
+) -> tuple[dict[str, str], list[IndexedFile]]:
+    """The states of the files, as far as an answer needs them, and those that the index does not know in theirs."""
+    known = {unit.path for unit, read_as in units if files.is_known(unit, column, read_as)}
+    # Nobody was asked for them yet.
+    to_see = [
+        path for path, file in files.found.items() if file.version is None and path in candidates
+    ]
+    seen = states_of(to_see, storage_options) if to_see else {}
+    current = {path: seen.get(path) or file.version or "" for path, file in files.found.items()}
+    return current, [_stale(path) for path in files.found if path not in known]
 
 
 def _paths(found: FoundValues) -> set[str]:

@@ -33,6 +33,7 @@ from parquet_bloom.container.footer_fields import FooterDescription, Stretch
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.engines.reading import EngineUse
 from parquet_bloom.engines.settings import WriterSettings
+from parquet_bloom.index.manifest import TableSource
 from parquet_bloom.orc.row_index import GroupStatistics
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.values.literals import TYPES
@@ -153,7 +154,7 @@ def keys_of(field, report):
         "index build": (IndexChange, NotIndexed),
         "index check": (IndexCheck, IndexFinding),
         "index compact": (IndexCompaction,),
-        "index probe": (IndexReport, IndexedValue, IndexedFile),
+        "index probe": (IndexReport, IndexedValue, IndexedFile, TableSource),
         "dump --format json": (FilterBytes,),
         "dump --footer": (FooterDescription, Stretch),
         "strip": (StripReport, RemovedFilters, LeftChunk),

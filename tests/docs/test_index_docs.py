@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import ROOT
+from deltalake import write_deltalake
 from make.documents import blocks
 
 PAGE = (ROOT / "docs" / "index.md").read_text()
@@ -20,14 +21,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "lake").mkdir()
     for number in range(3):
         pq.write_table(pa.table({"user_id": range(number, 90)}), folder / f"lake/{number}.parquet")
+    write_deltalake(folder / "events", pa.table({"user_id": range(90)}))
     return folder
 
 
 def test_its_commands_and_its_example_run(folder: Path) -> None:
-    (commands,) = blocks(PAGE, "sh")
-    for command in commands.splitlines():
+    for command in "".join(blocks(PAGE, "sh")).splitlines():
         words = shlex.split(command, comments=True)
-        subprocess.run([sys.executable, "-m", "parquet_bloom", *words[1:]], cwd=folder, check=True)
+        run = subprocess.run(
+            [sys.executable, "-m", "parquet_bloom", *words[1:]], cwd=folder, check=True,
+            capture_output=True, text=True,
+        )  # fmt: skip
+        assert "unknown" not in run.stdout
     (example,) = blocks(PAGE, "python")
     run = subprocess.run(
         [sys.executable, "-c", example], cwd=folder, check=True, capture_output=True, text=True

@@ -20,7 +20,7 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.errors import ColumnError, FormatError, RewriteError, ValueTypeError
-from parquet_bloom.verbs import index_change
+from parquet_bloom.verbs import listed_files
 
 FILES = 12
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -196,14 +196,14 @@ def test_what_cannot_be_indexed_is_unknown(lake, tmp_path):
 
 def test_what_may_pass_is_tried_again(lake, tmp_path, monkeypatch):
     value = pq.read_table(lake / "04.parquet")["id"][0].as_py()
-    opened = index_change.open_file
+    opened = listed_files.open_file
 
     def failing(path, keys):
         if str(path).endswith("04.parquet"):
             raise TimeoutError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT), str(path))
         return opened(path, keys)
 
-    monkeypatch.setattr(index_change, "open_file", failing)
+    monkeypatch.setattr(listed_files, "open_file", failing)
     with pb.Index.build(tmp_path / "index", lake, "id") as index:
         assert index.probe("id", value).results[0].verdict == "unknown"
         monkeypatch.undo()

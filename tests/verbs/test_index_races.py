@@ -59,7 +59,7 @@ class Rival:
             if name == "compact":
                 index.compact(everything=True)
             elif name == "remove":
-                index.remove(self.source.choice(sorted(index._asked.units("n"))).path)
+                index.remove(self.source.choice(sorted(index._asked.units("n")))[0].path)
                 index.add()
             else:
                 getattr(self, name)()

@@ -50,6 +50,10 @@ class OwnNames:
         """See StoredNames."""
         return dict(enumerate(file.columns))
 
+    def stored_as(self, column: str) -> str:
+        """See StoredNames."""
+        return ""
+
 
 @dataclass(frozen=True, slots=True)
 class ByName:
@@ -62,6 +66,11 @@ class ByName:
         return {
             leaf.index: self.names[leaf.path] for leaf in file.leaves if leaf.path in self.names
         }
+
+    def stored_as(self, column: str) -> str:
+        """See StoredNames."""
+        paths = [".".join(path) for path, name in self.names.items() if name == column]
+        return "" if paths == [column] else f"column {' or '.join(paths)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +98,11 @@ class ById:
                 seen.add(wanted)
                 found[leaf.index] = wanted.name
         return found
+
+    def stored_as(self, column: str) -> str:
+        """See StoredNames."""
+        leaves = [leaf for each in self.leaves.values() for leaf in each if leaf.name == column]
+        return " or ".join([f"field {'.'.join(map(str, leaf.ids))}" for leaf in leaves]) or "none"
 
     def _wanted(self, stored: SchemaLeaf) -> Leaf | None:
         """The leaf of the table that is stored there. A list's element may have an id, too."""

@@ -38,6 +38,12 @@ class NamesById:
                 places[number] = place
         return {place: names[number] for number, place in places.items()}
 
+    def stored_as(self, column: str) -> str:
+        """See StoredNames."""
+        number = self.ids.get(column)
+        paths = [path for path, mapped in (self.mapped or {}).items() if mapped == number]
+        return " or ".join([f"field {number}", *sorted(map(".".join, paths))])
+
     def _ids_in(self, file: Overview) -> list[int | None]:
         """The field id of each leaf of a file. Raises UnsupportedError."""
         leaves = file.leaves

@@ -130,10 +130,18 @@ class IcebergTable(LakeTable):
     def wanted(self) -> Wanted:
         return wanted_filters(self.loaded.metadata.properties, self.columns, ICEBERG)
 
+    @read_once
+    def _deletes(self) -> str | None:
+        """The delete files, in words. They may be about any data file that is older."""
+        with asking(self.location):
+            return delete_files(self.loaded.io, self._manifests)
+
+    def may_hide_rows(self, file: TableFile) -> bool:
+        return self._deletes is not None or super().may_hide_rows(file)
+
     @property
     def notes(self) -> tuple[str, ...]:
-        with asking(self.location):
-            deletes = delete_files(self.loaded.io, self._manifests)
+        deletes = self._deletes
         if deletes is None:
             return ()
         return (f"{deletes} in the table: filters still find the rows that they delete",)

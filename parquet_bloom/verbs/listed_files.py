@@ -1,0 +1,177 @@
+"""The files that a verb is about, each in its state: those that names mean, and the live ones of tables.
+
+The live files of a table are in its log or its manifests: nothing is listed for them. A table never puts another file
+in the place of one, so in an object store no file is asked for its version until it is read; local ones are looked at.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from parquet_bloom.arguments import paths_given
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.files import open_file
+from parquet_bloom.index.manifest import TableSource
+from parquet_bloom.index.states import is_as_read, lasting, listed, state_of
+from parquet_bloom.options import TableView
+from parquet_bloom.storage import with_options
+from parquet_bloom.storage.folder import Found
+from parquet_bloom.storage.source import is_url
+
+if TYPE_CHECKING:
+    from parquet_bloom.container.protocols import Container
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.index.units import Unit
+    from parquet_bloom.tables.table import LakeTable, TableFile
+
+    # By path, the tables of files and their records of them.
+    _Recorded: TypeAlias = dict[str, tuple[LakeTable, TableFile]]
+
+# The version of a file that nobody has read: it is not there, or nobody may look.
+NOT_SEEN: Final = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFiles:
+    """`found`: in the order of their paths; the size of a table's file is the recorded one, and behind URLs its version
+    is None. `errors`: why some names mean nothing, or nobody may look. `tables`: as they were looked at."""
+
+    found: Mapping[str, Found]
+    errors: Sequence[OSError] = ()
+    tables: tuple[TableSource, ...] = ()
+    options: Mapping[str, str] | None = None
+    _recorded: _Recorded = field(default_factory=dict)
+    _lake_tables: Sequence[LakeTable] = ()
+
+    def open(self, path: str, keys: Keys | None) -> AbstractContextManager[Container]:
+        """One of the files, or another one. Of a table, as far as it records it, and with its names of columns. Raises
+        as open_file."""
+        of_table = self._recorded.get(path)
+        if of_table is None:
+            return open_file(with_options(path, self.options), keys)
+        table, file = of_table
+        return table.open_file(file, keys)
+
+    def check_seen(self) -> None:
+        """Raise the OSError of the first name at which nobody may look; one that means nothing any more has no files."""
+        for error in self.errors:
+            if not isinstance(error, FileNotFoundError):
+                raise error
+
+    def check_columns(self, columns: Iterable[str]) -> None:
+        """Raise ColumnError for a column that a table does not have."""
+        for table in self._lake_tables:
+            for name in columns:
+                table.physical(name)
+
+    def read_as(self, path: str, column: str) -> str:
+        """What a file calls a column, see Segment."""
+        of_table = self._recorded.get(path)
+        return "" if of_table is None else of_table[0].names.stored_as(column)
+
+    def is_known(self, unit: Unit, column: str, read_as: str) -> bool:
+        """Whether a file is there, is as it was when an index read it, and its column means the same."""
+        now = self.found.get(unit.path)
+        return (
+            now is not None
+            and is_as_read(now, unit.size, unit.version)
+            and self.read_as(unit.path, column) == read_as
+        )
+
+    def may_hide_rows(self, path: str) -> bool:
+        """Whether a table may have deleted rows of a file that are still in it."""
+        of_table = self._recorded.get(path)
+        return of_table is not None and of_table[0].may_hide_rows(of_table[1])
+
+
+def list_files(
+    names: Iterable[str],
+    tables: Iterable[TableSource] = (),
+    options: Mapping[str, str] | None = None,
+    besides: str | None = None,
+) -> ListedFiles:
+    """The files that `names` mean, see states.listed, and those of tables at their newest versions. Raises RewriteError
+    for what is no table, UnsupportedError, FormatError, OSError."""
+    found, errors = listed(names, options, besides)
+    files = {file.path: replace(file, version=file.version or NOT_SEEN) for file in found}
+    seen: list[TableSource] = []
+    opened: list[tuple[LakeTable, Sequence[TableFile]]] = []
+    for source in tables:
+        view = TableView(kind=source.kind, catalog=source.catalog)
+        table = _opened(source.name, view, options)
+        seen.append(replace(source, kind=table.kind, version=table.version))
+        opened.append((table, table.files()))
+    return replace(_in_tables(opened, options, files), errors=errors, tables=tuple(seen))
+
+
+def files_asked(
+    given: Sequence[str], view: TableView | None, options: Mapping[str, str] | None
+) -> ListedFiles:
+    """The files that a user has named, or those of tables. Raises FileNotFoundError for what means nothing, and as
+    list_files."""
+    if view is None:
+        found = list_files(given, (), options)
+        if found.errors:
+            raise found.errors[0]
+        return found
+    from parquet_bloom.tables.partitions import files_where
+
+    tables = [_opened(name, view, options) for name in given]
+    files = [(table, files_where(table, view.where, view.since)) for table in tables]
+    return _in_tables(files, options, {})
+
+
+def names_in_index(files: Any, view: TableView | None) -> list[str]:
+    """What a user has named, as an index has it. Raises TypeError."""
+    names = paths_given("files", files)
+    if view is not None and view.catalog is not None:
+        return names
+    places = lasting(names)
+    return places if view is None else [name.rstrip("/") for name in places]
+
+
+def tables_given(names: Iterable[str], view: TableView) -> tuple[TableSource, ...]:
+    """Tables that an index is to be about. Raises ValueError for a view of less than that."""
+    if not view.is_newest:
+        raise ValueError("table: an index is about all files of the newest version")
+    return tuple(TableSource(name, view.kind, view.catalog) for name in names)
+
+
+def _opened(name: str, view: TableView, options: Mapping[str, str] | None) -> LakeTable:
+    from parquet_bloom.tables.open import open_table
+
+    return open_table(
+        name,
+        view.kind,
+        catalog=view.catalog,
+        version=view.version,
+        as_of=view.as_of,
+        storage_options=options,
+    )
+
+
+def _in_tables(
+    tables: Sequence[tuple[LakeTable, Sequence[TableFile]]],
+    options: Mapping[str, str] | None,
+    others: Mapping[str, Found],
+) -> ListedFiles:
+    """The files of tables, and others."""
+    recorded = {file.path: (table, file) for table, files in tables for file in files}
+    found = {**others, **{path: _recorded_state(file) for path, (_, file) in recorded.items()}}
+    by_path = {path: found[path] for path in sorted(found)}
+    lake_tables = [table for table, _ in tables]
+    return ListedFiles(by_path, options=options, _recorded=recorded, _lake_tables=lake_tables)
+
+
+def _recorded_state(file: TableFile) -> Found:
+    if is_url(file.path):
+        return Found(file.path, file.size, None, None)
+    now = None
+    with suppress(OSError):
+        now = state_of(os.fspath(file.path))
+    version = None if now is None else now.version
+    return Found(file.path, file.size, version or NOT_SEEN, None)
