@@ -22,7 +22,7 @@ class OpenSegment:
         self._sources: list[Source] = []
 
     def _source(self, name: str, size: int) -> Source:
-        source = open_source(self._folder.path_of(name))
+        source = open_source(self._folder.path_of(name), size)
         self._sources.append(source)
         if source.size != size:
             raise FormatError(

@@ -3,9 +3,10 @@ us."""
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,12 @@ from parquet_bloom.native._kernel import ScanError
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes as thrift
 from parquet_bloom.storage.source import Source
+
+# What became of a file that the manifest names.
+_LOST: Final = {
+    errno.ENOENT: "is not there",
+    errno.ESTALE: "is another file than the manifest names",
+}
 
 
 class SegmentProof:
@@ -39,8 +46,10 @@ class SegmentProof:
                 yield from self._of_map(self.segment.map)
         except FormatError as error:
             yield str(error)
-        except FileNotFoundError as error:
-            yield f"{error.filename}: is not there"
+        except OSError as error:
+            if error.errno not in _LOST:
+                raise
+            yield f"{error.filename}: {_LOST[error.errno]}"
 
     def _of_units(self) -> Iterator[str]:
         about, path = self.about, self.segment.units.source.path

@@ -61,10 +61,12 @@ def with_options(
     return address_of(path, options) if isinstance(path, str) and is_object(path) else path
 
 
-def open_source(path: str | os.PathLike[str]) -> Source:
+def open_source(path: str | os.PathLike[str], size: int | None = None) -> Source:
     """Open a path, the URL of an object (see `address`), or another URL that pyarrow supports, such
-    as `hdfs://`. Raises OSError, UnsupportedError if what reads objects is not installed, TypeError
-    for anything but one path."""
+    as `hdfs://`. `size`: what an object that is never replaced is known to have, see ObjectSource.
+
+    Raises OSError, UnsupportedError if what reads objects is not installed, TypeError for anything but
+    one path."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path: {path!r}, expected one path or URL, as str or os.PathLike")
     text = os.fspath(path)
@@ -74,7 +76,7 @@ def open_source(path: str | os.PathLike[str]) -> Source:
             from parquet_bloom.storage.objects.object_source import ObjectSource
         except ImportError as error:
             raise not_installed(address, error) from None
-        return ObjectSource(address)
+        return ObjectSource(address, size)
     if is_url(text):
         from parquet_bloom.storage.remote import RemoteSource
 

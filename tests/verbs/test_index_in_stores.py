@@ -4,6 +4,7 @@ import io
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 import parquet_bloom as pb
 
@@ -67,3 +68,29 @@ def test_asking_takes_few_requests_for_each_segment(s3):
     # The file that may hold it is still the same.
     assert asked.count("3.parquet") == 1
     assert len(asked) == FILES + 2
+
+
+def test_a_large_segment_takes_a_request_for_each_of_three_reads(s3, tmp_path):
+    rows = 400_000
+    source = tmp_path / "many.parquet"
+    pq.write_table(pa.table({"id": pa.array(range(rows), pa.int64())}), source)
+    with pb.Index.build(INDEX, source, "id", storage_options=s3.options) as index:
+        s3.forget()
+        (result,) = index.probe("id", rows - 1).results
+        assert names(result) == ["many.parquet"]
+    # Part of a directory and a page of keys; the units are few, and come whole.
+    asked = [each.path.rpartition("/")[2] for each in s3.asked]
+    assert [name.partition(".")[2] for name in asked] == ["map.parquet"] * 2 + ["units.parquet"]
+
+
+def test_a_segment_of_another_size_than_the_manifest_says_is_damaged(s3, tmp_path):
+    source = tmp_path / "many.parquet"
+    pq.write_table(pa.table({"id": pa.array(range(400_000), pa.int64())}), source)
+    pb.Index.build(INDEX, source, "id", storage_options=s3.options).close()
+    (name,) = [name for name in s3.objects if name.endswith(".map.parquet")]
+    s3.put(name, s3.objects[name][:-1])
+    with pb.Index(INDEX, s3.options) as index:
+        with pytest.raises(OSError, match="changed"):
+            index.probe("id", 5)
+        (finding,) = index.check().findings
+    assert finding.message == f"s3://{name}: is another file than the manifest names"

@@ -1,4 +1,4 @@
-"""An object that is read in ranges. One request opens it: that for its last bytes, where the footer
+"""An object that is read in ranges. One request opens it, if any does: that for its last bytes, where the footer
 is. Every other one is of the version that was opened, or fails."""
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ class ObjectSource:
     is_remote: Final = True
     held_ahead: Final = HELD_BYTES
 
-    def __init__(self, address: Address) -> None:
-        """Raises OSError."""
+    def __init__(self, address: Address, size: int | None = None) -> None:
+        """`size`: of an object that is never replaced, whose last bytes are of no use by themselves: unless they are
+        all of it, no request opens it. Raises OSError."""
         # As text, what may be shown.
         self.path: str = address
         self.address = address
@@ -54,7 +55,10 @@ class ObjectSource:
         # The store's own name of the version that was opened, if it keeps several.
         self.generation: str | None = None
         self.size = 0
-        tail = submit(self._opened).result()
+        if size is not None and size > TAIL_BYTES:
+            self.size, tail = size, memoryview(b"")
+        else:
+            tail = submit(self._opened).result()
         self._tail, self._tail_start = tail, self.size - len(tail)
         self._ahead = Prefetch(self._get)
 
