@@ -242,7 +242,8 @@ LATE = {
             "index.compaction",
             "index.proof",
         ),
-        "index.values_reader",
+        *("index.values_reader", "storage.new_files"),
+        *("verbs.index_change", "verbs.index_check", "verbs.index_compact"),
     },
     "for some of what can be done with a file": {
         *("container.column_filter", "container.data_file", "container.descriptions"),

@@ -26,14 +26,6 @@ from parquet_bloom.index.manifest import Places
 from parquet_bloom.program import FINE, NO, Ordered
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
 from parquet_bloom.render.wording import shortened, size
-from parquet_bloom.verbs.index_change import (
-    IndexChange,
-    add_to_index,
-    build_index,
-    remove_from_index,
-)
-from parquet_bloom.verbs.index_check import IndexCheck, check_index
-from parquet_bloom.verbs.index_compact import compact_index
 from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue, IndexReport, probe_index
 from parquet_bloom.verbs.index_sql import SqlEngine, index_sql
 from parquet_bloom.vocabulary import words
@@ -41,6 +33,8 @@ from parquet_bloom.vocabulary import words
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import TableView
+    from parquet_bloom.verbs.index_change import IndexChange
+    from parquet_bloom.verbs.index_check import IndexCheck
 
 # What a terminal shows of the files of one value; all of them are in the document.
 MOST_FILES = 20
@@ -100,6 +94,8 @@ def build(
     Example:
       pbloom index build --index events.index -c user_id,session events/
     """
+    from parquet_bloom.verbs.index_change import build_index
+
     with progress("index") as show:
         report = build_index(
             index_path, files, columns, table=view, places=places, include_encrypted=include_encrypted,
@@ -130,6 +126,8 @@ def add(
     Example:
       pbloom index add --index events.index
     """
+    from parquet_bloom.verbs.index_change import add_to_index
+
     with progress("index") as show:
         report = add_to_index(
             index_path, files, table=view, hash_key=hash_key, keys=keys, storage_options=storage_options(),
@@ -152,6 +150,8 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
     Example:
       pbloom index remove --index events.index events/2019/
     """
+    from parquet_bloom.verbs.index_change import remove_from_index
+
     report = remove_from_index(index_path, files, storage_options=storage_options())
     _write_change(report, as_json)
 
@@ -224,6 +224,8 @@ def compact(index_path: str, everything: bool, older_than: float, as_json: bool)
     Example:
       pbloom index compact --index events.index
     """
+    from parquet_bloom.verbs.index_compact import compact_index
+
     with progress("segments") as show:
         report = compact_index(
             index_path, everything=everything, older_than=older_than,
@@ -266,6 +268,8 @@ def check(
     Example:
       pbloom index check --index events.index --deep
     """
+    from parquet_bloom.verbs.index_check import check_index
+
     with progress("files") as show:
         report = check_index(
             index_path, deep=deep, hash_key=hash_key, keys=keys,

@@ -4,19 +4,15 @@ tables, local or in an object store."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from pathlib import Path
-from typing import BinaryIO, Final, Protocol
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
+from typing import TYPE_CHECKING, BinaryIO, Final, Protocol
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.storage.folder_sync import sync_folder
-from parquet_bloom.storage.local_output import NO_LINKS
-from parquet_bloom.storage.rename import rename_to_free
-from parquet_bloom.storage.source import local_path, naming, tolerating
-from parquet_bloom.storage.temporary_files import hidden_name
-from parquet_bloom.storage.traffic import Requests
+from parquet_bloom.storage.source import local_name
+
+if TYPE_CHECKING:
+    from parquet_bloom.storage.traffic import Requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +80,15 @@ class LocalFolder:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._root = local_path(path)
+        self._root = local_name(path)
 
     def has_folder(self, name: str) -> bool:
-        return (self._root / name).is_dir()
+        return os.path.isdir(self.path_of(name))
 
     def entries(self, name: str) -> list[Entry]:
         found = []
         with suppress(FileNotFoundError):
-            for each in os.scandir(self._root / name):
+            for each in os.scandir(self.path_of(name)):
                 # One may be removed meanwhile.
                 with suppress(FileNotFoundError):
                     if each.is_file():
@@ -102,84 +98,31 @@ class LocalFolder:
         return sorted(found, key=lambda entry: entry.name)
 
     def read(self, name: str) -> bytes:
-        return (self._root / name).read_bytes()
+        with open(self.path_of(name), "rb") as file:
+            return file.read()
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
-        target = self._root / name
-        temporary = target.with_name(hidden_name(target.name))
-        with naming(target):
-            try:
-                self._write(temporary, data)
-                is_made = self._link(temporary, target)
-            except BaseException:
-                # Report the first error, not this one.
-                with suppress(OSError):
-                    temporary.unlink(missing_ok=True)
-                raise
-            if not is_made:
-                temporary.unlink(missing_ok=True)
-                return False
-            with _afterwards(f"{temporary} could not be removed"):
-                temporary.unlink(missing_ok=True)
-            with _afterwards("its folder could not be synced"):
-                sync_folder(target.parent)
-        return True
+        from parquet_bloom.storage.new_files import made_if_absent
 
-    def _write(self, temporary: Path, data: bytes) -> None:
-        with open(temporary, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        return made_if_absent(self.path_of(name), data)
 
-    def _link(self, temporary: Path, target: Path) -> bool:
-        try:
-            with tolerating(NO_LINKS):
-                os.link(temporary, target)
-                return True
-            if rename_to_free(temporary, target):
-                return True
-        except FileExistsError:
-            return False
-        raise UnsupportedError(
-            f"{target}: not written: the file system has neither hard links nor renames that never"
-            " overwrite, so a concurrent write could be lost"
-        )
+    def making(self, name: str) -> AbstractContextManager[BinaryIO]:
+        from parquet_bloom.storage.new_files import making
 
-    @contextmanager
-    def making(self, name: str) -> Iterator[BinaryIO]:
-        target = self._root / name
-        with naming(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                with open(target, "xb", buffering=1 << 20) as file:
-                    yield file
-                    file.flush()
-                    os.fsync(file.fileno())
-            except BaseException:
-                target.unlink(missing_ok=True)
-                raise
-            sync_folder(target.parent)
+        return making(self.path_of(name))
 
     def remove(self, name: str) -> None:
-        (self._root / name).unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(self.path_of(name))
 
     def path_of(self, name: str) -> str:
-        return str(self._root / name)
+        return os.path.normpath(os.path.join(self._root, name))
 
     def sizes_of(self, names: Sequence[str]) -> list[int | None]:
         return [self._size_of(name) for name in names]
 
     def _size_of(self, name: str) -> int | None:
         try:
-            return os.stat(self._root / name).st_size
+            return os.stat(self.path_of(name)).st_size
         except FileNotFoundError:
             return None
-
-
-@contextmanager
-def _afterwards(what: str) -> Iterator[None]:
-    """Make OSErrors say that the file was written nevertheless, and `what` could not be done."""
-    try:
-        yield
-    except OSError as error:
-        raise OSError(error.errno, f"was written, but {what}: {error.strerror}") from None

@@ -141,7 +141,7 @@ def test_a_file_that_was_made_is_not_hidden_by_what_fails_afterwards(tmp_path, m
     def fail(path):
         raise OSError(5, "Input/output error", path)
 
-    monkeypatch.setattr("parquet_bloom.storage.folder.sync_folder", fail)
+    monkeypatch.setattr("parquet_bloom.storage.new_files.sync_folder", fail)
     with pytest.raises(OSError, match="was written") as raised:
         writable_folder(str(tmp_path)).put_if_absent("a", b"one")
     assert raised.value.strerror == (
