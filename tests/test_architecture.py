@@ -44,6 +44,7 @@ FLOORS = [
     {"index", "rules"},
     {"files"},
     {"tables"},
+    {"reads"},
     {"verbs"},
     {"spark"},
     {"render"},
@@ -73,13 +74,18 @@ HOMES = {
     "obstore": {"storage/objects/"},
     "orjson": {"verbs/documents.py"},
     "pyarrow": {
+        "parquet/pages/carving.py",
         "parquet/pages/encodings.py",
+        "parquet/pages/row_reader.py",
         "encryption/clients.py",
+        "reads/",
         "spark/",
         "storage/inventory.py",
         "storage/remote.py",
         "tables/delta/checkpoint.py",
         "verbs/arrow_table.py",
+        "verbs/json_values.py",
+        "verbs/table_file.py",
     },
     "pyiceberg": {"tables/iceberg/"},
     "pyspark": {"spark/"},
@@ -158,7 +164,10 @@ CHOOSING_NONE = [
     path
     for path in MODULES
     if room(name_of(path))
-    in {"advice", "commands", "diagnosis", "legacy", "render", "rules", "spark", "tables", "verbs"}
+    in {
+        *("advice", "commands", "diagnosis", "legacy", "reads", "render", "rules", "spark"),
+        *("tables", "verbs"),
+    }
 ]
 
 # Modules and rooms that are about the files of one format.
@@ -251,7 +260,7 @@ LATE = {
         *("parquet.edit.build", "parquet.edit.ends", "parquet.edit.obstacles"),
         *("parquet.edit.repair", "parquet.edit.strip", "parquet.filters.ahead"),
         *("parquet.filters.asked", "parquet.filters.describe", "parquet.filters.probe"),
-        *("parquet.filters.rows",),
+        *("parquet.filters.rows", "parquet.footer.top_fields", "parquet.pages.row_reader"),
         *("parquet.footer.every_field", "parquet.footer.shredded", "storage.new_version"),
         *("verbs.documents", "values.literals", "values.types"),
     },
@@ -283,6 +292,7 @@ LATE = {
     "after a crash": {"storage.journal", "storage.leftovers"},
     "with an option that is seldom given": {
         *("render.dump_footer", "render.findings_for_ci", "render.histogram", "render.report"),
+        *("reads.rows", "verbs.json_values", "verbs.table_file"),
         *("storage.inventory", "storage.manifest", "storage.shard", "storage.stream"),
         *("values.given", "verbs.advise", "verbs.answer_file", "verbs.arrow_table"),
         *("verbs.dump_footer", "verbs.inspect_summary", "verbs.occupancy"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +12,8 @@ import click
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.key_options import hash_key as hash_key_option
-from parquet_bloom.commands.sections import Command, files_option
+from parquet_bloom.commands.parameters import FILE
+from parquet_bloom.commands.sections import Command, files_option, output_option
 from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.commands.table_options import table_views
 from parquet_bloom.container import number_of
@@ -21,6 +24,8 @@ from parquet_bloom.verbs.find import FindReport
 from parquet_bloom.verbs.find import find as find_rows
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import TableView
 
@@ -35,36 +40,47 @@ if TYPE_CHECKING:
     help="Ask this index which row groups to read, and not the filters of each file.",
 )
 @option.columns(required=True)
+@option.value_columns
 @option.literals
 @option.as_json("column")
+@output_option("-o", "--output", type=FILE, help="Write the rows to this Parquet file, too.")
+@option.overwrite_answer
 @hash_key_option
 @option.access
 def find(
     files: tuple[str, ...], view: TableView | None, index: str | None, columns: tuple[str, ...],
-    as_json: bool, keys: Keys | None, **given: Any,
+    value_columns: tuple[str, ...] | None, as_json: bool, output: Path | None, overwrite: bool,
+    keys: Keys | None, **given: Any,
 ) -> None:  # fmt: skip
     """Find the rows that hold values.
 
-    Filters, or an index, say which row groups may hold a value; there, the column itself is read. Without FILE, all
-    files that the index knows are looked into; with --table, the live files of tables. What cannot be read is listed as `unknown`. Exit code 1: no row
-    holds any of the values.
+    Filters, or an index, say which row groups may hold a value; there, the column itself is read, and of --columns
+    only the pages with the rows. Without FILE, all files that the index knows are looked into; with --table, the live
+    files of tables. What cannot be read is listed as `unknown`. Exit code 1: no row holds any of the values.
 
     \b
     Example:
-      pbloom find events.bloom.parquet -c user_id -v 123456
+      pbloom find events.bloom.parquet -c user_id -v 123456 --columns ts,amount
     """
     if not files and (index is None or view is not None):
         raise click.UsageError(
             "expected FILE or --index" if view is None else "--table: expected FILE, the tables"
         )
+    if output is not None and len(set(columns)) > 1:
+        raise click.UsageError("--output: expected one --column")
     code = NO
     for column in dict.fromkeys(columns):
         with progress("find") as show:
             report = find_rows(
-                files or None, column, given["values"], table=view, index=index,
+                files or None, column, given["values"], columns=value_columns, table=view, index=index,
                 hash_key=given["hash_key"], keys=keys, storage_options=storage_options(),
                 progress=show,
             )  # fmt: skip
+        if output is not None:
+            from parquet_bloom.verbs.table_file import save_table
+
+            sources = [*{row.path: None for row in report.rows}]
+            save_table(report.to_arrow(), sources, output, overwrite=overwrite)
         if as_json:
             write_json(report)
         else:
@@ -78,10 +94,14 @@ def find(
 
 def _write(report: FindReport) -> None:
     if report.rows:
+        names, values = _shown_values(report)
         write_table(
-            (report.column, "file", "row group", "row"),
-            [(row.value, row.path, str(row.part), f"{row.row_in_part:,}") for row in report.rows],
-            ["file"],
+            (report.column, "file", "row group", "row", *names),
+            [
+                (row.value, row.path, str(row.part), f"{row.row_in_part:,}", *cells)
+                for row, cells in zip(report.rows, values, strict=True)
+            ],
+            ["file…"],
         )
     if report.deleted_in:
         files = number_of(len(report.deleted_in), "file")
@@ -95,3 +115,17 @@ def _write(report: FindReport) -> None:
         f"{number_of(len(report.rows), 'row')} in {number_of(report.num_files, 'file')}: {read},"
         f" {size(report.bytes_read)}"
     )
+
+
+def _shown_values(report: FindReport) -> tuple[Sequence[str], Iterable[Sequence[str]]]:
+    """The names of --columns, and their values in each row, as JSON has them."""
+    if report.values is None:
+        return (), [()] * len(report.rows)
+    from parquet_bloom.verbs.json_values import json_rows
+
+    names = report.values.column_names
+    return names, ([_cell(row[name]) for name in names] for row in json_rows(report.values))
+
+
+def _cell(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

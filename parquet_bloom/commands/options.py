@@ -97,6 +97,14 @@ columns = partial(
     " a comma: '\"a,b\"'. '#3' is the leaf with index 3 of a Parquet file in which"
     " several share a path.",
 )
+value_columns = columns_option(
+    "--columns",
+    "value_columns",
+    metavar="COLUMN",
+    multiple=True,
+    callback=lambda ctx, param, texts: names(ctx, param, texts) or None,
+    help="Also read these columns of the rows, whole ones as readers name them; repeatable or comma-separated.",
+)
 fpp = filters_option(
     "--fpp",
     type=RATE,

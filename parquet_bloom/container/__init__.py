@@ -234,6 +234,14 @@ class ReadFilter:
     says: Mapping[str, str]
 
 
+class FoundAt(NamedTuple):
+    """A row of a part that holds a value: its position in what was asked."""
+
+    part: int
+    row: int
+    value: int
+
+
 @dataclass(frozen=True, slots=True)
 class NoFilters:
     """Why a chunk has no filters, or why those of so many groups are `unreadable`."""

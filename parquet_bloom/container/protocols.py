@@ -14,7 +14,7 @@ and the same is true of what `encode` returns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container import (
         BuildChange,
         Explanation,
+        FoundAt,
         GroupAnswers,
         NoFilters,
         OneFilter,
@@ -206,6 +207,14 @@ class Prober(Protocol):
 
 
 class Askable(WithFilters, Protocol):
+    @property
+    def pages_read(self) -> int:
+        """How many data pages find_rows and read_rows have read."""
+
+    @property
+    def top_columns(self) -> tuple[str, ...]:
+        """The names that read_rows knows: those of whole columns, with all that is nested in them."""
+
     def encode(self, column: Column, values: Sequence[Any]) -> object:
         """Values and literals, to ask Probers of a Column about. Raises ValueTypeError, naming file
         and column, if the column cannot hold one of them."""
@@ -226,10 +235,17 @@ class Askable(WithFilters, Protocol):
         """Asks the filters of a column in one part: those of this dialect (None: those that today's
         readers find); `seed`: of their hash, if the file does not say. Raises ColumnError, FooterError."""
 
-    def find_rows(self, column: Column, part: int, asked: object) -> Iterator[tuple[int, int]]:
-        """Each position of a value in what was asked with the number of a row in the part that holds it, in the
-        order of rows. Raises FormatError for damage, UnsupportedError if nothing here reads rows of the column or can
-        look for a value, EncryptionError, OSError."""
+    def find_rows(
+        self, column: Column, places: Mapping[int, Collection[int] | None], asked: object
+    ) -> Iterator[FoundAt]:
+        """The rows that hold values, in the order of parts and rows. `places`: by part, the data pages of the column
+        to look into, all of them for None. Raises FormatError for damage, UnsupportedError if nothing here reads rows
+        of the column or can look for a value, EncryptionError, OSError."""
+
+    def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any:
+        """Top-level columns of some rows of each part, ascending, part by part, as a pyarrow.Table. Without any
+        rows, it only says of which types the columns are. Raises ColumnError, FormatError for damage, UnsupportedError if nothing
+        here reads the rows, EncryptionError, OSError."""
 
     def bloom_filter(self, wanted: OneFilter) -> ColumnFilter:
         """One filter, read whole. Raises ColumnError if there is no such column, part or group, FilterError

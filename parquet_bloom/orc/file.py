@@ -7,8 +7,8 @@ verbs need are imported where they are used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NoReturn, Self
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from parquet_bloom.container import STRIPES, NoFilters, Place, ReadFilter, Units, number_of
 from parquet_bloom.container.in_commands import AsFile, InCommands
@@ -29,7 +29,7 @@ from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER
 _FILTER_BYTES = 600
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import OneFilter, Repairs
+    from parquet_bloom.container import FoundAt, OneFilter, Repairs
     from parquet_bloom.container.column_filter import ColumnFilter
     from parquet_bloom.container.descriptions import (
         ChunkDescription,
@@ -57,6 +57,10 @@ class OrcContainer(OrcReader):
 
     page_notes: tuple[str, ...] = ()
     leaves: tuple[()] = ()
+
+    # Rows are not read.
+    pages_read: int = 0
+    top_columns: tuple[str, ...] = ()
 
     def __enter__(self) -> Self:
         return self
@@ -194,11 +198,17 @@ class OrcContainer(OrcReader):
     # --------------------------------------------------------------------------------------------
     # Descriptions
 
-    def find_rows(self, column: OrcColumn, part: int, asked: object) -> Iterator[tuple[int, int]]:
+    def find_rows(
+        self, column: OrcColumn, places: Mapping[int, Collection[int] | None], asked: object
+    ) -> Iterator[FoundAt]:
         """Raises UnsupportedError: rows are only read of Parquet files."""
         raise UnsupportedError(
             f"{self.path}: ORC: rows are not looked for, ask `probe` for index groups"
         )
+
+    def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any:
+        """Raises UnsupportedError, as find_rows does."""
+        raise UnsupportedError(f"{self.path}: ORC: rows are not read")
 
     def check_has_blocks(self, what: str) -> None:
         """Raise UnsupportedError: filters of ORC files have no blocks."""

@@ -5,7 +5,7 @@ Every method imports what it needs when it is called, so that nothing is loaded 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from threading import local
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +22,7 @@ from parquet_bloom.parquet.open_file import OpenFile
 if TYPE_CHECKING:
     from parquet_bloom.container import (
         BuildChange,
+        FoundAt,
         OneFilter,
         Repairs,
         StripChange,
@@ -137,11 +138,24 @@ class ParquetContainer(OpenFile):
 
         return ChunkProber(self, self.footer.chunk(part, column), dialect, seed)
 
-    def find_rows(self, column: LeafColumn, part: int, asked: Asked) -> Iterator[tuple[int, int]]:
-        """The rows of a row group that hold one of the values."""
+    def find_rows(
+        self, column: LeafColumn, places: Mapping[int, Collection[int] | None], asked: Asked
+    ) -> Iterator[FoundAt]:
+        """The rows that hold one of the values."""
         from parquet_bloom.parquet.filters.rows import finder_of
 
-        return finder_of(column.type, asked).rows(self, self.footer.chunk(part, column))
+        return finder_of(column.type, asked).rows(self, column, places)
+
+    @property
+    def top_columns(self) -> tuple[str, ...]:
+        from parquet_bloom.parquet.footer.top_fields import top_names
+
+        return top_names(self.footer)
+
+    def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any:
+        from parquet_bloom.parquet.pages.row_reader import read_rows
+
+        return read_rows(self, columns, rows)
 
     def check_has_blocks(self, what: str) -> None:
         """Split block filters do."""

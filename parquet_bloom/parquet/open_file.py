@@ -39,6 +39,8 @@ class OpenFile:
         self.keys = keys
         self.legacy = legacy
         self.footer: Footer = read_footer(source, keys)
+        # Data pages, by whoever reads rows.
+        self.pages_read = 0
         # Of the table that it is opened for.
         self._of_table: frozenset[str] | None = None
         self._in_commands: InCommands | None = None

@@ -50,7 +50,11 @@ class VerbReport:
         """The document that the command prints with --json, see docs/json.md. Raises UnsupportedError if
         it exceeds the memory budget, although the report does not."""
         self._check_document()
-        return document_of(self)
+        return document_of(self._in_full())
+
+    def _in_full(self) -> object:
+        """What becomes the document: the report itself, unless a part of it has another form there."""
+        return self
 
     def _check_document(self) -> None:
         """Raise as to_dict."""
@@ -174,6 +178,7 @@ def as_json(document: object) -> bytes:
 
     if isinstance(document, VerbReport):
         document._check_document()
+        document = document._in_full()
     units = units_of(document)
     try:
         return _shown_as_text(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.arguments import paths_given
-from parquet_bloom.container import number_of
+from parquet_bloom.arguments import columns_given, paths_given
+from parquet_bloom.container import WHERE_KNOWN, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, ParquetBloomError, ValueTypeError, no_column
 from parquet_bloom.index.asking import AskedIndex
@@ -16,14 +17,18 @@ from parquet_bloom.index.manifest import existing
 from parquet_bloom.options import TableView
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.values.given import list_values, show_values
-from parquet_bloom.verbs.documents import VerbReport
+from parquet_bloom.verbs.documents import VerbReport, plain
+from parquet_bloom.verbs.keys import units_of
 from parquet_bloom.verbs.listed_files import ListedFiles, files_asked, list_files, names_in_index
 
 if TYPE_CHECKING:
+    from parquet_bloom.arguments import SomeNames
+    from parquet_bloom.container import FoundAt
     from parquet_bloom.container.protocols import Askable, Column
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.native.lazy import Array
     from parquet_bloom.parallel import Progress
+    from parquet_bloom.reads.rows import RowTables
     from parquet_bloom.vocabulary import TableChoice
 
 
@@ -49,9 +54,10 @@ class UnknownFile:
 @dataclass(frozen=True, slots=True, repr=False)
 class FindReport(VerbReport):
     """The `rows` that hold values of a column. `num_files`: how many were asked, by filters or by an index; of
-    `files_read`, values were read in `parts_read` row groups. What could not be asked is `unknown`. `deleted_in`: files
-    of rows of which their table may have deleted some, by a deletion vector or a delete file: they are still in the
-    file, until it is written anew."""
+    `files_read`, values were read in `parts_read` row groups, there in `pages_read` data pages. What could not be
+    asked is `unknown`. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector or
+    a delete file: they are still in the file, until it is written anew. `values`: a pyarrow.Table with the columns that
+    were asked for, a row for each of `rows`."""
 
     _rows: ClassVar = ("rows",)
 
@@ -59,10 +65,12 @@ class FindReport(VerbReport):
     num_files: int
     files_read: int
     parts_read: int
+    pages_read: int
     bytes_read: int
     rows: tuple[FoundRow, ...]
     unknown: tuple[UnknownFile, ...]
     deleted_in: tuple[str, ...] = ()
+    values: Any = field(default=None, compare=False, metadata=WHERE_KNOWN)
 
     def __repr__(self) -> str:
         found = number_of(len(self.rows), "row")
@@ -73,12 +81,33 @@ class FindReport(VerbReport):
         """Whether no file holds any of the values."""
         return not self.rows and not self.unknown
 
+    def to_arrow(self) -> Any:
+        """The rows as a pyarrow.Table; a column `values.NAME` for each that was asked for."""
+        table = VerbReport.to_arrow(self)
+        for name in self.values.column_names if self.values is not None else ():
+            kind = self.values.schema.field(name).with_name(f"values.{name}")
+            table = table.append_column(kind, self.values.column(name))
+        return table
+
+    def _in_full(self) -> object:
+        if self.values is None:
+            return self
+        from parquet_bloom.verbs.json_values import json_rows
+
+        units = units_of(self)
+        rows: Any = [
+            plain(row, units) | {"values": values}
+            for row, values in zip(self.rows, json_rows(self.values), strict=True)
+        ]
+        return replace(self, rows=rows, values=None)
+
 
 def find(
     files: Any,
     column: str,
     values: Any,
     *,
+    columns: SomeNames | None = None,
     table: TableChoice | TableView | None = None,
     index: str | os.PathLike[str] | None = None,
     hash_key: bytes | str | None = None,
@@ -91,13 +120,17 @@ def find(
     files: paths, URLs, globs and folders; None for all that the `index` knows, and the live files of the tables that it
     is about. table: `files` are tables of this kind, in whose place are their live files; a TableView says of which
     version. A row that a table has deleted without writing its file anew is still there, and found: see `deleted_in`
-    of the report. values: as for probe, but NaN and null cannot be looked for. Only row groups are read that filters, or an `index`, do not exclude; of a file that the
-    index does not know in its state, its own filters are asked. hash_key: of the index, as for Index. All others as for
-    inspect.
+    of the report. values: as for probe, but NaN and null cannot be looked for. columns: those whose values are wanted
+    of each row, by the names of whole columns, with all that is nested in them; a file that lacks one has nulls in it.
+
+    Only row groups are read that filters, or an `index`, do not exclude, and only pages that the index or the file's
+    page indexes name; of a file that the index does not know in its state, its own filters are asked. hash_key: of the
+    index, as for Index. All others as for inspect.
 
     Files that cannot be read are `unknown` in the report. Raises ValueTypeError for what cannot be looked for,
-    ColumnError if the index is not about this column, FileNotFoundError if there are no files, RewriteError for what is
-    no table, EncryptionError unless `hash_key` is that of the index, FormatError for a damaged index, OSError.
+    ColumnError if the index is not about this column, or no file has one of `columns`, UnsupportedError if their types
+    in several files do not go together, FileNotFoundError if there are no files, RewriteError for what is no table,
+    EncryptionError unless `hash_key` is that of the index, FormatError for a damaged index, OSError.
     """
     if files is None and (index is None or table is not None):
         raise TypeError(
@@ -107,7 +140,7 @@ def find(
     if files is not None:
         names = paths_given("files", files) if index is None else names_in_index(files, view)
         among = files_asked(names, view, storage_options)
-    search = _RowSearch(column, list_values(values), keys)
+    search = _RowSearch(column, list_values(values), columns_given(columns), keys)
     if index is None:
         assert among is not None
         return search.report(search.in_files(among), among, progress)
@@ -129,11 +162,11 @@ def find(
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A file to look into: only in these row groups if it is in this state, else where its filters do not exclude
-    the values."""
+    """A file to look into: if it is in this state, only in these row groups, and there in these pages of the column
+    (None: all); else where its filters do not exclude the values."""
 
     path: str
-    parts: Mapping[str, frozenset[int]]
+    places: Mapping[str, Mapping[int, Collection[int] | None]]
 
 
 class _RowSearch:
@@ -143,6 +176,7 @@ class _RowSearch:
         self,
         column: str,
         values: Sequence[Any] | Array,
+        columns: Sequence[str] | None,
         keys: Keys | None,
     ) -> None:
         self._column = column
@@ -150,7 +184,9 @@ class _RowSearch:
         self._values: Any = tuple(values) if isinstance(values, list) else values
         self._keys = keys
         self._texts = show_values(self._values)
-        self._num_files = self._files_read = self._parts_read = self._bytes_read = 0
+        self._num_files = self._files_read = self._parts_read = 0
+        self._pages_read = self._bytes_read = 0
+        self._tables = _tables(columns)
         self._unknown: list[UnknownFile] = []
 
     def in_files(self, files: ListedFiles) -> list[_Candidate]:
@@ -164,11 +200,16 @@ class _RowSearch:
         found = asked.look_up(self._column, self._values)
         for value, reason in found.not_asked.items():
             raise ValueTypeError(f"{self._texts[value]}: cannot be looked for: {reason}")
-        parts: dict[str, dict[str, set[int]]] = {}
+        places: dict[str, dict[str, dict[int, set[int] | None]]] = {}
         for hits in found.hits:
             for _, unit, place in hits.each():
-                in_state = parts.setdefault(unit.path, {}).setdefault(unit.version, set())
-                in_state.update(_parts_of(asked, unit.row_group, place))
+                in_state = places.setdefault(unit.path, {}).setdefault(unit.version, {})
+                if asked.places == "row-group":
+                    in_state[place] = None
+                elif asked.places == "page":
+                    pages = in_state.setdefault(unit.row_group, set())
+                    assert pages is not None
+                    pages.add(place)
         whole = {unit.path for unit in found.unknown}
         if files is None:
             self._num_files = asked.num_files(self._column)
@@ -181,15 +222,10 @@ class _RowSearch:
             whole |= files.found.keys() - known
             self._num_files = len(files.found)
         if asked.places == "file":
-            whole |= parts.keys()
-        wanted = whole | parts.keys()
+            whole |= places.keys()
+        wanted = whole | places.keys()
         return [
-            _Candidate(
-                path,
-                {}
-                if path in whole
-                else {version: frozenset(each) for version, each in parts[path].items()},
-            )
+            _Candidate(path, {} if path in whole else places[path])
             for path in sorted(wanted if files is None else wanted & files.found.keys())
         ]
 
@@ -208,6 +244,7 @@ class _RowSearch:
             num_files=self._num_files,
             files_read=self._files_read,
             parts_read=self._parts_read,
+            pages_read=self._pages_read,
             bytes_read=self._bytes_read,
             rows=tuple(rows),
             unknown=tuple(self._unknown),
@@ -216,6 +253,7 @@ class _RowSearch:
                 for path in dict.fromkeys(row.path for row in rows)
                 if files.may_hide_rows(path)
             ),
+            values=self._tables and self._tables.table(),
         )
 
     def _rows_of(self, candidate: _Candidate, files: ListedFiles) -> list[FoundRow]:
@@ -223,31 +261,47 @@ class _RowSearch:
         try:
             with files.open(path, self._keys) as file:
                 try:
-                    rows = list(self._rows_in(file, candidate))
+                    found = self._found_in(file, candidate)
+                    values = self._tables and self._values_of(file, self._tables, found)
                     file.source.check_unchanged()
                 finally:
                     self._bytes_read += file.source.bytes_read
-                return rows
+                    self._pages_read += file.pages_read
+                if self._tables is not None:
+                    self._tables.add(values)
+                return list(self._rows(file, found))
         except (ParquetBloomError, OSError) as error:
             self._unknown.append(UnknownFile(path, str(error).removeprefix(f"{path}: ")))
             return []
 
-    def _rows_in(self, file: Askable, candidate: _Candidate) -> Iterator[FoundRow]:
+    def _found_in(self, file: Askable, candidate: _Candidate) -> list[FoundAt]:
         column = file.column(self._column)
         file.check_answers(None, None)
         asked = file.encode(column, self._values)
-        parts = candidate.parts.get(file.source.version)
-        if parts is None:
-            parts = frozenset(self._not_excluded(file, column, asked))
-        self._files_read += bool(parts)
-        first_row = 0
-        for part in range(file.num_parts):
-            if part in parts:
-                self._parts_read += 1
-                for value, row in file.find_rows(column, part, asked):
-                    text = self._texts[value]
-                    yield FoundRow(text, file.path, part, row, first_row + row)
-            first_row += file.describe_part(part).num_rows
+        places = candidate.places.get(file.source.version)
+        if places is None or max(places, default=0) >= file.num_parts:
+            places = dict.fromkeys(self._not_excluded(file, column, asked))
+        self._files_read += bool(places)
+        self._parts_read += len(places)
+        return list(file.find_rows(column, {part: places[part] for part in sorted(places)}, asked))
+
+    def _rows(self, file: Askable, found: Sequence[FoundAt]) -> Iterator[FoundRow]:
+        first_rows = [0]
+        for part, row, value in found:
+            while len(first_rows) <= part:
+                num_rows = file.describe_part(len(first_rows) - 1).num_rows
+                first_rows.append(first_rows[-1] + num_rows)
+            yield FoundRow(self._texts[value], file.path, part, row, first_rows[part] + row)
+
+    def _values_of(self, file: Askable, tables: RowTables, found: Sequence[FoundAt]) -> Any:
+        """A row can hold several of the values, and is read once."""
+        rows: dict[int, list[int]] = {}
+        places: dict[tuple[int, int], int] = {}
+        for part, row, _ in found:
+            if (part, row) not in places:
+                places[part, row] = len(places)
+                rows.setdefault(part, []).append(row)
+        return tables.read(file, rows, [places[part, row] for part, row, _ in found])
 
     def _not_excluded(self, file: Askable, column: Column, asked: object) -> Iterator[int]:
         """The row groups in which the filters do not rule out every value."""
@@ -258,11 +312,9 @@ class _RowSearch:
                 yield part
 
 
-def _parts_of(asked: AskedIndex, row_group: int, place: int) -> tuple[int, ...]:
-    """The row groups that a place leads to; none where places are files."""
-    match asked.places:
-        case "row-group":
-            return (place,)
-        case "page":
-            return (row_group,)
-    return ()
+def _tables(columns: Sequence[str] | None) -> RowTables | None:
+    if columns is None:
+        return None
+    from parquet_bloom.reads.rows import RowTables
+
+    return RowTables(tuple(dict.fromkeys(columns)))

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import parquet_bloom as pb
-from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.errors import ColumnError, UnsupportedError, ValueTypeError
 
 TYPES = {
     "int": (pa.int64(), lambda n: n),
@@ -72,6 +72,90 @@ def test_the_rows_are_those_of_pyarrow(lake, tmp_path, column, places):
         assert report.unknown == ()
         if places:
             assert rows_of(pb.find(None, column, value, index=index)) == rows_of(report)
+
+
+@pytest.mark.parametrize("places", [None, "row-group", "page"])
+def test_the_values_are_those_of_the_rows(lake, tmp_path, places):
+    index = tmp_path / "index" if places else None
+    if places:
+        pb.Index.build(index, lake, "int", places=places).close()
+    names = [*TYPES, "list"]
+    report = pb.find(lake, "int", [5, 17, 149], columns=names, index=index)
+    rows = [pq.read_table(row.path, columns=names).slice(row.row, 1) for row in report.rows]
+    wanted = pa.concat_tables(rows)
+    assert len(rows) > 30
+    assert report.values.equals(wanted)
+    table = report.to_arrow()
+    assert table.column_names[:5] == ["value", "path", "row_group", "row_in_row_group", "row"]
+    assert table.select([f"values.{name}" for name in names]).rename_columns(names).equals(wanted)
+    documents = report.to_dict()["rows"]
+    assert documents[3]["values"]["int"] == int(documents[3]["value"])
+    assert pb.find(lake, "int", 10**6, columns=names).values.schema == wanted.schema
+
+
+def test_only_the_pages_that_an_index_names_are_read(tmp_path):
+    """Of the searched column, too; without a page index, all of its pages."""
+    for number, has_index in enumerate((True, False)):
+        pq.write_table(
+            pa.table({"id": np.arange(10_000), "other": np.arange(10_000)}),
+            tmp_path / f"{number}.parquet", write_page_index=has_index, use_dictionary=False,
+            data_page_size=1, write_batch_size=100, compression="none",
+        )  # fmt: skip
+    pb.Index.build(tmp_path / "index", tmp_path / "*.parquet", "id", places="page").close()
+    report = pb.find(None, "id", [4321], columns=["other"], index=tmp_path / "index")
+    assert report.values["other"].to_pylist() == [4321, 4321]
+    assert report.pages_read == 1 + 1 + 100 + 100
+    one = pb.find(tmp_path / "0.parquet", "id", 4321, columns="other", index=tmp_path / "index")
+    assert (one.pages_read, one.parts_read) == (2, 1)
+    assert one.bytes_read < 20_000
+
+
+def test_a_row_with_several_of_the_values_is_there_for_each(lake):
+    path = lake / "2.parquet"
+    report = pb.find(path, "list.list.element", [1, 400], columns=["list", "int"])
+    stored = pq.read_table(path, columns=["list", "int"])
+    assert [row.row for row in report.rows if row.value == "400"] == [400]
+    assert sum(row.row == 400 for row in report.rows) == 2
+    assert report.values.equals(pa.concat_tables([stored.slice(row.row, 1) for row in report.rows]))
+
+
+def test_files_that_lack_a_column_have_nulls_in_it(tmp_path):
+    pq.write_table(pa.table({"id": [1, 2]}), tmp_path / "0.parquet")
+    new = pa.table({"id": [2, 3], "more": pa.array([7, 8], pa.int32())})
+    pq.write_table(new, tmp_path / "1.parquet")
+    wide = pa.table({"id": [2], "more": pa.array([9], pa.int64())})
+    pq.write_table(wide, tmp_path / "2.parquet")
+    files = tmp_path / "*.parquet"
+    report = pb.find(files, "id", 2, columns=["more", "id"])
+    assert report.values.to_pydict() == {"more": [None, 7, 9], "id": [2, 2, 2]}
+    assert report.values.schema.field("more").type == pa.int64()
+    with pytest.raises(ColumnError, match="no column moer; did you mean more"):
+        pb.find(files, "id", 2, columns=["moer"])
+    text = pa.table({"id": [2], "more": ["nine"]})
+    pq.write_table(text, tmp_path / "3.parquet")
+    with pytest.raises(UnsupportedError, match="columns of several files"):
+        pb.find(files, "id", 2, columns=["more"])
+
+
+def test_a_file_in_a_store_is_read_in_few_round_trips(s3, tmp_path):
+    table = pa.table({name: np.arange(1 << 18) * 7 for name in ("id", "a", "b", "c")})
+    path = tmp_path / "one.parquet"
+    pq.write_table(
+        table, path, write_page_index=True, use_dictionary=False, data_page_size=1 << 15,
+        compression="none",
+    )  # fmt: skip
+    s3.put("lake/one.parquet", path.read_bytes())
+    url, options = "s3://lake/one.parquet", s3.options
+    pb.Index.build(tmp_path / "index", url, "id", places="page", storage_options=options).close()
+    s3.forget()
+    names = ["id", "a", "b", "c"]
+    report = pb.find(
+        None, "id", 7 * 200_000, columns=names, index=tmp_path / "index", storage_options=options
+    )
+    assert report.values.to_pylist() == [dict.fromkeys(names, 7 * 200_000)]
+    # Its footer; the page index of `id`, a page of it; all page indexes; a page of each.
+    assert s3.kinds().count("GET") <= 8
+    assert report.bytes_read < 400_000
 
 
 def test_elements_of_lists_are_found_in_their_rows(lake):

@@ -6,19 +6,75 @@ a type allows for that, each row is compared in every form that build would inse
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.container import FoundAt
+from parquet_bloom.errors import PageError, UnsupportedError
+from parquet_bloom.parquet.filters.ahead import pages_range
 from parquet_bloom.parquet.filters.asked import Asked
 from parquet_bloom.parquet.filters.insertion import is_stored_unusually, with_specials
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.pages.pages import ChunkRun, PageRows, check_readable, located, page_rows
+from parquet_bloom.parquet.pages.page_places import PagePlaces, index_range, page_places
+from parquet_bloom.parquet.pages.pages import (
+    ChunkRun,
+    PageRows,
+    check_readable,
+    located,
+    page_rows,
+    rows_of_pages,
+)
 from parquet_bloom.parquet.pages.runs import Run, run_of
 from parquet_bloom.values.types import LeafType
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.footer.layout import Range
+    from parquet_bloom.parquet.footer.schema import LeafColumn
+
+
+class _Looked(NamedTuple):
+    """A chunk to look into: into all of its pages, unless there are `places` of some."""
+
+    chunk: ColumnChunk
+    wanted: Collection[int] | None
+    places: PagePlaces | None = None
+
+    @property
+    def pages(self) -> list[int]:
+        return sorted(self.wanted or ())
+
+    def ranges(self, file: OpenFile) -> Iterator[Range]:
+        if self.places is None:
+            yield pages_range(file, self.chunk)
+        else:
+            yield from self.places.ranges(self.pages)
+
+
+def _with_places(file: OpenFile, looked: Sequence[_Looked]) -> list[_Looked]:
+    """The same with the places of the pages, where these are known. What is remote is fetched ahead."""
+    if file.source.is_remote:
+        file.source.will_read(
+            index_range(file, each.chunk) for each in looked if each.wanted is not None
+        )
+    found = [each._replace(places=_places(file, each)) for each in looked]
+    if file.source.is_remote:
+        file.source.will_read(span for each in found for span in each.ranges(file))
+    return found
+
+
+def _places(file: OpenFile, looked: _Looked) -> PagePlaces | None:
+    """None if all pages are read."""
+    if looked.wanted is None:
+        return None
+    places = page_places(file, looked.chunk)
+    return None if places is None or max(looked.wanted, default=0) >= len(places) else places
 
 
 class RowFinder:
@@ -41,12 +97,31 @@ class RowFinder:
             [],
         )
 
-    def rows(self, file: OpenFile, chunk: ColumnChunk) -> Iterator[tuple[int, int]]:
-        """Each position of a value with the number of a row in the row group that holds it, row by row. Raises
-        PageError for damage, UnsupportedError, EncryptionError, OSError."""
-        with located(file.footer, chunk):
-            check_readable(file.footer, chunk)
-            for part in page_rows(file.source, file.footer, chunk):
+    def rows(
+        self, file: OpenFile, leaf: LeafColumn, places: Mapping[int, Collection[int] | None]
+    ) -> Iterator[FoundAt]:
+        """The rows that hold values; see Askable.find_rows."""
+        chunks = [file.footer.chunk(part, leaf) for part in places]
+        looked = [_Looked(chunk, places[chunk.row_group]) for chunk in chunks]
+        for each in _with_places(file, looked):
+            with located(file.footer, each.chunk):
+                check_readable(file.footer, each.chunk)
+                for row, value in self._rows_of(file, each):
+                    yield FoundAt(each.chunk.row_group, row, value)
+
+    def _rows_of(self, file: OpenFile, looked: _Looked) -> Iterator[tuple[int, int]]:
+        chunk, source, footer = looked.chunk, file.source, file.footer
+        if looked.places is not None:
+            # Unless the page index is not right, or a page is damaged. Without the one, we know.
+            with suppress(PageError):
+                found = rows_of_pages(source, footer, chunk, looked.places, looked.pages)
+                rows = [each for part in found for each in self._rows_in(part)]
+                file.pages_read += len(looked.pages)
+                yield from rows
+                return
+        for _, parts in groupby(page_rows(source, footer, chunk), key=attrgetter("page")):
+            file.pages_read += 1
+            for part in parts:
                 yield from self._rows_in(part)
 
     def _rows_in(self, part: PageRows) -> Iterator[tuple[int, int]]:
@@ -56,12 +131,12 @@ class RowFinder:
         if part.indices is None:
             for at, found in zip(positions.tolist(), values, strict=True):
                 for value in sorted(found):
-                    yield value, int(part.rows[at])
+                    yield int(part.rows[at]), value
             return
         entries = dict(zip(positions.tolist(), values, strict=True))
         for at in np.flatnonzero(np.isin(part.indices, positions)).tolist():
             for value in sorted(entries[int(part.indices[at])]):
-                yield value, int(part.rows[at])
+                yield int(part.rows[at]), value
 
     def _found_in(self, run: Run, is_dictionary: bool) -> tuple[NDArray[np.intp], list[set[int]]]:
         """The positions in a run that hold values, and which."""
@@ -70,13 +145,22 @@ class RowFinder:
         if is_stored_unusually(self._leaf):
             positions = np.arange(len(run))
         else:
-            positions = np.flatnonzero(np.isin(run.hashes(), self._hashes))
+            positions = np.flatnonzero(self._are_asked(run.hashes()))
         found = [self._values_of(plain) for plain in run.take(positions.tolist())]
         keep = [at for at, values in enumerate(found) if values]
         answer = positions[keep], [found[at] for at in keep]
         if is_dictionary:
             self._known = (run, *answer)
         return answer
+
+    def _are_asked(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """np.isin, which sorts what it is given."""
+        asked = self._hashes
+        if not asked.size:
+            return np.zeros(hashes.size, np.bool_)
+        nearest = asked[np.minimum(np.searchsorted(asked, hashes), asked.size - 1)]
+        found: NDArray[np.bool_] = nearest == hashes
+        return found
 
     def _values_of(self, plain: bytes) -> set[int]:
         found = set(self._values.get(plain, ()))

@@ -19,6 +19,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import field
+from itertools import pairwise
 
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
@@ -123,11 +124,18 @@ class Footer:
     @read_once
     def keys(self) -> frozenset[str]:
         """The keys of the file's key-value metadata."""
+        return frozenset(pair.key or "" for pair in self._key_values())
+
+    def value_of(self, key: str) -> str | None:
+        """What the file's key-value metadata has for a key."""
+        if not self.mentions(key.encode()):
+            return None
+        return next((pair.value for pair in self._key_values() if pair.key == key), None)
+
+    def _key_values(self) -> list[ttypes.KeyValue]:
         if "key_value_metadata" not in self._fields:
-            return frozenset()
-        boundaries = self._boundaries(self._fields["key_value_metadata"][0])
-        pairs = (self._struct(ttypes.KeyValue, "key_value_metadata", at) for at in boundaries[:-1])
-        return frozenset(pair.key or "" for pair in pairs)
+            return []
+        return self._decoded(ttypes.KeyValue, "key_value_metadata")
 
     @read_once
     def has_file_references(self) -> bool:
@@ -218,6 +226,11 @@ class Footer:
         size = len(self._boundaries(self._fields["schema"][0])) - 1
         check_fits(f"schema: {number_of(size, 'element')} take", _ELEMENT_BYTES * size)
         return self._decoded(ttypes.SchemaElement, "schema")
+
+    def stored_elements(self) -> list[bytes]:
+        """The same as they are stored. Raises as elements."""
+        bounds = self._boundaries(self._fields["schema"][0])
+        return [self.raw[start:end] for start, end in pairwise(bounds)]
 
     @read_once
     def row_groups(self) -> GroupTable:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.errors import PageError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits
+from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.checksums import IGNORED, NONE_COMPUTED
 from parquet_bloom.parquet.pages.page import Page, PagePlace, PagesAhead
 from parquet_bloom.parquet.thrift.ttypes import PageType
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 # A page larger than this and than the footer's total for the chunk is impossible.
 LARGE_PAGE_BYTES = 16 << 20
+
+# Fields of a PageHeader.
+_COMPRESSED_PAGE_SIZE, _CRC = 3, 4
 
 DATA_PAGES = (PageType.DATA_PAGE, PageType.DATA_PAGE_V2)
 _DICTIONARY_FIRST = (PageType.DICTIONARY_PAGE, PageType.DATA_PAGE)
@@ -42,8 +46,8 @@ class PageReader:
         start = chunk.pages_start or 0
         self._source, self._footer, self._chunk = source, footer, chunk
         self._modules = chunk.modules
-        # Where the next page begins.
-        self.position = start
+        # Where the next page begins, and the one that was read last.
+        self.position = self._header_start = start
         self._chunk_end = start + (chunk.total_compressed_size or 0)
         # Writers of 2018 counted a filter that follows the pages as part of the chunk.
         if start < (chunk.bloom_filter_offset or 0) < self._chunk_end:
@@ -96,12 +100,21 @@ class PageReader:
     def place(self, place: PagePlace) -> None:
         self.position, self.num_values, self._ordinal = place
 
+    def go_to(self, place: PagePlace, size: int, is_dictionary: bool = False) -> None:
+        """Read so many bytes of pages, and no more: the dictionary page, or data pages, from one in this place on."""
+        self.place = place
+        end = place.position + size
+        self._ahead = PagesAhead(self._source, end, end)
+        self._ahead.read(place.position, size)
+        self._expected = _DICTIONARY_FIRST if is_dictionary else (PageType.DATA_PAGE,)
+
     def next_page(self) -> Page:
         """The next page; reads its header only."""
         start, end = self.position, self._ahead.end
         header, length = self._modules.page_header(
             self._ahead, start, self._ordinal, self._expected
         )
+        self._header_start = start
         body, plain = header.compressed_page_size, header.uncompressed_page_size
         if body is None or plain is None or body < 0 or not 0 <= plain <= self.largest:
             raise PageError(f"page at {start}: impossible sizes {body} and {plain}")
@@ -112,6 +125,17 @@ class PageReader:
         self._expected = (PageType.DATA_PAGE,)
         self._ordinal += header.type in DATA_PAGES
         return page
+
+    def whole(self, page: Page) -> tuple[bytes | memoryview, memoryview]:
+        """Header and body of the page that was read last, as they would be in a file that is not encrypted. Raises as
+        `body`."""
+        size = page.start - self._header_start
+        header = self._modules.plain_header(self._ahead.read(self._header_start, size)[:size], page)
+        body = self.body(page)
+        if len(body) != page.size:
+            length = compact.TYPE_I32, compact.zigzag(len(body))
+            header = compact.splice(bytes(header), 0, {_COMPRESSED_PAGE_SIZE: length, _CRC: None})
+        return header, body
 
     def body(self, page: Page) -> memoryview:
         """The body as its writer compressed it, with a valid checksum if it has one. Raises PageError for

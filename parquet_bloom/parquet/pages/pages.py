@@ -20,7 +20,7 @@ Spec: parquet-format, README.md "Data Pages", Encodings.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -38,6 +38,7 @@ from parquet_bloom.parallel import check_fits, memory, num_processors
 from parquet_bloom.parquet.pages.codecs import ChunkBuffers, check_supported, decompress
 from parquet_bloom.parquet.pages.encodings import check_encoding, decoded_runs, plain_run
 from parquet_bloom.parquet.pages.page import Page
+from parquet_bloom.parquet.pages.page_places import PagePlaces, placed_pages, read_dictionary
 from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
 from parquet_bloom.parquet.pages.runs import Run, checked
 from parquet_bloom.parquet.pages.whole_pages import STRETCH_BYTES, WholePages
@@ -216,7 +217,7 @@ def _runs_by_page(
 ) -> Iterator[tuple[int, Iterable[ChunkRun]]]:
     """The encoding of each page that has values, PLAIN_DICTIONARY for a dictionary, and these values."""
     has_dictionary = False
-    for page in _pages(reader, footer, chunk):
+    for page in all_pages(reader, footer, chunk):
         if page.header.type == PageType.DICTIONARY_PAGE:
             has_dictionary = True
             run = _dictionary_run(reader, page, chunk)
@@ -245,31 +246,66 @@ class PageRows:
 def page_rows(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[PageRows]:
     """Every non-null value of the chunk with its row, in order; entries of a dictionary as often as
     rows refer to them. This decodes what chunk_runs skips. Raises as chunk_runs does."""
-    reader = PageReader(source, footer, chunk)
-    dictionary: Run | None = None
-    num_rows = 0
-    for page in _pages(reader, footer, chunk):
+    rows = _RowsOfPages(PageReader(source, footer, chunk), footer, chunk)
+    for page in all_pages(rows.reader, footer, chunk):
         if page.header.type == PageType.DICTIONARY_PAGE:
-            dictionary = _dictionary_run(reader, page, chunk)
-            continue
+            rows.take_dictionary(page)
+        else:
+            yield from rows.of(page)
+
+
+def rows_of_pages(
+    source: Source, footer: Footer, chunk: ColumnChunk, places: PagePlaces, pages: Sequence[int]
+) -> Iterator[PageRows]:
+    """The same of single data pages. Raises PageError, too, if they are not those of `places`."""
+    rows = _RowsOfPages(PageReader(source, footer, chunk), footer, chunk)
+    if places.dictionary_size:
+        rows.take_dictionary(read_dictionary(rows.reader, places))
+    for page in placed_pages(rows.reader, places, pages):
+        rows.num_rows = places.first_rows[page.ordinal]
+        yield from rows.of(page)
+        if rows.num_rows != places.first_rows[page.ordinal + 1]:
+            raise PageError(f"page at {page.start}: other rows than its OffsetIndex says")
+
+
+class _RowsOfPages:
+    """Decodes pages of a chunk. `num_rows`: those before the next one."""
+
+    def __init__(self, reader: PageReader, footer: Footer, chunk: ColumnChunk) -> None:
+        self.reader, self._footer, self._chunk = reader, footer, chunk
+        self._dictionary: Run | None = None
+        self.num_rows = 0
+
+    def take_dictionary(self, page: Page) -> None:
+        self._dictionary = _dictionary_run(self.reader, page, self._chunk)
+
+    def of(self, page: Page) -> Iterator[PageRows]:
         _, encoding = _num_values_and_encoding(page)
-        section = _value_section(reader, footer, page, chunk)
-        rows, num_rows = section.rows(num_rows)
+        section = _value_section(self.reader, self._footer, page, self._chunk)
+        rows, self.num_rows = section.rows(self.num_rows)
         if encoding not in DICTIONARY_ENCODINGS:
-            for run in _data_runs(section, page, chunk, encoding):
+            for run in _data_runs(section, page, self._chunk, encoding):
                 yield PageRows(page.ordinal, rows[: len(run)], run)
                 rows = rows[len(run) :]
-        elif dictionary is None:
+        elif self._dictionary is None:
             raise PageError("dictionary-encoded page without a dictionary page")
         elif rows.size:
             indices = hybrid(section.values[1:], section.values[0], rows.size)
-            yield PageRows(page.ordinal, rows, dictionary, indices)
+            yield PageRows(page.ordinal, rows, self._dictionary, indices)
+
+
+def num_rows_of(reader: PageReader, footer: Footer, page: Page, chunk: ColumnChunk) -> int:
+    """How many rows begin in a data page, the last one that was read. Raises as chunk_runs does."""
+    if chunk.leaf.max_repetition_level == 0:
+        return _num_values_and_encoding(page)[0]
+    _, num_rows = _value_section(reader, footer, page, chunk).rows(0)
+    return num_rows
 
 
 def pages_end(source: Source, footer: Footer, chunk: ColumnChunk) -> int:
     """The end of the chunk's last page. Raises as chunk_runs does."""
     reader = PageReader(source, footer, chunk)
-    for _ in _pages(reader, footer, chunk):
+    for _ in all_pages(reader, footer, chunk):
         pass
     return reader.position
 
@@ -284,7 +320,7 @@ def pages_room(source: Source, footer: Footer, chunk: ColumnChunk) -> int:
     dictionary = largest = 0
     reader = PageReader(source, footer, chunk)
     try:
-        for page in _pages(reader, footer, chunk):
+        for page in all_pages(reader, footer, chunk):
             plain = page.plain_size
             if page.header.type == PageType.DICTIONARY_PAGE:
                 dictionary = max(dictionary, plain)
@@ -300,7 +336,7 @@ def used_entries(source: Source, footer: Footer, chunk: ColumnChunk, num_entries
     chunk_runs does."""
     reader = PageReader(source, footer, chunk)
     used = bytearray(num_entries)
-    for page in _pages(reader, footer, chunk):
+    for page in all_pages(reader, footer, chunk):
         if page.header.type == PageType.DICTIONARY_PAGE:
             continue
         _, encoding = _num_values_and_encoding(page)
@@ -322,7 +358,7 @@ def _mark_used(section: _Section, page: Page, used: bytearray) -> None:
         raise PageError(f"page at {page.start}: {error}") from None
 
 
-def _pages(reader: PageReader, footer: Footer, chunk: ColumnChunk) -> Iterator[Page]:
+def all_pages(reader: PageReader, footer: Footer, chunk: ColumnChunk) -> Iterator[Page]:
     """The dictionary page and the data pages, until they hold the footer's number of values."""
     check_readable(footer, chunk)
     assert chunk.num_values is not None

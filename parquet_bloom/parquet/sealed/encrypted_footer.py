@@ -305,6 +305,11 @@ class SealedModules:
                 first = first or error
         raise first or ValueError("no kind of page expected")
 
+    def plain_header(self, stored: memoryview, page: Page) -> bytes | memoryview:
+        is_dictionary = page.header.type == PageType.DICTIONARY_PAGE
+        kind = PageType.DICTIONARY_PAGE if is_dictionary else PageType.DATA_PAGE
+        return self._open_header(stored, page.ordinal, (kind,))
+
     def page_body(self, stored: memoryview, page: Page) -> memoryview:
         if page.header.type == PageType.DICTIONARY_PAGE:
             return memoryview(self._open(Module.DICTIONARY_PAGE, stored))

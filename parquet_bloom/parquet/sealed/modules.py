@@ -63,6 +63,9 @@ class Modules(Protocol):
         before it. `expected`: the PageTypes that it may have, the likeliest first. Raises PageError
         if there is none."""
 
+    def plain_header(self, stored: memoryview, page: Page) -> bytes | memoryview:
+        """The PageHeader of a page, which is `stored` in the file."""
+
     def page_body(self, stored: memoryview, page: Page) -> memoryview:
         """The page as its writer compressed it."""
 
@@ -113,6 +116,9 @@ class PlainModules:
                 if at + len(window) >= ahead.end or size > MAX_PAGE_HEADER_BYTES:
                     raise PageError(f"page header at {at}: {error.problem}") from None
 
+    def plain_header(self, stored: memoryview, page: Page) -> bytes | memoryview:
+        return stored
+
     def page_body(self, stored: memoryview, page: Page) -> memoryview:
         return stored
 
@@ -161,5 +167,5 @@ class LockedModules:
         raise MissingKeyError(f"encrypted: {self.reason}")
 
     check_readable = check_writable = _refuse
-    page_header = page_body = filter_header = bits = _refuse
+    page_header = plain_header = page_body = filter_header = bits = _refuse
     seal_filter = open_meta_data = seal_meta_data = _refuse

@@ -1,0 +1,223 @@
+"""Pages of a file as a Parquet file in memory: what pyarrow decodes it as is what it would read in the file itself,
+whatever the type, the codec and the encodings.
+
+    | PAR1 | dictionary page | data pages | … of the next leaf column | FileMetaData | its length (4) | PAR1 |
+
+Pages, SchemaElements and ColumnMetaData are those of the file. Only counts and offsets are new, and statistics,
+filters and indexes are left out. Pages of encrypted columns are decrypted.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from parquet_bloom.errors import PageError, UnsupportedError
+from parquet_bloom.parallel import check_fits
+from parquet_bloom.parquet.footer import compact
+from parquet_bloom.parquet.footer.top_fields import TopField, top_fields
+from parquet_bloom.parquet.pages.page_places import PagePlaces, placed_pages, read_dictionary
+from parquet_bloom.parquet.pages.page_reader import PageReader
+from parquet_bloom.parquet.pages.pages import all_pages, check_readable, located, num_rows_of
+from parquet_bloom.parquet.thrift.ttypes import PageType
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+    from parquet_bloom.parquet.footer.footer import Footer
+    from parquet_bloom.parquet.open_file import OpenFile
+
+_MAGIC: Final = b"PAR1"
+_ARROW_SCHEMA: Final = "ARROW:schema"
+_NUM_CHILDREN: Final = 5
+
+# In a ColumnMetaData: num_values, total_compressed_size, data_page_offset, dictionary_page_offset, and what is about
+# all pages of the chunk: key_value_metadata, index_page_offset, statistics, encoding_stats, a filter's place, sizes.
+_NUM_VALUES, _SIZE, _DATA, _DICTIONARY = 5, 7, 9, 11
+_LEFT_OUT: Final = dict.fromkeys((8, 10, 12, 13, 14, 15, 16, 17))
+
+
+class CutPages(NamedTuple):
+    """Pages of a chunk: the header and body of each, the dictionary page first; `num_values`: in the data pages, of
+    which there are `num_pages`."""
+
+    chunk: ColumnChunk
+    data: Sequence[bytes | memoryview]
+    dictionary_size: int
+    num_values: int
+    num_pages: int
+
+
+def cut_pages(
+    file: OpenFile, chunk: ColumnChunk, places: PagePlaces, pages: Sequence[int]
+) -> CutPages:
+    """Single pages of a chunk. Raises PageError for damage, also if the pages are not those of `places`,
+    UnsupportedError, OSError."""
+    with located(file.footer, chunk):
+        check_readable(file.footer, chunk)
+        reader = PageReader(file.source, file.footer, chunk)
+        stored: list[bytes | memoryview] = []
+        if places.dictionary_size:
+            stored += reader.whole(read_dictionary(reader, places))
+        dictionary_size = sum(map(len, stored))
+        num_values = 0
+        for page in placed_pages(reader, places, pages):
+            stored += reader.whole(page)
+            num_values += page.header.num_values or 0
+            if num_rows_of(reader, file.footer, page, chunk) != places.num_rows(page.ordinal):
+                raise PageError(f"page at {page.start}: other rows than its OffsetIndex says")
+        return CutPages(chunk, stored, dictionary_size, num_values, len(pages))
+
+
+def cut_whole(file: OpenFile, chunk: ColumnChunk) -> CutPages:
+    """All pages of a chunk. Raises as cut_pages."""
+    with located(file.footer, chunk):
+        check_readable(file.footer, chunk)
+        check_fits("its pages take", (chunk.total_uncompressed_size or 0) + chunk.stored_bytes)
+        reader = PageReader(file.source, file.footer, chunk)
+        dictionary: Sequence[bytes | memoryview] = ()
+        stored: list[bytes | memoryview] = []
+        for page in all_pages(reader, file.footer, chunk):
+            if page.header.type == PageType.DICTIONARY_PAGE:
+                dictionary = reader.whole(page)
+            else:
+                stored += reader.whole(page)
+        return CutPages(
+            chunk,
+            (*dictionary, *stored),
+            sum(map(len, dictionary)),
+            chunk.num_values or 0,
+            len(stored) // 2,
+        )
+
+
+def decoded(
+    footer: Footer,
+    num_rows: int,
+    columns: Sequence[tuple[TopField, Sequence[CutPages]]],
+    rows: NDArray[np.int64],
+) -> pa.Table:
+    """Some of so many rows of fields, of which the pages of each leaf are there. Raises PageError for what pyarrow
+    cannot read, UnsupportedError."""
+    data: list[bytes | memoryview] = [_MAGIC]
+    chunks = []
+    at = len(_MAGIC)
+    for _, cuts in columns:
+        for cut in cuts:
+            size = sum(map(len, cut.data))
+            meta_data = compact.TYPE_STRUCT, _meta_data(footer, cut, at, size)
+            chunks.append(_struct({2: _i64(0), 3: meta_data}))
+            data += cut.data
+            at += size
+    group = _struct({1: _list(chunks), 2: _i64(at - len(_MAGIC)), 3: _i64(num_rows)})
+    fields = [field for field, _ in columns]
+    foot = _foot(footer, fields, num_rows, [group] if chunks else [])
+    data += [foot, len(foot).to_bytes(4, "little"), _MAGIC]
+    table = _read(b"".join(data))
+    if table.num_rows != num_rows:
+        raise PageError(f"pages hold {table.num_rows} rows, expected {num_rows}")
+    return _taken(table, rows)
+
+
+def _taken(table: pa.Table, rows: NDArray[np.int64]) -> pa.Table:
+    try:
+        return table.take(rows)
+    except pa.ArrowNotImplementedError:
+        # Of few types nothing can be taken, but all have slices.
+        parts = [table.slice(row, 1) for row in rows.tolist()]
+        return pa.concat_tables([table.slice(0, 0), *parts])
+
+
+def _read(data: bytes) -> pa.Table:
+    try:
+        # Not read_table, which imports what it needs for folders of files.
+        with pq.ParquetFile(pa.BufferReader(data)) as file:
+            return file.read(use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, pa.ArrowNotImplementedError):
+            raise UnsupportedError(f"pyarrow: {_line(error)}") from None
+        raise PageError(f"pyarrow: {_line(error)}") from None
+
+
+def _line(error: BaseException) -> str:
+    return str(error).partition("\n")[0]
+
+
+def _meta_data(footer: Footer, cut: CutPages, at: int, size: int) -> bytes:
+    """The ColumnMetaData of pages that take `size` bytes from `at`."""
+    text, start = footer.meta_data(cut.chunk)
+    return compact.splice(
+        text,
+        start,
+        {
+            **_LEFT_OUT,
+            _NUM_VALUES: _i64(cut.num_values),
+            _SIZE: _i64(size),
+            _DATA: _i64(at + cut.dictionary_size),
+            _DICTIONARY: _i64(at) if cut.dictionary_size else None,
+        },
+    )
+
+
+def _foot(
+    footer: Footer, fields: Sequence[TopField], num_rows: int, groups: Sequence[bytes]
+) -> bytes:
+    """A FileMetaData."""
+    number = compact.TYPE_I32, compact.zigzag(len(fields))
+    root = compact.splice(top_fields(footer).root, 0, {_NUM_CHILDREN: number})
+    elements = [root, *(element for field in fields for element in field.elements)]
+    stored = {1: (compact.TYPE_I32, compact.zigzag(2)), 2: _list(elements), 3: _i64(num_rows)}
+    stored[4] = _list(groups)
+    arrow = _arrow_schema(footer)
+    if arrow is not None:
+        chosen = pa.schema([arrow.field(field.number) for field in fields])
+        value = b64encode(chosen.serialize())
+        stored[5] = _list([_struct({1: _binary(_ARROW_SCHEMA.encode()), 2: _binary(value)})])
+    # Readers know defects of writers by it.
+    stored[6] = _binary(footer.created_by.encode())
+    return _struct(stored)
+
+
+def _arrow_schema(footer: Footer) -> pa.Schema | None:
+    """What Arrow's writer said of the fields; None if the file is another's, or it said it of other ones."""
+    text = footer.value_of(_ARROW_SCHEMA)
+    found = None if text is None else _arrow_schema_of(text)
+    names = [field.name for field in top_fields(footer).fields]
+    return found if found is not None and found.names == names else None
+
+
+_latest: tuple[str, pa.Schema | None] = ("", None)
+
+
+def _arrow_schema_of(text: str) -> pa.Schema | None:
+    """The files of a folder mostly have the same."""
+    global _latest
+    if _latest[0] != text:
+        try:
+            found = pa.ipc.read_schema(pa.py_buffer(b64decode(text)))
+        except (ValueError, OSError, pa.ArrowException):
+            found = None
+        _latest = text, found
+    return _latest[1]
+
+
+def _i64(number: int) -> tuple[int, bytes]:
+    return compact.TYPE_I64, compact.zigzag(number)
+
+
+def _binary(data: bytes) -> tuple[int, bytes]:
+    return compact.TYPE_BINARY, compact.varint(len(data)) + data
+
+
+def _list(structs: Sequence[bytes]) -> tuple[int, bytes]:
+    header = compact.list_header(compact.TYPE_STRUCT, len(structs))
+    return compact.TYPE_LIST, b"".join((header, *structs))
+
+
+def _struct(fields: dict[int, tuple[int, bytes]]) -> bytes:
+    return compact.spliced(b"", (), fields)

@@ -1,0 +1,180 @@
+"""Reads single rows of a file: of each column only the pages that hold them, where an OffsetIndex says which these are.
+
+Columns whose pages cover the same rows are decoded together. Groups of several leaf columns, encrypted columns, and
+those without an OffsetIndex, or with one that is not right, are read whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from parquet_bloom.errors import ColumnError, PageError
+from parquet_bloom.parquet.filters.ahead import pages_range
+from parquet_bloom.parquet.footer.top_fields import TopField, find_field
+from parquet_bloom.parquet.pages.carving import CutPages, cut_pages, cut_whole, decoded
+from parquet_bloom.parquet.pages.page_places import PagePlaces, index_range, page_places, runs
+from parquet_bloom.parquet.pages.pages import located
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+    from parquet_bloom.parquet.footer.layout import Range
+    from parquet_bloom.parquet.open_file import OpenFile
+
+
+class _Piece(NamedTuple):
+    """What is read of a field in a row group: these `pages` of its only chunk, or all of all its chunks."""
+
+    field: TopField
+    chunks: tuple[ColumnChunk, ...]
+    num_rows: int
+    places: PagePlaces | None = None
+    pages: Sequence[int] = ()
+
+    @property
+    def covered(self) -> tuple[Range, ...]:
+        """The rows in its pages, in ranges."""
+        if self.places is None:
+            return ((0, self.num_rows),)
+        first_rows = self.places.first_rows
+        return tuple((first_rows[first], first_rows[behind]) for first, behind in runs(self.pages))
+
+    def ranges(self, file: OpenFile) -> Iterator[Range]:
+        if self.places is None:
+            yield from (pages_range(file, chunk) for chunk in self.chunks)
+        else:
+            yield from self.places.ranges(self.pages)
+
+    def cut(self, file: OpenFile) -> list[CutPages]:
+        if self.places is None:
+            return [cut_whole(file, chunk) for chunk in self.chunks]
+        (chunk,) = self.chunks
+        return [cut_pages(file, chunk, self.places, self.pages)]
+
+    def whole(self) -> _Piece:
+        return self._replace(places=None, pages=())
+
+
+def read_rows(
+    file: OpenFile, columns: Sequence[str], rows: Mapping[int, Sequence[int]]
+) -> pa.Table:
+    """These rows of each row group, ascending, in top-level columns, named as they are asked for. Without any rows,
+    the table says of which types the columns are.
+
+    Raises ColumnError if there is no such column, PageError for damage, UnsupportedError, EncryptionError, OSError.
+    """
+    try:
+        fields = [find_field(file.footer, name) for name in columns]
+    except ColumnError as error:
+        raise ColumnError(f"{file.path}: {error}") from None
+    if not fields:
+        return pa.table({})
+    if not any(map(len, rows.values())):
+        nothing = decoded(file.footer, 0, [(field, ()) for field in fields], np.empty(0, np.int64))
+        return _beside(columns, [(nothing, at) for at in range(len(fields))])
+    pieces = _pieces(file, fields, rows)
+    if file.source.is_remote:
+        file.source.will_read(
+            span for each in pieces.values() for piece in each for span in piece.ranges(file)
+        )
+    return pa.concat_tables([_part(file, columns, pieces[part], rows[part]) for part in pieces])
+
+
+def _pieces(
+    file: OpenFile, fields: Sequence[TopField], rows: Mapping[int, Sequence[int]]
+) -> dict[int, list[_Piece]]:
+    """What is read of each row group."""
+    footer = file.footer
+    pieces = {
+        part: [
+            _Piece(
+                field,
+                tuple(file.chunks(part, field.leaves(footer))),
+                footer.row_group_num_rows(part),
+            )
+            for field in fields
+        ]
+        for part, wanted in rows.items()
+        if len(wanted)
+    }
+    if file.source.is_remote:
+        # The indexes of all columns lie side by side.
+        file.source.will_read(
+            index_range(file, piece.chunks[0])
+            for each in pieces.values()
+            for piece in each
+            if len(piece.chunks) == 1
+        )
+    return {
+        part: [_narrowed(file, piece, rows[part]) for piece in each]
+        for part, each in pieces.items()
+    }
+
+
+def _narrowed(file: OpenFile, piece: _Piece, rows: Sequence[int]) -> _Piece:
+    """Only the pages that hold these rows, if anything says which these are."""
+    if len(piece.chunks) > 1:
+        return piece
+    places = page_places(file, piece.chunks[0])
+    if places is None or len(places) == 1:
+        return piece
+    return piece._replace(places=places, pages=places.pages_of(rows))
+
+
+def _part(
+    file: OpenFile, columns: Sequence[str], pieces: Sequence[_Piece], rows: Sequence[int]
+) -> pa.Table:
+    """The rows of one row group."""
+    together: dict[tuple[Range, ...], list[_Piece]] = {}
+    for piece in pieces:
+        together.setdefault(piece.covered, []).append(piece)
+    found: dict[int, tuple[pa.Table, int]] = {}
+    for group in together.values():
+        taken = _values(file, group, rows)
+        found |= {piece.field.number: (taken, at) for at, piece in enumerate(group)}
+    return _beside(columns, [found[piece.field.number] for piece in pieces])
+
+
+def _values(file: OpenFile, group: Sequence[_Piece], rows: Sequence[int]) -> pa.Table:
+    """The rows of fields whose pages cover the same rows."""
+    try:
+        return _decoded(file, group, rows)
+    except PageError:
+        if all(piece.places is None for piece in group):
+            raise
+    # Either the page index is not right, or a page is damaged. Without the one, we know.
+    return _decoded(file, [piece.whole() for piece in group], rows)
+
+
+def _decoded(file: OpenFile, group: Sequence[_Piece], rows: Sequence[int]) -> pa.Table:
+    covered = group[0].covered
+    num_rows = sum(behind - first for first, behind in covered)
+    columns = [(piece.field, piece.cut(file)) for piece in group]
+    with located(file.footer, group[0].chunks[0]):
+        table = decoded(file.footer, num_rows, columns, _positions(covered, rows))
+    file.pages_read += sum(cut.num_pages for _, cuts in columns for cut in cuts)
+    return table
+
+
+def _positions(covered: Sequence[Range], rows: Sequence[int]) -> NDArray[np.int64]:
+    """Where rows are among those that ranges cover."""
+    firsts = np.array([first for first, _ in covered])
+    before = np.array([0, *accumulate(behind - first for first, behind in covered)])
+    wanted = np.asarray(rows, np.int64)
+    ranges = np.searchsorted(firsts, wanted, "right") - 1
+    positions: NDArray[np.int64] = wanted - firsts[ranges] + before[ranges]
+    return positions
+
+
+def _beside(names: Sequence[str], columns: Sequence[tuple[pa.Table, int]]) -> pa.Table:
+    """Columns of tables side by side, under other names."""
+    fields = [
+        table.schema.field(at).with_name(name)
+        for name, (table, at) in zip(names, columns, strict=True)
+    ]
+    return pa.table([table.column(at) for table, at in columns], pa.schema(fields))

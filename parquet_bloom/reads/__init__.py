@@ -1,0 +1,1 @@
+"""Reads what may match: rows of many files."""

@@ -1,0 +1,64 @@
+"""`pbloom find`: what it prints and writes, and its exit codes."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from make.commands import outcome
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    table = pa.table({"id": [7, 8, 7], "at": pa.array([1, 2, None], pa.timestamp("ms", "UTC"))})
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(table, "a.parquet", row_group_size=2)
+    return "a.parquet"
+
+
+def test_values_of_columns(path):
+    found = outcome("find", path, "-c", "id", "-v", "7", "--columns", "at,id")
+    assert found.code == 0
+    assert found.stdout.splitlines()[:3] == [
+        "id\tfile\trow group\trow\tat\tid",
+        "7\ta.parquet\t0\t0\t1970-01-01T00:00:00.001Z\t7",
+        "7\ta.parquet\t1\t0\tnull\t7",
+    ]
+    document = json.loads(
+        outcome("find", path, "-c", "id", "-v", "8", "--columns", "at", "--json").stdout
+    )
+    assert [row["values"] for row in document["rows"]] == [{"at": "1970-01-01T00:00:00.002Z"}]
+    assert "values" not in document
+    plain = json.loads(outcome("find", path, "-c", "id", "-v", "8", "--json").stdout)
+    assert "values" not in plain["rows"][0]
+
+
+def test_a_column_that_is_not_there(path):
+    found = outcome("find", path, "-c", "id", "-v", "7", "--columns", "more")
+    assert (found.code, found.complaint) == (2, "no column more; the input has id, at")
+
+
+def test_rows_as_parquet(path):
+    arguments = ("find", path, "-c", "id", "-v", "7", "--columns", "at", "-o", "rows.parquet")
+    assert outcome(*arguments).code == 0
+    table = pq.read_table("rows.parquet")
+    assert table.to_pydict() == {
+        "value": ["7", "7"],
+        "path": [path] * 2,
+        "row_group": [0, 1],
+        "row_in_row_group": [0, 0],
+        "row": [0, 2],
+        "values.at": table["values.at"].to_pylist(),
+    }
+    assert table["values.at"].type == pa.timestamp("ms", "UTC")
+    assert "already exists" in outcome(*arguments).complaint
+    assert outcome(*arguments, "--overwrite").code == 0
+    over = outcome("find", path, "-c", "id", "-v", "7", "-o", path, "--overwrite")
+    assert "is the input itself" in over.complaint
+    assert outcome("find", path, "-c", "id", "-v", "9", "-o", "none.parquet").code == 1
+    assert pq.read_table("none.parquet").num_rows == 0
+
+
+def test_one_output_is_about_one_column(path):
+    found = outcome("find", path, "-c", "id,at", "-v", "7", "-o", "rows.parquet")
+    assert (found.code, "expected one --column" in found.stderr) == (2, True)
