@@ -24,7 +24,14 @@ from parquet_bloom.commands.table_options import newest_tables, table_views
 from parquet_bloom.container import number_of
 from parquet_bloom.index.manifest import Places
 from parquet_bloom.program import FINE, NO, Ordered
-from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
+from parquet_bloom.render.terminal import (
+    complain,
+    progress,
+    write_json,
+    write_line,
+    write_table,
+    write_text,
+)
 from parquet_bloom.render.wording import shortened, size
 from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue, IndexReport, probe_index
 from parquet_bloom.verbs.index_sql import SqlEngine, index_sql
@@ -325,7 +332,9 @@ def sql(
             index_path, column, values, engine=engine, hash_key=hash_key,
             storage_options=storage_options(),
         )  # fmt: skip
-        write_text(f"{query};")
+        # Line by line, none of which is folded: what is printed can be run.
+        for line in f"{query};".split("\n"):
+            write_line(line)
 
 
 def _write_change(report: IndexChange, as_json: bool) -> None:

@@ -6,16 +6,13 @@ Who has opened an index reads its files for a while, and who writes has not name
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from math import inf
-from typing import Final
 
 from parquet_bloom.index.manifest import existing, is_manifest, read_manifest
 from parquet_bloom.storage.folder import Entry, Folder, WritableFolder
+from parquet_bloom.storage.source import is_of_index
 from parquet_bloom.storage.temporary_files import is_temporary
-
-_SEGMENT_FILE: Final = re.compile(r"[0-9a-f]{16}\.[a-z]+\.parquet")
 
 
 def replaced(entries: list[Entry], before: float) -> list[Entry]:
@@ -56,4 +53,4 @@ def remove_unneeded(folder: WritableFolder, before: float) -> list[Entry]:
 
 
 def _is_ours(name: str) -> bool:
-    return _SEGMENT_FILE.fullmatch(name) is not None or is_temporary(name)
+    return is_of_index(name) or is_temporary(name)

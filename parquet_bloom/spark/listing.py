@@ -34,6 +34,7 @@ from parquet_bloom.storage.source import (
     is_data_file,
     is_hidden,
     is_object,
+    is_of_index,
     is_url,
 )
 
@@ -133,7 +134,7 @@ def _local(given: str, path: str) -> Iterator[Found | FolderToList]:
         by_suffix = not pattern.rpartition("/")[2].strip("*")
         for match in sorted(glob(pattern, recursive=True)):
             name = os.path.basename(match.rstrip("/"))
-            if is_hidden(name):
+            if is_hidden(name) or is_of_index(name):
                 continue
             for found in _at(given, match):
                 if isinstance(found, FolderToList) or not by_suffix or is_data_file(name):

@@ -12,7 +12,13 @@ from typing import cast
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.storage import folder_at, own_library
 from parquet_bloom.storage.address import Address
-from parquet_bloom.storage.source import has_wildcard, is_data_file, is_object, is_url, local_path
+from parquet_bloom.storage.source import (
+    has_data_suffix,
+    has_wildcard,
+    is_object,
+    is_url,
+    local_path,
+)
 from parquet_bloom.storage.store_kinds import STORES
 from parquet_bloom.storage.temporary_files import Leftover, is_temporary, leftovers, leftovers_below
 
@@ -39,7 +45,7 @@ def _behind(url: str, older_than: float) -> Iterator[Leftover]:
         return _behind_object(Address.of(url), older_than)
     place = url.partition("?")[0]
     _check_no_glob(place)
-    if is_data_file(place):
+    if has_data_suffix(place):
         folder, _, name = place.rpartition("/")
         return _of_file(folder_at(folder + url.removeprefix(place)).leftovers(older_than), name)
     return folder_at(url).leftovers(older_than, deep=True)
@@ -51,7 +57,7 @@ def _behind_object(address: Address, older_than: float) -> Iterator[Leftover]:
     _check_no_glob(address)
     # Spark gives such names to folders, too.
     below = folder_at(address).leftovers(older_than, deep=True)
-    if not is_data_file(address.key) or (parent := address.parent) is None:
+    if not has_data_suffix(address.key) or (parent := address.parent) is None:
         return below
     return chain(_of_file(folder_at(parent).leftovers(older_than), Path(address.key).name), below)
 

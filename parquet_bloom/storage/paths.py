@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import address_of, not_installed, with_options
 from parquet_bloom.storage.source import (
+    has_data_suffix,
     has_wildcard,
     is_data_file,
     is_hidden,
     is_object,
+    is_of_index,
     is_url,
     local_name,
     local_path,
@@ -101,7 +103,7 @@ def _expand_object(name: str, options: Mapping[str, str] | None) -> list[Input]:
     is_glob = has_folders and has_wildcard(
         address.removeprefix(f"{address.scheme}://{address.host}")
     )
-    if not has_folders or (is_data_file(key) and not is_glob):
+    if not has_folders or (has_data_suffix(key) and not is_glob):
         return [itself]
     try:
         from parquet_bloom.storage.objects.listing import objects_in, objects_matching
@@ -125,7 +127,8 @@ def _expand_name(name: str) -> list[Input]:
     if has_wildcard(name) and not local_path(name).exists():
         from glob import glob
 
-        matches = [found for path in sorted(glob(name, recursive=True)) for found in _list(path)]
+        paths = (path for path in sorted(glob(name, recursive=True)) if not is_of_index(path))
+        matches = [found for path in paths for found in _list(path)]
         # A pattern with ** matches a folder and also the files in it.
         return list({os.path.normpath(found.path): found for found in matches}.values())
     return list(_list(name))

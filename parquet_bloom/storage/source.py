@@ -25,6 +25,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 # Folders are searched for these; a file that is named may have any suffix.
 SUFFIXES = (".parquet", ".parq", ".pq", ".orc")
+_OF_INDEX: Final = re.compile(r"[0-9a-f]{16}\.(map|units|slices-\d+)\.parquet")
 
 # What a Window reads at once. Costs little more than the header of a filter alone.
 WINDOW_BYTES = 32 << 10
@@ -147,8 +148,18 @@ def has_wildcard(path: str) -> bool:
 
 
 def is_data_file(name: str) -> bool:
-    """Whether a file with this name is looked at if it is found in a folder."""
+    """Whether a file with this name is looked at if it is found in a folder: an index in a lake is none of its data."""
+    return has_data_suffix(name) and not is_of_index(name)
+
+
+def has_data_suffix(name: str) -> bool:
     return name.endswith(SUFFIXES) and name not in SUFFIXES
+
+
+def is_of_index(path: str) -> bool:
+    """Whether the files of an index over a lake have such names."""
+    name = path[path.rfind("/") + 1 :]
+    return name[16:17] == "." and _OF_INDEX.fullmatch(name) is not None
 
 
 def is_hidden(segment: str) -> bool:

@@ -388,3 +388,17 @@ def test_a_manifest_says_which_files_are_asked(lake, tmp_path):
     both = outcome(*ask, wanted[0], "--manifest", tmp_path / "list")
     assert both.code == 2
     assert "expected FILE or --manifest, not both" in both.stderr
+
+
+@pytest.mark.parametrize("pattern", ["", "**/*.parquet"])
+def test_an_index_in_a_lake_is_none_of_its_data(lake, tmp_path, pattern):
+    """Neither for another index nor for a verb that would change its files."""
+    pb.Index.build(lake / "index", lake, "id").close()
+    files = lake / pattern
+    with pb.Index.build(tmp_path / "other", files, "id") as other:
+        report = other.probe("id", -1)
+    assert (report.num_files, report.is_absent) == (FILES, True)
+    assert outcome("build", "--in-place", "-c", "id,k", files).stdout.count("index") == 0
+    with pb.Index(lake / "index") as index:
+        index.add()
+        assert index.check(deep=True).findings == ()

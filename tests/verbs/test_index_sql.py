@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.commands import pbloom
 
 import parquet_bloom as pb
 from parquet_bloom.errors import UnsupportedError, ValueTypeError
@@ -81,3 +82,13 @@ def test_what_is_no_query_is_one_line(lake, tmp_path):
             index.sql("id", [None])
         with pytest.raises(ValueError, match="engine: oracle"):
             index.sql("id", [1], engine="oracle")
+
+
+def test_what_the_command_prints_can_be_run(lake, tmp_path):
+    index = tmp_path / "an index"
+    pb.Index.build(index, lake, "name").close()
+    printed = pbloom("index", "sql", "--index", index, "-c", "name", "-v", "it's 5").stdout
+    assert [line for line in printed.splitlines() if "\\n" in line] == []
+    assert {row["path"] for row in duckdb(printed) if row["verdict"] == "maybe"} == {
+        str(lake / "0.parquet")
+    }

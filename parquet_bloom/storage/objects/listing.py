@@ -17,7 +17,7 @@ from parquet_bloom.storage.address import Address, Listed
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.objects.object_source import version_told
 from parquet_bloom.storage.objects.requests import ask, submit
-from parquet_bloom.storage.source import has_wildcard, is_data_file, is_hidden
+from parquet_bloom.storage.source import has_wildcard, is_data_file, is_hidden, is_of_index
 from parquet_bloom.storage.traffic import HEAD, LIST, Requests, Traffic, count
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _matching(pattern: Address) -> Iterator[tuple[ObjectMeta, str]]:
             if not _matches(names[fixed:length], segments[fixed:]):
                 continue
             below = names[length:]
-            if below and not _is_wanted(below):
+            if (below and not _is_wanted(below)) or is_of_index(names[-1]):
                 continue
             yield meta, "/".join(below) if below else names[-1]
             break
