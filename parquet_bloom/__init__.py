@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.build_table import build_table as build_table
     from parquet_bloom.verbs.clean_temp import CleaningReport as CleaningReport
     from parquet_bloom.verbs.clean_temp import clean_temp as clean_temp
+    from parquet_bloom.verbs.dataset import dataset as dataset
     from parquet_bloom.verbs.diff import FileDiff as FileDiff
     from parquet_bloom.verbs.diff import FilterDiff as FilterDiff
     from parquet_bloom.verbs.diff import diff as diff
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.inspect import inspect as inspect
     from parquet_bloom.verbs.inspect_summary import InspectionSummary as InspectionSummary
     from parquet_bloom.verbs.inspect_summary import inspect_summary as inspect_summary
+    from parquet_bloom.verbs.polars_source import polars_source as polars_source
     from parquet_bloom.verbs.probe import ProbedValue as ProbedValue
     from parquet_bloom.verbs.probe import ProbeReport as ProbeReport
     from parquet_bloom.verbs.probe import probe as probe
@@ -106,6 +108,7 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.repair_table import repair_table as repair_table
     from parquet_bloom.verbs.report import FileReport as FileReport
     from parquet_bloom.verbs.report import report as report
+    from parquet_bloom.verbs.row_groups import row_groups as row_groups
     from parquet_bloom.verbs.strip import StripReport as StripReport
     from parquet_bloom.verbs.strip import strip as strip
     from parquet_bloom.verbs.strip_table import TableStripReport as TableStripReport
@@ -141,6 +144,7 @@ _NAMES = {
     "verbs.build": "BuildReport build",
     "verbs.build_table": "TableBuildReport build_table",
     "verbs.clean_temp": "CleaningReport clean_temp",
+    "verbs.dataset": "dataset",
     "verbs.diff": "FileDiff FilterDiff diff",
     "verbs.dump": "Dump dump",
     "verbs.dump_footer": "FooterDump dump_footer",
@@ -152,10 +156,12 @@ _NAMES = {
     "verbs.index_probe": "IndexReport IndexedFile IndexedValue",
     "verbs.inspect": "FileInspection inspect",
     "verbs.inspect_summary": "InspectionSummary inspect_summary",
+    "verbs.polars_source": "polars_source",
     "verbs.probe": "ProbeReport ProbedValue probe",
     "verbs.recover": "RecoveryReport recover",
     "verbs.repair": "RepairReport repair",
     "verbs.report": "FileReport report",
+    "verbs.row_groups": "row_groups",
     "verbs.strip": "StripReport strip",
     "verbs.repair_table": "TableRepairReport repair_table",
     "verbs.strip_table": "TableStripReport strip_table",

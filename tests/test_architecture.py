@@ -73,6 +73,11 @@ HOMES = {
     "jinja2": {"render/report.py"},
     "obstore": {"storage/objects/"},
     "orjson": {"verbs/documents.py"},
+    "polars": {
+        "reads/polars_predicates.py",
+        "reads/polars_rows.py",
+        "verbs/polars_source.py",
+    },
     "pyarrow": {
         "parquet/pages/carving.py",
         "parquet/pages/encodings.py",
@@ -86,6 +91,9 @@ HOMES = {
         "verbs/arrow_table.py",
         "verbs/json_values.py",
         "verbs/table_file.py",
+        "verbs/dataset.py",
+        "verbs/reading.py",
+        "verbs/row_groups.py",
     },
     "pyiceberg": {"tables/iceberg/"},
     "pyspark": {"spark/"},
@@ -228,8 +236,9 @@ def test_only_files_chooses_a_format(path):
 LATE = {
     "a third party's, which takes longer than most files": {
         *("boto3", "botocore", "click.shell_completion", "cryptography", "numpy", "obstore"),
-        *("orjson", "pyarrow", "rich", "zstandard"),
+        *("orjson", "polars", "pyarrow", "rich", "zstandard"),
     },
+    "what imports such": {"reads.fragments", "reads.polars_rows"},
     "the standard library's, for what few runs need": {
         *("concurrent.futures", "csv", "ctypes", "difflib", "glob", "hashlib", "html", "json"),
         *("pathlib", "shlex", "shutil", "tomllib", "traceback", "urllib.parse", "zoneinfo"),
@@ -256,7 +265,8 @@ LATE = {
     },
     "for some of what can be done with a file": {
         *("container.column_filter", "container.data_file", "container.descriptions"),
-        *("orc.build", "orc.describe", "orc.keys", "orc.probe", "orc.row_index", "orc.writer"),
+        *("orc.build", "orc.describe", "orc.keys", "orc.left", "orc.probe", "orc.row_index"),
+        *("orc.writer", "parquet.filters.agreed", "parquet.filters.left"),
         *("parquet.edit.build", "parquet.edit.ends", "parquet.edit.obstacles"),
         *("parquet.edit.repair", "parquet.edit.strip", "parquet.filters.ahead"),
         *("parquet.filters.asked", "parquet.filters.describe", "parquet.filters.probe"),

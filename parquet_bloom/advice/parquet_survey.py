@@ -3,30 +3,18 @@
 The filter of each chunk is built as `build` does it, so that its size and FPP are known rather than
 guessed; the values are counted and sampled on their way into it.
 
-The order of values, and with it the values that statistics rule out:
-
-| type                                   | order                             |
-|----------------------------------------|-----------------------------------|
-| INT32, INT64, DATE, TIME, TIMESTAMP    | as signed integers                |
-| INTEGER(…, false)                      | as unsigned integers              |
-| FLOAT, DOUBLE, FLOAT16                 | as numbers; a NaN bound is none   |
-| DECIMAL                                | as signed integers, big-endian if in bytes |
-| other BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY | byte by byte, unsigned            |
-| INT96, INTERVAL, BOOLEAN, unknown ones | none that readers can rely on     |
-
-Bounds need not be stored values: writers shorten long ones, minima down and maxima up. The deprecated
-fields `min` and `max` compare all types as signed, so they count only where that is right.
+Bounds, in the order that `value_order` tells, need not be stored values: writers shorten long ones, minima
+down and maxima up. The deprecated fields `min` and `max` compare all types as signed, so they count only
+where that is right.
 
 Spec: parquet-format, parquet.thrift `Statistics` and `ColumnOrder`.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from math import isnan
 from typing import Final
 
 from parquet_bloom.advice.budget import rates_of
@@ -44,10 +32,11 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters.insertion import build_filter, reason_for_none
-from parquet_bloom.parquet.footer import shredded
+from parquet_bloom.parquet.footer import shredded, value_order
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.column_kind import column_kind
 from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.parquet.footer.value_order import Key, KeyOf, is_signed
 from parquet_bloom.parquet.pages.pages import (
     ChunkRun,
     check_readable,
@@ -59,7 +48,7 @@ from parquet_bloom.parquet.pages.runs import Run
 from parquet_bloom.parquet.thrift.ttypes import Statistics
 from parquet_bloom.values.encode import Encodings
 from parquet_bloom.values.literals import encode_given
-from parquet_bloom.values.types import FLOAT_FORMAT, LeafType
+from parquet_bloom.values.types import LeafType
 from parquet_bloom.vocabulary import NO_KEY
 
 # The most memory that counting and sampling one chunk takes.
@@ -206,51 +195,15 @@ def given_value(value: Encodings, key_of: KeyOf | None) -> GivenValue:
 # Min/max statistics
 
 
-_BYTES_IN_ORDER = ("", "STRING", "ENUM", "JSON", "BSON", "UUID")
-_INTEGERS = ("", "DATE", "TIME", "TIMESTAMP", "DECIMAL", "INTEGER")
-
-# From stored bytes to their place in the order: None for NaN, and for bytes of a wrong length.
-KeyOf = Callable[[bytes], OrderKey | None]
-
-
 def key_of(leaf: LeafType) -> KeyOf | None:
-    """The keys of stored bytes; None if the type has no reliable order."""
-    width, name = leaf.width, leaf.logical_name
-    if leaf.is_float and width is not None:
-        return partial(_float_key, width)
-    if leaf.physical in ("INT32", "INT64") and width is not None:
-        return partial(_integer_key, width, _is_signed(leaf)) if name in _INTEGERS else None
-    if leaf.physical not in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"):
-        return None
-    if name == "DECIMAL":
-        return partial(_decimal_key, width)
-    return partial(_bytes_key, width) if name in _BYTES_IN_ORDER else None
+    """The keys of stored bytes, of which a sketch keeps the beginning; None if the type has no reliable order."""
+    key = value_order.key_of(leaf)
+    return None if key is None else partial(_cut_key, key)
 
 
-def _is_signed(leaf: LeafType) -> bool:
-    return leaf.logical is None or leaf.logical.signed
-
-
-def _float_key(width: int, stored: bytes) -> OrderKey | None:
-    if len(stored) != width:
-        return None
-    (number,) = struct.unpack(FLOAT_FORMAT[width], stored)
-    return None if isnan(number) else float(number)
-
-
-def _integer_key(width: int, signed: bool, stored: bytes) -> OrderKey | None:
-    return int.from_bytes(stored, "little", signed=signed) if len(stored) == width else None
-
-
-def _decimal_key(width: int | None, stored: bytes) -> OrderKey | None:
-    if not 0 < len(stored) <= KEY_BYTES or width not in (None, len(stored)):
-        return None
-    return int.from_bytes(stored, "big", signed=True)
-
-
-def _bytes_key(width: int | None, stored: bytes) -> OrderKey | None:
-    """A bound may be shorter than the values, but not longer."""
-    return None if width is not None and len(stored) > width else bytes(stored[:KEY_BYTES])
+def _cut_key(key: KeyOf, stored: bytes) -> Key | None:
+    found = key(stored)
+    return found[:KEY_BYTES] if isinstance(found, bytes) else found
 
 
 def bounds(leaf: LeafType, statistics: Statistics | None) -> MinMax | None:
@@ -259,7 +212,7 @@ def bounds(leaf: LeafType, statistics: Statistics | None) -> MinMax | None:
     if key is None or statistics is None:
         return None
     stored = [(statistics.min_value, statistics.max_value)]
-    if _is_signed(leaf) and leaf.physical in ("INT32", "INT64", "FLOAT", "DOUBLE"):
+    if is_signed(leaf) and leaf.physical in ("INT32", "INT64", "FLOAT", "DOUBLE"):
         stored.append((statistics.min, statistics.max))
     for low, high in stored:
         if isinstance(low, bytes) and isinstance(high, bytes):

@@ -20,12 +20,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, dataclass_transform
 
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.storage.change import Change
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from parquet_bloom.vocabulary import Dialect, Format, Verdict
 
     # The number of an answer for each value: an array of many, shape (n,).
@@ -202,6 +200,16 @@ class GroupAnswers(NamedTuple):
 
     distinct: Sequence[Answer]
     picks: Picks
+
+    @property
+    def are_absent(self) -> bool:
+        """Whether the group certainly has none of the values."""
+        return all(self.distinct[pick].verdict == "absent" for pick in self._used)
+
+    @property
+    def _used(self) -> set[int]:
+        picks = self.picks
+        return {*np.unique(picks).tolist()} if hasattr(picks, "tolist") else {*picks}
 
 
 @dataclass(frozen=True, slots=True)

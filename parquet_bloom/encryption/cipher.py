@@ -117,6 +117,10 @@ class Key(Secretive):
     def __repr__(self) -> str:
         return f"Key(source={self.source!r})"
 
+    def revealed(self) -> bytes:
+        """The secret, for another reader."""
+        return self._secret
+
     def open_gcm(self, sealed: Buffer, aad: bytes) -> bytes:
         """Decrypt nonce, ciphertext and tag. Raises TamperedError unless the tag matches."""
         from cryptography.exceptions import InvalidTag

@@ -25,7 +25,7 @@ from parquet_bloom.encryption.key_material import (
 )
 from parquet_bloom.encryption.keyspec import Secret, parse_prefix, read_key
 from parquet_bloom.encryption.settings import key_arguments
-from parquet_bloom.errors import MissingKeyError
+from parquet_bloom.errors import MissingKeyError, UnsupportedError
 
 
 class Keys(Secretive):
@@ -127,6 +127,16 @@ class Keys(Secretive):
         names = [".".join(path[:length]) for length in range(len(path), 0, -1)]
         given = next((self._columns[name] for name in names if name in self._columns), None)
         return self._find(given, f"column {names[0]}", key_metadata)
+
+    def only_key(self) -> bytes:
+        """The one key of the footer and of all columns, for readers that take no other. Raises UnsupportedError if there
+        are others, MissingKeyError if there is none."""
+        others = self._columns or self._key_ids or self._master_keys or self._kms or self._retriever
+        if others:
+            raise UnsupportedError(
+                "keys: several, expected one for the footer and all columns, as pyarrow takes no others"
+            )
+        return self._find(self._footer, "the footer", None).revealed()
 
     def _find(self, given: Key | None, what: str, key_metadata: bytes | None) -> Key:
         if given is not None:

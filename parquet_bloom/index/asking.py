@@ -38,6 +38,12 @@ class Hits:
         for value, number, place in zip(*numbers, strict=True):
             yield value, self.distinct_units[number], place
 
+    @property
+    def distinct_places(self) -> Iterator[tuple[Unit, int]]:
+        """Unit and place of all hits, whatever the value, each once."""
+        for number, place in {*zip(_listed(self.units), _listed(self.places), strict=True)}:
+            yield self.distinct_units[number], place
+
 
 class FoundValues(NamedTuple):
     """`hits`: of each segment that was asked; `unknown`: units of which nothing is known; `not_asked`: why some

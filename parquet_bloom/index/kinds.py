@@ -9,7 +9,8 @@ What is asked of an index is encoded and hashed for each kind that a column has 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 # From here on, it pays to import numpy.
 MANY: Final = 256
+
+# What values of ORC are to all engines.
+_INTEGER, _TEXT = LeafType("INT64"), LeafType("BYTE_ARRAY", logical=LogicalType("STRING"))
+_LIKE_PARQUET: Final = {"SHORT": _INTEGER, "INT": _INTEGER, "LONG": _INTEGER, "STRING": _TEXT}
 
 _ORC_NUMBERS: Final = ("length", "precision", "scale")
 
@@ -46,6 +51,17 @@ def orc_kind(column: OrcColumn, zone: str) -> str:
     found = {name: getattr(column, name) for name in ("kind", *_ORC_NUMBERS)}
     marked = {SPARK_TYPE: column.attributes.get(SPARK_TYPE, "")}
     return json.dumps({"format": "orc", **found, "attributes": marked, "zone": zone})
+
+
+def is_agreed(kind: str, values: Sequence[Any] | Array) -> bool:
+    """Whether all engines compare these values with a column of this kind by what is hashed; of ORC, this is known
+    of integers and text. Raises FormatError for a kind that nobody knows."""
+    from parquet_bloom.parquet.filters.agreed import is_agreed as is_agreed_in_parquet
+
+    with _known(kind):
+        found = json.loads(kind)
+        leaf = _leaf(found) if found["format"] == "parquet" else _LIKE_PARQUET.get(found["kind"])
+    return leaf is not None and is_agreed_in_parquet(leaf, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +95,27 @@ Hashed: TypeAlias = "Callable[[Sequence[Any] | Array], AskedHashes | ManyHashes]
 def asked_hashes(kind: str, values: Sequence[Any] | Array) -> AskedHashes | ManyHashes:
     """Values and literals as what is stored for them in columns of a kind. Raises ValueTypeError for a value that
     such a column cannot hold, FormatError for a kind that nobody knows."""
-    try:
+    with _known(kind):
         found = json.loads(kind)
         of = _TYPES[found["format"]](found)
-    except (KeyError, TypeError, ValueError):
-        raise FormatError(f"{kind}: not a type of values that this version knows") from None
     return of(values)
 
 
+@contextmanager
+def _known(kind: str) -> Iterator[None]:
+    try:
+        yield
+    except (KeyError, TypeError, ValueError):
+        raise FormatError(f"{kind}: not a type of values that this version knows") from None
+
+
 def _parquet(found: dict[str, Any]) -> Hashed:
+    return partial(_of_parquet, _leaf(found))
+
+
+def _leaf(found: dict[str, Any]) -> LeafType:
     logical = LogicalType(**found["logical"]) if "logical" in found else None
-    return partial(_of_parquet, LeafType(found["physical"], found["length"], logical))
+    return LeafType(found["physical"], found["length"], logical)
 
 
 def _of_parquet(leaf: LeafType, values: Sequence[Any] | Array) -> AskedHashes | ManyHashes:

@@ -31,6 +31,7 @@ _FILTER_BYTES = 600
 if TYPE_CHECKING:
     from parquet_bloom.container import FoundAt, OneFilter, Repairs
     from parquet_bloom.container.column_filter import ColumnFilter
+    from parquet_bloom.container.conditions import Condition
     from parquet_bloom.container.descriptions import (
         ChunkDescription,
         FilterBytes,
@@ -197,6 +198,24 @@ class OrcContainer(OrcReader):
 
     # --------------------------------------------------------------------------------------------
     # Descriptions
+
+    def parts_left(self, condition: Condition, parts: Sequence[int]) -> Sequence[int]:
+        """Those of these stripes that filters do not exclude."""
+        from parquet_bloom.orc.left import askable
+
+        column = self.column(condition.column)
+        values = askable(column, condition)
+        try:
+            asked = None if values is None else self.encode(column, values)
+        except ValueTypeError:
+            return parts
+        if asked is None:
+            return parts
+        self.will_read_filters(parts, [column], len(asked))
+        return [part for part in parts if self._may_hold(column, part, asked)]
+
+    def _may_hold(self, column: OrcColumn, part: int, asked: AskedValues) -> bool:
+        return not all(group.are_absent for group in self.prober(column, part).answers(asked))
 
     def find_rows(
         self, column: OrcColumn, places: Mapping[int, Collection[int] | None], asked: object

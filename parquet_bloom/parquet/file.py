@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         descriptions,
     )
     from parquet_bloom.container.column_filter import ColumnFilter
+    from parquet_bloom.container.conditions import Condition
     from parquet_bloom.container.footer_fields import FooterDescription
     from parquet_bloom.options import BuildOptions, RepairOptions, Selection
     from parquet_bloom.parallel import Progress
@@ -137,6 +138,12 @@ class ParquetContainer(OpenFile):
         from parquet_bloom.parquet.filters.probe import ChunkProber
 
         return ChunkProber(self, self.footer.chunk(part, column), dialect, seed)
+
+    def parts_left(self, condition: Condition, parts: Sequence[int]) -> Sequence[int]:
+        """Those of these row groups that neither statistics nor filters exclude."""
+        from parquet_bloom.parquet.filters.left import parts_left
+
+        return parts_left(self, condition, parts)
 
     def find_rows(
         self, column: LeafColumn, places: Mapping[int, Collection[int] | None], asked: Asked

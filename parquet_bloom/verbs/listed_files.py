@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_bloom.arguments import paths_given
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import open_file
 from parquet_bloom.index.manifest import TableSource
 from parquet_bloom.index.states import is_as_read, lasting, listed, state_of
@@ -82,10 +83,33 @@ class ListedFiles:
             and self.read_as(unit.path, column) == read_as
         )
 
+    def check_plain(self, paths: Iterable[str], keys: Keys | None) -> None:
+        """Raise UnsupportedError for a file of a table that says more about it than is in it: rows that are deleted,
+        columns with other names, columns of partitions."""
+        for path in paths:
+            if path in self._recorded:
+                table, file = self._recorded[path]
+                if (more := _said_of(table, file, keys)) is not None:
+                    problem = f"{path}: {table.location} says more about it than is in it: {more}"
+                    raise UnsupportedError(f"{problem}; expected an engine that reads the table")
+
     def may_hide_rows(self, path: str) -> bool:
         """Whether a table may have deleted rows of a file that are still in it."""
         of_table = self._recorded.get(path)
         return of_table is not None and of_table[0].may_hide_rows(of_table[1])
+
+
+def _said_of(table: LakeTable, file: TableFile, keys: Keys | None) -> str | None:
+    """What a table says about a file that is not in it."""
+    if table.may_hide_rows(file):
+        return "deleted rows"
+    with table.open_file(file, keys) as opened:
+        own = {".".join(leaf.path) for leaf in opened.leaves}
+        if own != set(opened.columns):
+            return "other columns"
+        if not {*file.partition} <= own:
+            return "columns of partitions"
+    return None
 
 
 def list_files(

@@ -115,11 +115,7 @@ class ProbedValues(Sequence[ProbedValue]):
     @read_once
     def is_absent(self) -> bool:
         """Whether no value can be in the file."""
-        for distinct, picks in self._groups:
-            for pick in _used(picks):
-                if distinct[pick].verdict != "absent":
-                    return False
-        return True
+        return all(group.are_absent for group in self._groups)
 
     @property
     def num_rows(self) -> int:
@@ -292,13 +288,6 @@ def _without_column(file: Askable, options: ProbeOptions) -> ProbeReport:
 def _listed(picks: Picks) -> Sequence[int]:
     # To ask whether something is a Sequence takes longer than to look at one pick.
     return picks.tolist() if hasattr(picks, "tolist") else picks
-
-
-def _used(picks: Picks) -> set[int]:
-    """The answers that were given about any value."""
-    if not hasattr(picks, "tolist"):
-        return set(picks)
-    return set(np.unique(picks).tolist())
 
 
 def _probed(texts: Sequence[str], groups: Sequence[GroupAnswers]) -> Iterator[ProbedValue]:

@@ -111,6 +111,12 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
+def read_binary(data: bytes, at: int) -> bytes:
+    """The bytes behind their length."""
+    length, start = read_varint(data, at)
+    return data[start : start + length]
+
+
 def read_zigzag(data: bytes, at: int) -> int:
     """Decode a signed number of 64 bits that has been scanned."""
     return unzigzag(read_varint(data, at)[0])

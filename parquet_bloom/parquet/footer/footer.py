@@ -45,10 +45,16 @@ _FILE_FIELDS = {
     4: ("row_groups", compact.TYPE_LIST),
     5: ("key_value_metadata", compact.TYPE_LIST),
     6: ("created_by", compact.TYPE_BINARY),
+    7: ("column_orders", compact.TYPE_LIST),
     8: ("encryption_algorithm", compact.TYPE_STRUCT),
     9: ("footer_signing_key_metadata", compact.TYPE_BINARY),
 }
 BLOOM_FILTER_OFFSET, BLOOM_FILTER_LENGTH = 14, 15
+
+# Of a ColumnMetaData; in it, min_value and max_value, and the deprecated min and max.
+_STATISTICS, _BOUNDS = 12, ((6, 5), (2, 1))
+# Members of ColumnOrder: TYPE_ORDER, IEEE_754_TOTAL_ORDER.
+_ORDERS = ([1], [2])
 
 # An edited footer is in memory several times: the old and the new one, and those that are compared.
 _COPIES = 6
@@ -117,9 +123,7 @@ class Footer:
     def _binary(self, name: str) -> bytes | None:
         if name not in self._fields:
             return None
-        start, end = self._fields[name]
-        length, at = compact.read_varint(self.raw, start)
-        return self.raw[at : min(at + length, end)]
+        return compact.read_binary(self.raw, self._fields[name][0])
 
     @read_once
     def keys(self) -> frozenset[str]:
@@ -324,6 +328,40 @@ class Footer:
             raise FooterError(f"{self.where}: {chunk.where}: no ColumnMetaData")
         return self._opened.text, chunk.meta_start
 
+    def stored_bounds(
+        self, row_group: int, leaf: LeafColumn, takes_deprecated: bool
+    ) -> tuple[bytes, bytes] | None:
+        """The least and greatest value in the Statistics of a chunk as they are stored, if the footer says in which
+        order they are; `takes_deprecated`: or in signed order. None if there are none. Raises FooterError for
+        damage."""
+        start = self.chunks.one("meta_start", row_group, leaf.index)
+        if start < 0:
+            return None
+        text = self._opened.text
+        try:
+            places = _statistics(text, start)
+        except _kernel.ScanError as error:
+            where = f"row group {row_group}, column {leaf.name}"
+            raise FooterError(f"{self.where}: {where}: statistics: {error}") from None
+        is_ordered = leaf.index < len(self._column_orders) and self._column_orders[leaf.index]
+        for (least, most), counts in zip(_BOUNDS, (is_ordered, takes_deprecated), strict=True):
+            if counts and least in places and most in places:
+                low, high = places[least], places[most]
+                return compact.read_binary(text, low), compact.read_binary(text, high)
+        return None
+
+    @read_once
+    def _column_orders(self) -> list[bool]:
+        if "column_orders" not in self._fields:
+            return []
+        try:
+            return [
+                [field[0] for field in _kernel.fields(self.raw, start)] in _ORDERS
+                for start in self._boundaries(self._fields["column_orders"][0])[:-1]
+            ]
+        except _kernel.ScanError as error:
+            raise self._damaged(error) from None
+
     def fields(self, chunk: ColumnChunk, numbers: Iterable[int]) -> Fields:
         """These fields of the chunk's ColumnMetaData, as with_fields takes them; None for missing
         ones. Raises as meta_data does."""
@@ -389,6 +427,15 @@ class Footer:
         raw = self.with_filters(places)
         with named(self.where):
             return self.protection.tail(raw)
+
+
+def _statistics(text: bytes, start: int) -> dict[int, int]:
+    """Where texts are in the Statistics of the ColumnMetaData at `start`, by their field."""
+    for number, kind, _, value, _ in _kernel.fields(text, start):
+        if number == _STATISTICS and kind == compact.TYPE_STRUCT:
+            found = _kernel.fields(text, value)
+            return {field: at for field, kind, _, at, _ in found if kind == compact.TYPE_BINARY}
+    return {}
 
 
 def _sealed(modules: Modules, meta_data: bytes) -> bytes:

@@ -1,0 +1,41 @@
+"""What a row must fulfil to be read, as far as a file can be asked about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+from parquet_bloom.native.lazy import Array
+
+Operator: TypeAlias = Literal["<", "<=", ">", ">="]
+OPERATORS: Final[tuple[Operator, ...]] = ("<", "<=", ">", ">=")
+
+
+class In:
+    """`column` is one of `values`, none of which is null."""
+
+    __slots__ = ("column", "tests", "values")
+
+    def __init__(self, column: str, values: Sequence[Any] | Array) -> None:
+        self.column, self.values = column, values
+        # What that means for a type of the column, kept for the next file by the format that knows.
+        self.tests: dict[Any, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"In({self.column!r}, {list(self.values)!r})"
+
+
+class Compared:
+    """`column` is less or greater than `value`, which is not null."""
+
+    __slots__ = ("column", "operator", "tests", "value")
+
+    def __init__(self, column: str, operator: Operator, value: Any) -> None:
+        self.column, self.operator, self.value = column, operator, value
+        self.tests: dict[Any, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"Compared({self.column!r}, {self.operator!r}, {self.value!r})"
+
+
+Condition: TypeAlias = In | Compared

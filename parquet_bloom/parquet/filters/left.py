@@ -1,0 +1,242 @@
+"""Which row groups of a file may have rows that fulfil a condition: by min/max statistics, then by filters.
+
+    In         some value is within the bounds of the chunk, and one of these may be in its filter
+    Compared   the bounds of the chunk reach beyond the value
+
+A row group is excluded only by what no engine reads otherwise, see `agreed`; any doubt keeps it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from parquet_bloom.container.conditions import Compared, Condition, In
+from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.filters.sizing import BLOCK_BYTES
+from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.native import _kernel
+from parquet_bloom.native.lazy import NDArray, np
+from parquet_bloom.parallel import read_once
+from parquet_bloom.parquet.filters.agreed import SLACK, has_nanoseconds, is_agreed
+from parquet_bloom.parquet.filters.ahead import block_ranges
+from parquet_bloom.parquet.filters.asked import Asked
+from parquet_bloom.parquet.filters.bloom import encode_header
+from parquet_bloom.parquet.filters.probe import BYTES_PER_VALUE, ChunkProber
+from parquet_bloom.parquet.footer import shredded
+from parquet_bloom.parquet.footer.value_order import Key, is_signed, key_of
+from parquet_bloom.parquet.sealed.protection import UNPROTECTED
+from parquet_bloom.values.types import LeafType
+
+if TYPE_CHECKING:
+    from parquet_bloom.parquet.footer.schema import LeafColumn
+    from parquet_bloom.parquet.open_file import OpenFile
+
+# Up to so many hashes, their blocks are read; of more, the filter.
+_FEW: Final = 4
+# Of many hashes, so many are looked up first: mostly, one is found.
+_FIRST: Final = 256
+
+
+def parts_left(file: OpenFile, condition: Condition, parts: Sequence[int]) -> Sequence[int]:
+    """Those of `parts` that may have such rows. Raises ColumnError, TamperedError, OSError."""
+    column = file.column(condition.column)
+    if file.footer.row_count_doubt or shredded.is_in_variant(column):
+        return parts
+    if column.type not in condition.tests:
+        condition.tests[column.type] = _test(column.type, condition)
+    test = condition.tests[column.type]
+    if test is None:
+        return parts
+    left = [part for part in parts if _within(file, column, part, test)]
+    return _by_filters(file, column, left, test.asked) if test.asked is not None else left
+
+
+# ------------------------------------------------------------------------------------------------
+# What a condition asks of a type
+
+
+class _Test:
+    """`reaches`: whether chunks with these bounds may have such values; None: bounds do not tell. `asked`: what to
+    look up in filters, None if they do not tell."""
+
+    def __init__(
+        self,
+        leaf: LeafType,
+        reaches: Callable[[Key, Key], bool] | None,
+        asked: _Hashed | None = None,
+    ) -> None:
+        is_sure = leaf.logical_name != "DECIMAL" or leaf.physical != "BYTE_ARRAY"
+        # Some writers compared decimals of different lengths as bytes.
+        self.key = key_of(leaf) if reaches is not None and is_sure else None
+        # Those of floats are wrong in some files with NaN.
+        self.takes_deprecated = leaf.physical in ("INT32", "INT64") and is_signed(leaf)
+        self.reaches = reaches
+        self.asked = asked
+
+
+def _test(leaf: LeafType, condition: Condition) -> _Test | None:
+    """None if all row groups have to be read."""
+    values = condition.values if isinstance(condition, In) else [condition.value]
+    if not is_agreed(leaf, values):
+        return None
+    try:
+        asked = Asked(leaf, values)
+    except ValueTypeError:
+        # Each engine has a way of its own to compare it.
+        return None
+    if asked.unknown:
+        return None
+    slack = SLACK if has_nanoseconds(leaf) else 0
+    hashed = _Hashed(asked)
+    keys = _keys(leaf, hashed.plain)
+    if isinstance(condition, Compared):
+        return None if keys is None else _compared(leaf, condition, keys[0], slack)
+    return _Test(leaf, _among(keys, slack) if keys else None, None if slack else hashed)
+
+
+def _keys(leaf: LeafType, plain: Sequence[bytes]) -> list[Any] | None:
+    """The places of stored values in the order, ascending."""
+    key = key_of(leaf)
+    if key is None:
+        return None
+    found = [key(each) for each in plain]
+    # No bytes at all, which are a zero of DECIMAL, have no place; others are the same zero.
+    return sorted(each for each in found if each is not None)
+
+
+def _among(keys: list[Any], slack: int) -> Callable[[Any, Any], bool]:
+    def reaches(low: Any, high: Any) -> bool:
+        if slack:
+            low, high = low - slack, high + slack
+        at = bisect_left(keys, low)
+        return at < len(keys) and bool(keys[at] <= high)
+
+    return reaches
+
+
+def _compared(leaf: LeafType, condition: Compared, key: Any, slack: int) -> _Test | None:
+    is_less = condition.operator[0] == "<"
+    if leaf.is_float and not is_less:
+        # NaN, which is not in the bounds, is greater in some engines.
+        return None
+    is_equal = condition.operator[1:] == "="
+    if slack:
+        key, is_equal = key + slack if is_less else key - slack, True
+
+    def reaches(low: Any, high: Any) -> bool:
+        if is_less:
+            return bool(low <= key if is_equal else low < key)
+        return bool(high >= key if is_equal else high > key)
+
+    return _Test(leaf, reaches)
+
+
+# ------------------------------------------------------------------------------------------------
+# Min/max statistics
+
+
+def _within(file: OpenFile, column: LeafColumn, part: int, test: _Test) -> bool:
+    """Whether the bounds of a chunk do not exclude it."""
+    if test.key is None or test.reaches is None:
+        return True
+    stored = file.footer.stored_bounds(part, column, test.takes_deprecated)
+    if stored is None:
+        return True
+    low, high = map(test.key, stored)
+    return low is None or high is None or low > high or test.reaches(low, high)  # type: ignore[operator]
+
+
+# ------------------------------------------------------------------------------------------------
+# Filters
+
+
+class _Hashed:
+    """What is looked up: `asked`, and all that may be stored for it."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+
+    @read_once
+    def plain(self) -> Sequence[bytes]:
+        if self.asked.is_many:
+            return list(self.asked.stored.run.values())
+        return [each for encodings in self.asked.encodings for each in encodings.plain]
+
+    @read_once
+    def few(self) -> Sequence[tuple[bytes, int]] | None:
+        """Each with the half of its hash that selects the block; None for more than a few."""
+        if len(self.plain) > _FEW:
+            return None
+        return [(each, _kernel.xxh64(each) >> 32) for each in self.plain]
+
+    @read_once
+    def hashes(self) -> NDArray[np.uint64]:
+        if self.asked.is_many:
+            return self.asked.stored.hashes
+        return np.array([_kernel.xxh64(each) for each in self.plain], np.uint64)
+
+
+def _by_filters(
+    file: OpenFile, column: LeafColumn, parts: Sequence[int], hashed: _Hashed
+) -> Sequence[int]:
+    if file.source.is_remote:
+        file.source.will_read(block_ranges(file, parts, column, len(hashed.plain)))
+    is_plain = file.footer.protection is UNPROTECTED
+    chunks = file.footer.chunks
+    left: list[int] = []
+    for part in parts:
+        offset = chunks.one("bloom_filter_offset", part, column.index)
+        length = chunks.one("bloom_filter_length", part, column.index)
+        if is_plain and offset == _kernel.ABSENT:
+            left.append(part)
+            continue
+        header = usual_header(length) if is_plain else b""
+        if header and file.footer.layout.is_alone(offset, offset + length):
+            found = _asked_usually(file, offset, length, header, hashed)
+        else:
+            found = None
+        if found is None:
+            prober = ChunkProber(file, file.footer.chunk(part, column), None, None)
+            (answer,) = prober.answers(hashed.asked)
+            found = not answer.are_absent
+        if found:
+            left.append(part)
+    return left
+
+
+def _asked_usually(
+    file: OpenFile, offset: int, length: int, header: bytes, hashed: _Hashed
+) -> bool | None:
+    """Whether a filter that is stored as by most writers may hold any of the values; None if it is not."""
+    read, size = file.source.read_at, len(header)
+    if hashed.few is not None:
+        if read(offset, size) != header:
+            return None
+        num_blocks = (length - size) // BLOCK_BYTES
+        for plain, half in hashed.few:
+            start = offset + size + BLOCK_BYTES * ((half * num_blocks) >> 32)
+            if SplitBlockBloomFilter.over(read(start, BLOCK_BYTES)).check_value(plain):
+                return True
+        return False
+    if length > BYTES_PER_VALUE * len(hashed.hashes):
+        return None
+    data = bytes(read(offset, length))
+    if data[:size] != header:
+        return None
+    filter, hashes = SplitBlockBloomFilter.over(data[size:]), hashed.hashes
+    return bool(
+        filter.check_hashes(hashes[:_FIRST]).any() or filter.check_hashes(hashes[_FIRST:]).any()
+    )
+
+
+@lru_cache(maxsize=64)
+def usual_header(length: int) -> bytes:
+    """The header that most writers give a filter of so many bytes in all; empty if none has this length."""
+    for size in range(1, BLOCK_BYTES + 1):
+        if length > size and (length - size) % BLOCK_BYTES == 0:
+            header = encode_header(length - size)
+            return header if len(header) == size else b""
+    return b""

@@ -1,0 +1,97 @@
+"""Files where our storage finds them, as a file system of pyarrow: URLs, with the options and credentials that all
+verbs take. It can be sent to other processes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import pyarrow as pa
+from pyarrow import fs
+
+from parquet_bloom.storage import open_source, with_options
+
+
+class _Opened(io.RawIOBase):
+    """A source that is read from where it stands."""
+
+    def __init__(self, path: str, options: Mapping[str, str] | None) -> None:
+        super().__init__()
+        self._source = open_source(with_options(path, options))
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._source.size}[whence]
+        self._at = start + offset
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        left = max(0, self._source.size - self._at)
+        length = left if size < 0 else min(size, left)
+        data = bytes(self._source.read_at(self._at, length)) if length else b""
+        self._at += length
+        return data
+
+    def close(self) -> None:
+        if not self.closed:
+            self._source.close()
+        super().close()
+
+
+class SourceFileSystem(fs.FileSystemHandler):  # type: ignore[misc]
+    """For reading alone."""
+
+    def __init__(self, options: Mapping[str, str] | None) -> None:
+        self._options = None if options is None else dict(options)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SourceFileSystem) and self._options == other._options
+
+    def __hash__(self) -> int:
+        return hash(SourceFileSystem)
+
+    def get_type_name(self) -> str:
+        return "parquet_bloom"
+
+    def normalize_path(self, path: str) -> str:
+        return path
+
+    def open_input_file(self, path: str) -> Any:
+        return pa.PythonFile(_Opened(path, self._options), mode="r")
+
+    def open_input_stream(self, path: str) -> Any:
+        return self.open_input_file(path)
+
+    def get_file_info(self, paths: Sequence[str]) -> list[Any]:
+        return [self._info(path) for path in paths]
+
+    def _info(self, path: str) -> Any:
+        try:
+            with _Opened(path, self._options) as file:
+                return fs.FileInfo(path, fs.FileType.File, size=file.seek(0, io.SEEK_END))
+        except FileNotFoundError:
+            return fs.FileInfo(path, fs.FileType.NotFound)
+
+    def _refuse(self, *arguments: object, **options: object) -> NoReturn:
+        raise NotImplementedError("files are only read here")
+
+    get_file_info_selector = _refuse
+    create_dir = delete_dir = delete_dir_contents = delete_root_dir_contents = _refuse
+    delete_file = move = copy_file = open_output_stream = open_append_stream = _refuse
+
+
+def file_system(paths: Sequence[str], options: Mapping[str, str] | None, are_local: bool) -> Any:
+    """What reads these paths."""
+    if are_local:
+        return fs.LocalFileSystem()
+    return fs.PyFileSystem(SourceFileSystem(options))

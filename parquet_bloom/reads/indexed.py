@@ -1,0 +1,76 @@
+"""What an index says about the conditions of a predicate: for each file that it knows as it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from parquet_bloom.container.conditions import Condition, In
+from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.index.asking import AskedIndex
+from parquet_bloom.index.kinds import is_agreed
+from parquet_bloom.index.units import Unit
+
+# Whether a file is as it was when an index read it, and this column of it meant the same.
+IsKnown: TypeAlias = Callable[[Unit, str, str], bool]
+
+
+class _Places(NamedTuple):
+    """`known`: files, and what the index calls the state that each is in. `parts`: by file, the row groups that may have
+    such rows, None for all; a file that is known and not there has none."""
+
+    known: dict[str, set[str]]
+    parts: dict[str, set[int] | None]
+
+
+class Indexed:
+    """Answers to conditions, looked up at once. Raises FormatError for damage, OSError."""
+
+    def __init__(
+        self, asked: AskedIndex, conditions: Sequence[Condition], is_known: IsKnown
+    ) -> None:
+        self.columns = asked.manifest.columns
+        # What an id stands for must not go meanwhile.
+        self._conditions = conditions
+        self._found = {
+            id(condition): found
+            for condition in conditions
+            if isinstance(condition, In)
+            and (found := _looked_up(asked, condition, is_known)) is not None
+        }
+
+    def left(self, condition: Condition, path: str) -> tuple[tuple[int, ...] | None, bool]:
+        """The row groups of a file that may have such rows, None for all; and whether the index knows."""
+        places = self._found.get(id(condition))
+        if places is None or path not in places.known:
+            return None, False
+        parts = places.parts.get(path, set())
+        return None if parts is None else tuple(sorted(parts)), True
+
+
+def _looked_up(asked: AskedIndex, condition: In, is_known: IsKnown) -> _Places | None:
+    """None if the index cannot be asked."""
+    column = condition.column
+    segments = list(asked.of_column(column))
+    if not segments or not all(is_agreed(each.about.kind, condition.values) for each in segments):
+        return None
+    try:
+        found = asked.look_up(column, condition.values)
+    except ValueTypeError:
+        return None
+    if found.not_asked:
+        return None
+    known: dict[str, set[str]] = {}
+    for unit, read_as in asked.units(column):
+        if is_known(unit, column, read_as):
+            known.setdefault(unit.path, set()).add(unit.version)
+    for unit in found.unknown:
+        known.pop(unit.path, None)
+    parts: dict[str, set[int] | None] = {}
+    for hits in found.hits:
+        for unit, place in hits.distinct_places:
+            if unit.version in known.get(unit.path, ()):
+                numbers = parts.setdefault(unit.path, None if asked.places == "file" else set())
+                if numbers is not None:
+                    numbers.add(place if asked.places == "row-group" else unit.row_group)
+    return _Places(known, parts)

@@ -1,0 +1,129 @@
+"""What is left of files, read by polars: whole files by one scan, single row groups by slices of scans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
+from typing import Any, Final, NamedTuple
+
+import polars as pl
+
+from parquet_bloom.reads.polars_predicates import Pushed, pushed_by_polars
+from parquet_bloom.reads.predicates import ANYTHING, Predicate
+from parquet_bloom.reads.pruning import Left
+from parquet_bloom.storage.source import is_url, local_name
+
+# So many scans are one query: enough that polars reads them at once, few enough that the rows fit.
+_AT_ONCE: Final = 32
+
+# The most that slices may be of the row groups of their files.
+_MOST_SLICES: Final = 0.25
+
+_NOTHING: Final = Pushed(ANYTHING, True)
+
+# What is left of the files by a predicate; of each file that is not left as a whole, with its rows.
+LeftBy = Callable[[Predicate], Sequence[Left]]
+
+
+class Rows:
+    """A source of polars. It can be asked any number of times."""
+
+    def __init__(
+        self, first: str, left_by: LeftBy, storage_options: Mapping[str, str] | None
+    ) -> None:
+        self._first, self._left_by = first, left_by
+        self._options = None if storage_options is None else dict(storage_options)
+
+    def schema(self) -> pl.Schema:
+        """That of the first file."""
+        return self._scan([self._first]).collect_schema()
+
+    def __call__(
+        self,
+        columns: list[str] | None,
+        predicate: pl.Expr | None,
+        num_rows: int | None,
+        batch_size: int | None,
+    ) -> Iterator[pl.DataFrame]:
+        """Frames with these columns of the rows that match, no more than so many."""
+        query = _Query(columns, predicate)
+        scans = self._scans(self._left_by(query.pushed.tree))
+        is_empty = True
+        for is_whole, several in groupby(scans, lambda scan: scan.is_whole):
+            while batch := [scan.rows for scan in islice(several, _AT_ONCE)]:
+                frame = query.of(pl.concat(batch), is_whole, num_rows)
+                if num_rows is not None:
+                    num_rows -= frame.height
+                is_empty = False
+                yield frame
+                if num_rows == 0:
+                    return
+        if is_empty:
+            yield query.of(self._scan([self._first]), True, 0)
+
+    def _scans(self, left: Sequence[Left]) -> Iterator[_Scan]:
+        """In the order of the files."""
+        are_whole = not _are_few_slices(left)
+        for is_whole, several in groupby(left, lambda each: are_whole or each.numbers is None):
+            if is_whole:
+                yield _Scan(self._scan([each.path for each in several]), True)
+                continue
+            for each in several:
+                rows = self._scan([each.path])
+                for first, length in _runs(each):
+                    yield _Scan(rows.slice(first, length), False)
+
+    def _scan(self, paths: Sequence[str]) -> pl.LazyFrame:
+        options: dict[str, Any] = {}
+        if is_url(paths[0]):
+            options["storage_options"] = self._options
+        names = [str(path) if is_url(path) else local_name(path) for path in paths]
+        has_partitions = any("=" in name for name in names)
+        return pl.scan_parquet(names, glob=False, hive_partitioning=has_partitions, **options)
+
+
+class _Scan(NamedTuple):
+    """Rows of whole files, or of a slice of one."""
+
+    rows: pl.LazyFrame
+    is_whole: bool
+
+
+class _Query:
+    """What is asked for."""
+
+    def __init__(self, columns: list[str] | None, predicate: pl.Expr | None) -> None:
+        self._columns, self._predicate = columns, predicate
+        self.pushed = _NOTHING if predicate is None else pushed_by_polars(predicate)
+
+    def of(self, rows: pl.LazyFrame, are_whole: bool, num_rows: int | None) -> pl.DataFrame:
+        """The answer about some rows. To push a predicate such as is_in to one scan takes longer than to read a row
+        group."""
+        predicate, columns = self._predicate, self._columns
+        if predicate is not None and not (are_whole or self.pushed.is_all):
+            if columns is not None:
+                rows = rows.select(list(dict.fromkeys([*columns, *predicate.meta.root_names()])))
+            rows = rows.collect().lazy()
+        rows = rows if predicate is None else rows.filter(predicate)
+        rows = rows if num_rows is None else rows.head(num_rows)
+        return (rows if columns is None else rows.select(columns)).collect()
+
+
+def _are_few_slices(left: Sequence[Left]) -> bool:
+    """Whether to read slices: they take longer than as many row groups of whole files."""
+    partial = [each for each in left if each.numbers is not None]
+    num_groups = sum(each.num_groups or 0 for each in partial)
+    return sum(len(each.numbers or ()) for each in partial) <= _MOST_SLICES * num_groups
+
+
+def _runs(left: Left) -> Iterator[tuple[int, int]]:
+    """Rows side by side: the first, and how many."""
+    start = end = 0
+    for group in left.groups or ():
+        if group.first_row != end and end > start:
+            yield start, end - start
+        if group.first_row != end or end == start:
+            start = group.first_row
+        end = group.first_row + group.num_rows
+    if end > start:
+        yield start, end - start

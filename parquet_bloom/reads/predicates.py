@@ -1,0 +1,167 @@
+"""Filters as users give them, as a tree of what can be decided by asking files.
+
+    {"user_id": [42, 43], "country": "DE"}              all of these columns
+    [("user_id", "in", [42, 43]), ("country", "==", "DE")]
+    [[("user_id", "==", 42)], [("user_id", "==", 43)]]  one of these lists
+
+Whatever cannot be decided (`!=`, `not in`, null and NaN among the values) is ANYTHING, which excludes no rows.
+Whether a column can hold the values is asked file by file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from parquet_bloom.container.conditions import OPERATORS, Compared, Condition, In
+from parquet_bloom.values.given import list_values, plain_value
+from parquet_bloom.values.types import literal
+
+
+class Anything:
+    """All rows may match."""
+
+    def __repr__(self) -> str:
+        return "ANYTHING"
+
+
+ANYTHING: Final = Anything()
+
+
+class And:
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: Sequence[Predicate]) -> None:
+        self.parts = parts
+
+    def __repr__(self) -> str:
+        return f"And({list(self.parts)!r})"
+
+
+class Or:
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: Sequence[Predicate]) -> None:
+        self.parts = parts
+
+    def __repr__(self) -> str:
+        return f"Or({list(self.parts)!r})"
+
+
+Predicate: TypeAlias = "Condition | And | Or | Anything"
+
+_EXPECTED: Final = "a dictionary of columns and values, or a list of (column, operator, value)"
+_UNDECIDED: Final = ("!=", "not in", "is", "is not")
+
+
+def predicate_of(filters: Any) -> Predicate:
+    """The tree of what users gave. Raises TypeError for what is no such thing, as pyarrow's Expressions, into which
+    nobody can look; ValueError for another operator."""
+    if isinstance(filters, Mapping):
+        return all_of([_one_of(column, values) for column, values in filters.items()])
+    if isinstance(filters, str | bytes) or not isinstance(filters, Iterable):
+        raise TypeError(f"filters: a {_kind(filters)}, expected {_EXPECTED}")
+    parts = list(filters)
+    if not parts:
+        raise ValueError(f"filters: none, expected {_EXPECTED}")
+    if all(map(_is_condition, parts)):
+        return all_of([_condition(*part) for part in parts])
+    are_lists = not any(map(_is_condition, parts))
+    for part in parts:
+        if isinstance(part, str | bytes) or not isinstance(part, Sequence) or not part:
+            raise TypeError(f"filters: {part!r}, expected {_EXPECTED}")
+        for each in part if are_lists else [part]:
+            if not _is_condition(each):
+                raise TypeError(f"filters: {each!r}, expected (column, operator, value)")
+    return any_of([all_of([_condition(*each) for each in part]) for part in parts])
+
+
+def all_of(parts: Sequence[Predicate]) -> Predicate:
+    """Their conjunction."""
+    known = [part for part in parts if part is not ANYTHING]
+    return And(known) if len(known) > 1 else known[0] if known else ANYTHING
+
+
+def any_of(parts: Sequence[Predicate]) -> Predicate:
+    """Their disjunction."""
+    if any(part is ANYTHING for part in parts):
+        return ANYTHING
+    return Or(parts) if len(parts) > 1 else parts[0]
+
+
+def conditions_in(predicate: Predicate) -> list[Condition]:
+    """All conditions of a tree."""
+    if isinstance(predicate, And | Or):
+        return [found for part in predicate.parts for found in conditions_in(part)]
+    return [] if isinstance(predicate, Anything) else [predicate]
+
+
+def without(predicate: Predicate, columns: Collection[str]) -> Predicate:
+    """The same if nothing is said about these columns."""
+    match predicate:
+        case And():
+            return all_of([without(part, columns) for part in predicate.parts])
+        case Or():
+            return any_of([without(part, columns) for part in predicate.parts])
+        case In() | Compared() if predicate.column in columns:
+            return ANYTHING
+    return predicate
+
+
+def _is_condition(part: object) -> bool:
+    return isinstance(part, tuple | list) and len(part) == 3 and isinstance(part[0], str)
+
+
+def _condition(column: str, operator: Any, value: Any) -> Predicate:
+    if operator in ("=", "=="):
+        return _one_of(column, value if _is_scalar(value) else [value])
+    if operator == "in":
+        if _is_scalar(value):
+            raise TypeError(f"filters: column {column}: in {value!r}, expected a list of values")
+        return _one_of(column, value)
+    if operator in OPERATORS:
+        _check(column, value)
+        return ANYTHING if _is_missing(value) else Compared(column, operator, value)
+    if operator in _UNDECIDED:
+        return ANYTHING
+    expected = ", ".join(("==", "in", *OPERATORS, "!=", "not in"))
+    raise ValueError(f"filters: column {column}: {operator!r}, expected one of {expected}")
+
+
+def _one_of(column: Any, values: Any) -> Predicate:
+    if not isinstance(column, str):
+        raise TypeError(f"filters: {column!r}, expected the name of a column")
+    if isinstance(values, set | frozenset):
+        values = list(values)
+    try:
+        found = list_values(values)
+    except TypeError as error:
+        raise TypeError(f"filters: column {column}: {error}") from None
+    if getattr(getattr(found, "dtype", None), "kind", "") in ("i", "u"):
+        return In(column, found)
+    values = tuple(found)
+    for value in values:
+        _check(column, value)
+    return ANYTHING if any(map(_is_missing, values)) else In(column, values)
+
+
+def _is_scalar(value: object) -> bool:
+    """Whether it is one value, which a comparison needs."""
+    return isinstance(value, str | bytes | bytearray) or not isinstance(value, Iterable)
+
+
+def _check(column: str, value: object) -> None:
+    if isinstance(value, literal):
+        raise TypeError(
+            f"filters: column {column}: pb.literal, expected what engines compare it with"
+        )
+
+
+def _is_missing(value: object) -> bool:
+    """Null, or NaN, which is no value for some engines and equals itself for others."""
+    plain = plain_value(value)
+    return plain is None or plain != plain  # noqa: PLR0124
+
+
+def _kind(filters: object) -> str:
+    return type(filters).__name__

@@ -1,0 +1,214 @@
+"""What is left to read of files: by an index, where it decides, else by their statistics and filters.
+
+file | in the index, in this state?  -> its row groups, and the file stays closed
+     | else                          -> opened, asked condition by condition
+     | one of many, of which a few samples excluded little -> whole, and stays closed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Final, NamedTuple, TypeAlias
+
+from parquet_bloom.container.protocols import Container
+from parquet_bloom.errors import ColumnError
+from parquet_bloom.reads.indexed import Indexed
+from parquet_bloom.reads.predicates import (
+    ANYTHING,
+    And,
+    Anything,
+    Or,
+    Predicate,
+    conditions_in,
+    without,
+)
+from parquet_bloom.storage.source import is_url
+
+Open: TypeAlias = Callable[[str], AbstractContextManager[Container]]
+
+# So many files, spread over all, tell whether it is worth asking the others.
+_SAMPLES: Final = 16
+# If more than this share of their row groups is left, to ask costs more than it spares.
+MOST_LEFT: Final = 0.875
+
+# Files behind URLs are opened so many at a time.
+_AT_ONCE: Final = 16
+
+
+class Group(NamedTuple):
+    """A row group, and its rows: how many, and how many are before it in the file."""
+
+    number: int
+    num_rows: int
+    first_row: int
+
+
+class Left(NamedTuple):
+    """What is left of a file: row groups `numbers`, None for all; `groups`: the same with their rows, and `num_groups`,
+    how many the file has; None if it was not opened."""
+
+    path: str
+    numbers: tuple[int, ...] | None
+    groups: tuple[Group, ...] | None = None
+    num_groups: int | None = None
+
+    def among(self, numbers: tuple[int, ...] | None) -> Left:
+        """Of a file with groups, only these."""
+        if numbers is None:
+            return self
+        groups = tuple(group for group in self.groups or () if group.number in numbers)
+        return self._replace(numbers=numbers, groups=groups)
+
+    @property
+    def is_nothing(self) -> bool:
+        return self.numbers == ()
+
+
+class Pruner:
+    """Asks files about a predicate."""
+
+    def __init__(
+        self,
+        predicate: Predicate,
+        open: Open,
+        index: Indexed | None = None,
+        most_left: float = MOST_LEFT,
+    ) -> None:
+        """`most_left`: of row groups, so that it is worth asking more files."""
+        self._predicate, self._open, self._index = predicate, open, index
+        self._most_left = most_left
+        self._missing: dict[str, ColumnError] = {}
+        self._present: set[str] = set() if index is None else set(index.columns)
+        # Row groups of files that have the columns.
+        self._asked = self._kept = 0
+
+    def left(self, paths: Sequence[str]) -> list[Left]:
+        """What is left of each file, without those of which nothing is. Raises FormatError, UnsupportedError,
+        EncryptionError, OSError for files that cannot be read, ColumnError for a column that none of them has."""
+        known: dict[str, Left] = {}
+        wanted: dict[str, Predicate] = {}
+        for path in paths:
+            predicate = _of_path(self._predicate, path)
+            numbers, is_decided = _by_index(self._index, predicate, path)
+            if is_decided:
+                known[path] = Left(path, numbers)
+            elif numbers is None:
+                wanted[path] = predicate
+            else:
+                known[path] = self._of_file(path, predicate, numbers)
+        known |= self._of_asked(wanted)
+        return [known[path] for path in paths if not known[path].is_nothing]
+
+    def with_groups(self, left: Sequence[Left], of_whole: bool) -> list[Left]:
+        """The same with the rows of all row groups; `of_whole`: also of files that are left as a whole. Raises as
+        left."""
+        lacking = [
+            each for each in left if each.groups is None and (of_whole or each.numbers is not None)
+        ]
+        found = {each.path: each for each in self._each([each.path for each in lacking], {})}
+        return [
+            found[each.path].among(each.numbers) if each.path in found else each for each in left
+        ]
+
+    def _of_asked(self, wanted: Mapping[str, Predicate]) -> dict[str, Left]:
+        """Of files that have to be asked; some of them first."""
+        paths = list(wanted)
+        samples = paths[:: len(paths) // _SAMPLES] if len(paths) > 2 * _SAMPLES else paths
+        known = {left.path: left for left in self._each(samples, wanted)}
+        rest = [path for path in paths if path not in known]
+        if rest and self._asked and self._kept > self._most_left * self._asked:
+            return known | {path: Left(path, None) for path in rest}
+        known |= {left.path: left for left in self._each(rest, wanted)}
+        for column in self._missing.keys() - self._present:
+            raise self._missing[column]
+        return known
+
+    def _each(self, paths: Sequence[str], wanted: Mapping[str, Predicate]) -> Iterable[Left]:
+        if len(paths) < 2 or not any(map(is_url, paths)):
+            return [self._of_file(path, wanted.get(path, ANYTHING)) for path in paths]
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(_AT_ONCE, "pbloom-prune") as pool:
+            predicates = [wanted.get(path, ANYTHING) for path in paths]
+            return list(pool.map(self._of_file, paths, predicates))
+
+    def _of_file(
+        self, path: str, predicate: Predicate, among: tuple[int, ...] | None = None
+    ) -> Left:
+        """By asking it; `among`: about these row groups."""
+        with self._open(path) as file:
+            return self._of_open_file(file, path, predicate, among)
+
+    def _of_open_file(
+        self, file: Container, path: str, predicate: Predicate, among: tuple[int, ...] | None
+    ) -> Left:
+        file.check_answers(None, None)
+        parts = range(file.num_parts)
+        wanted = parts if among is None else [part for part in among if part in parts]
+        numbers = tuple(self._among(file, predicate, wanted))
+        if any(condition.column in file.columns for condition in conditions_in(predicate)):
+            self._asked += len(wanted)
+            self._kept += len(numbers)
+        if not numbers:
+            return Left(path, (), ())
+        groups, first, taken = [], 0, set(numbers)
+        for part in parts:
+            num_rows = file.describe_part(part).num_rows
+            if part in taken:
+                groups.append(Group(part, num_rows, first))
+            first += num_rows
+        is_whole = len(numbers) == len(parts) and among is None
+        return Left(path, None if is_whole else numbers, tuple(groups), len(parts))
+
+    def _among(self, file: Container, predicate: Predicate, parts: Sequence[int]) -> Sequence[int]:
+        """Those of the row groups that may have rows which match."""
+        match predicate:
+            case And():
+                for part in predicate.parts:
+                    parts = self._among(file, part, parts) if parts else parts
+                return parts
+            case Or():
+                found = [self._among(file, part, parts) for part in predicate.parts]
+                return sorted({number for numbers in found for number in numbers})
+            case Anything():
+                return parts
+        try:
+            left = file.parts_left(predicate, parts)
+        except ColumnError as error:
+            # Engines read null, or complain themselves.
+            self._missing.setdefault(predicate.column, error)
+            return parts
+        self._present.add(predicate.column)
+        return left
+
+
+def _of_path(predicate: Predicate, path: str) -> Predicate:
+    """Values of partitions are in the names of folders, whatever the file says."""
+    if "=" not in path:
+        return predicate
+    columns = {name for name, mark, _ in (part.partition("=") for part in path.split("/")) if mark}
+    return without(predicate, columns)
+
+
+def _by_index(
+    index: Indexed | None, predicate: Predicate, path: str
+) -> tuple[tuple[int, ...] | None, bool]:
+    """The row groups that an index leaves, None for all; and whether to ask the file could exclude more."""
+    if isinstance(predicate, Anything):
+        return None, True
+    if index is None:
+        return None, False
+    match predicate:
+        case And():
+            both = [_by_index(index, part, path) for part in predicate.parts]
+            some = [set(numbers) for numbers, _ in both if numbers is not None]
+            numbers = tuple(sorted(set.intersection(*some))) if some else None
+            return numbers, numbers == () or all(is_decided for _, is_decided in both)
+        case Or():
+            each = [_by_index(index, part, path) for part in predicate.parts]
+            is_decided = all(decided for _, decided in each)
+            if any(numbers is None for numbers, _ in each):
+                return None, is_decided
+            return tuple(sorted({n for numbers, _ in each for n in numbers or ()})), is_decided
+    return index.left(predicate, path)

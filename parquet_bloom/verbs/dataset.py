@@ -1,0 +1,42 @@
+"""A dataset of pyarrow without what cannot match, for all that reads such datasets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from parquet_bloom.verbs.reading import Reading
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset as pads
+
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.options import TableView
+    from parquet_bloom.vocabulary import TableChoice
+
+
+def dataset(
+    files: Any,
+    filters: Any,
+    *,
+    schema: pa.Schema | None = None,
+    table: TableChoice | TableView | None = None,
+    index: str | os.PathLike[str] | None = None,
+    hash_key: bytes | str | None = None,
+    keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> pads.FileSystemDataset:
+    """A pyarrow Dataset of what `files` have that may match: the same rows as the dataset of all files has, if whoever
+    reads it filters by at least the same `filters`. pyarrow, pandas, polars, DuckDB, Daft, Ray and Dask read it, see
+    docs/reading.md.
+
+    Where little is excluded, most files are not asked, and are in it as a whole. Columns of Hive partitions
+    (`country=DE/`) are columns. schema: of the dataset; by default that of the first file. All others as for
+    row_groups; of a `table`, so far as its files hold all that it says: no deleted rows, no renamed columns, no columns
+    of partitions. keys: one key, as pyarrow takes no others.
+
+    Raises as row_groups, and UnsupportedError for ORC files and for what pyarrow cannot be told.
+    """
+    return Reading(files, filters, table, index, hash_key, keys, storage_options).dataset(schema)

@@ -1,0 +1,48 @@
+"""A source of polars that leaves out what cannot match, by the predicate of each query."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.verbs.reading import Reading
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from parquet_bloom.options import TableView
+    from parquet_bloom.vocabulary import TableChoice
+
+
+def polars_source(
+    files: Any,
+    filters: Any = None,
+    *,
+    table: TableChoice | TableView | None = None,
+    index: str | os.PathLike[str] | None = None,
+    hash_key: bytes | str | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> pl.LazyFrame:
+    """A LazyFrame over `files` that polars reads, but for what cannot match: by comparisons with `==` of integers and
+    text in the predicate of the query, and what `&` and `|` make of them; and by `filters`, which whoever asks filters
+    by, too, such as `is_in` with the same values, into which nobody can look. Its rows are those of `scan_parquet` of
+    all files, if the query filters by at least the same `filters`.
+
+    All others as for dataset. storage_options: polars is given the same, and its own names of them are the same.
+
+    Raises UnsupportedError if polars is not installed; as dataset, some of it not before rows are asked for.
+    """
+    try:
+        from polars.io.plugins import register_io_source
+    except ImportError:
+        wanted = "expected pip install 'parquet-bloom[polars]'"
+        raise UnsupportedError(f"polars_source: polars is not installed, {wanted}") from None
+    from parquet_bloom.reads.polars_rows import Rows
+
+    given = {} if filters is None else filters
+    reading = Reading(files, given, table, index, hash_key, None, storage_options)
+
+    rows = Rows(next(iter(reading.files.found)), reading.slices, storage_options)
+    return register_io_source(rows, schema=rows.schema())

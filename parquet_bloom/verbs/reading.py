@@ -1,0 +1,112 @@
+"""What a read is asked for: files or tables, filters, and an index if there is one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from parquet_bloom.arguments import paths_given
+from parquet_bloom.index.asking import AskedIndex
+from parquet_bloom.index.manifest import existing
+from parquet_bloom.options import TableView
+from parquet_bloom.parallel import read_once
+from parquet_bloom.reads.indexed import Indexed
+from parquet_bloom.reads.predicates import Predicate, all_of, conditions_in, predicate_of
+from parquet_bloom.reads.pruning import MOST_LEFT, Left, Pruner
+from parquet_bloom.storage import open_folder, with_options
+from parquet_bloom.verbs.listed_files import ListedFiles, files_asked, list_files, names_in_index
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset as pads
+
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.vocabulary import TableChoice
+
+# Slices of files take longer than as many row groups of whole files.
+_MOST_LEFT_IN_SLICES: Final = 0.5
+
+
+class Reading:
+    """As verbs.row_groups takes it. Raises TypeError, ValueError."""
+
+    def __init__(
+        self,
+        files: Any,
+        filters: Any,
+        table: TableChoice | TableView | None,
+        index: str | os.PathLike[str] | None,
+        hash_key: bytes | str | None,
+        keys: Keys | None,
+        storage_options: Mapping[str, str] | None,
+    ) -> None:
+        self._view = TableView.given(table)
+        if files is None and (index is None or self._view is not None):
+            expected = "files or an index" if self._view is None else "tables"
+            raise TypeError(f"files: None, expected {expected}")
+        self.predicate = predicate_of(filters)
+        self.names = None if files is None else paths_given("files", files)
+        self.keys, self.storage_options = keys, storage_options
+        self._index, self._hash_key = index, hash_key
+
+    @read_once
+    def files(self) -> ListedFiles:
+        """All that are meant, in the order of their paths. Raises as files_asked."""
+        if self.names is not None:
+            names = self.names
+            if self._index is not None:
+                names = names_in_index(names, self._view)
+            return files_asked(names, self._view, self.storage_options)
+        with self._asked() as asked:
+            manifest = asked.manifest
+            if manifest.tables:
+                found = list_files(manifest.sources, manifest.tables, self.storage_options)
+            else:
+                paths = {unit.path for name in manifest.columns for unit, _ in asked.units(name)}
+                found = list_files(sorted(paths), (), self.storage_options)
+        found.check_seen()
+        return found
+
+    def row_groups(self) -> list[Left]:
+        """What is left of each file by the filters, with the rows of all row groups. Raises as Pruner.left."""
+        pruner = self._pruner(self.predicate)
+        return pruner.with_groups(pruner.left(list(self.files.found)), of_whole=True)
+
+    def slices(self, pushed: Predicate) -> list[Left]:
+        """What is left by the filters and by another predicate, with the rows of row groups of files that are not left
+        as a whole. Raises as dataset."""
+        pruner = self._pruner(all_of([self.predicate, pushed]), _MOST_LEFT_IN_SLICES)
+        left = pruner.left(list(self.files.found))
+        self._check_plain(left)
+        return pruner.with_groups(left, of_whole=False)
+
+    def dataset(self, schema: pa.Schema | None) -> pads.FileSystemDataset:
+        """What is left of the files. Raises as left, and UnsupportedError for ORC files, and for tables whose files do
+        not hold all that they say."""
+        from parquet_bloom.reads.fragments import Fragments
+
+        files = self.files
+        left = self._pruner(self.predicate).left(list(files.found))
+        self._check_plain(left)
+        base = self.names[0] if self.names is not None and len(self.names) == 1 else ""
+        fragments = Fragments(list(files.found), base, self.keys, self.storage_options)
+        return fragments.dataset(left, schema, of_all=self._view is not None)
+
+    def _pruner(self, predicate: Predicate, most_left: float = MOST_LEFT) -> Pruner:
+        indexed = None
+        if self._index is not None:
+            with self._asked() as asked:
+                indexed = Indexed(asked, conditions_in(predicate), self.files.is_known)
+        return Pruner(predicate, partial(self.files.open, keys=self.keys), indexed, most_left)
+
+    def _check_plain(self, left: Sequence[Left]) -> None:
+        """Raise UnsupportedError for files that other readers would read otherwise."""
+        self.files.check_plain([each.path for each in left], self.keys)
+
+    def _asked(self) -> closing[AskedIndex]:
+        assert self._index is not None
+        folder = open_folder(with_options(os.fspath(self._index), self.storage_options))
+        return closing(AskedIndex(folder, existing(folder), self._hash_key))

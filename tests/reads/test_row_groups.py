@@ -1,0 +1,152 @@
+"""What is left to read, as a table."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import orc
+
+import parquet_bloom as pb
+
+SCHEMA = pa.schema({"path": pa.string(), "row_group": pa.int32(), "rows": pa.int64()})
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """Three files of four row groups of 100 rows: ids 0, 7, 14, … shuffled, in the order of `t`."""
+    ids = np.random.default_rng(1).permutation(1200) * 7
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    for number in range(3):
+        part = slice(400 * number, 400 * (number + 1))
+        table = pa.table({"id": ids[part], "t": np.arange(1200)[part]})
+        path = folder / f"{number}.parquet"
+        pq.write_table(table, path, row_group_size=100)
+        pb.build(path, columns="id", in_place=True, fpp=0.0001)
+    return folder
+
+
+def left(lake: Path, filters: object, **options: object) -> list[tuple[str, int]]:
+    table = pb.row_groups(lake, filters, **options)
+    assert table.schema == SCHEMA
+    names = [Path(path).stem for path in table["path"].to_pylist()]
+    return list(zip(names, table["row_group"].to_pylist(), strict=True))
+
+
+def place_of(lake: Path, value: int) -> tuple[str, int]:
+    for path in sorted(lake.glob("*.parquet")):
+        ids = pq.read_table(path)["id"].to_pylist()
+        if value in ids:
+            return path.stem, ids.index(value) // 100
+    raise AssertionError(value)
+
+
+def test_filters_leave_the_row_group_of_a_value(lake: Path) -> None:
+    assert left(lake, {"id": 7}) == [place_of(lake, 7)]
+    assert left(lake, {"id": 8}) == []
+    assert left(lake, {"id": [7, 70]}) == sorted({place_of(lake, 7), place_of(lake, 70)})
+
+
+def test_many_values_are_asked_at_once(lake: Path) -> None:
+    wanted = np.array([7, *range(1, 4000, 7)])
+    assert left(lake, {"id": wanted}) == [place_of(lake, 7)]
+
+
+def test_statistics_leave_a_range(lake: Path) -> None:
+    assert left(lake, {"t": 512}) == [("1", 1)]
+    assert left(lake, [("t", "<", 100)]) == [("0", 0)]
+    assert left(lake, [("t", "<=", 100)]) == [("0", 0), ("0", 1)]
+    assert left(lake, [("t", ">", 1098)]) == [("2", 2), ("2", 3)]
+    assert left(lake, [("t", ">=", 1099), ("t", "<", 1100)]) == [("2", 2)]
+    assert left(lake, [[("t", "==", 3)], [("t", "==", 1003)]]) == [("0", 0), ("2", 2)]
+
+
+def test_both_must_hold(lake: Path) -> None:
+    name, group = place_of(lake, 7)
+    start = 400 * int(name) + 100 * group
+    assert left(lake, {"id": 7, "t": range(start, start + 100)}) == [(name, group)]
+    assert left(lake, {"id": 7, "t": (start + 100) % 1200}) == []
+
+
+def test_what_cannot_be_decided_excludes_nothing(lake: Path) -> None:
+    everything = [(str(file), group) for file in range(3) for group in range(4)]
+    for filters in ({"id": "7"}, {"id": 7.0}, {"id": None}, {}, [("t", "!=", 3)], {"id": 2**70}):
+        assert left(lake, filters) == everything
+    assert pb.row_groups(lake, {})["rows"].to_pylist() == [100] * 12
+
+
+def test_an_index_opens_no_file_that_it_excludes(lake: Path, tmp_path: Path) -> None:
+    name, group = place_of(lake, 7)
+    index = tmp_path / "ids.index"
+    pb.Index.build(index, lake, "id")
+    for path in lake.glob("*.parquet"):
+        if path.stem != name:
+            moment = path.stat()
+            path.write_bytes(bytes(moment.st_size))
+            os.utime(path, ns=(moment.st_atime_ns, moment.st_mtime_ns))
+    assert left(lake, {"id": 7}, index=index) == [(name, group)]
+    table = pb.row_groups(None, {"id": 7}, index=index)
+    assert table["path"].to_pylist() == [str(lake / f"{name}.parquet")]
+
+
+def test_an_index_is_not_believed_about_another_state(lake: Path, tmp_path: Path) -> None:
+    index = tmp_path / "ids.index"
+    pb.Index.build(index, lake, "id")
+    pq.write_table(pa.table({"id": [8], "t": [0]}), lake / "1.parquet")
+    pq.write_table(pa.table({"id": [8], "t": [0]}), lake / "3.parquet")
+    assert left(lake, {"id": 8}, index=index) == [("1", 0), ("3", 0)]
+    assert pb.row_groups(None, {"id": 8}, index=index)["path"].to_pylist() == [
+        str(lake / "1.parquet")
+    ]
+
+
+def test_a_column_that_no_file_has_is_an_error(lake: Path) -> None:
+    with pytest.raises(pb.ColumnError) as caught:
+        pb.row_groups(lake, {"idd": 7})
+    assert str(caught.value) == f"{lake}/0.parquet: no column idd; did you mean id?"
+
+
+def test_a_column_that_some_files_have_is_null_in_the_others(lake: Path) -> None:
+    pq.write_table(pa.table({"other": [1]}), lake / "9.parquet")
+    assert left(lake, {"other": 1, "t": 3}) == [("0", 0), ("9", 0)]
+
+
+def test_partitions_are_none_of_the_columns_of_files(tmp_path: Path) -> None:
+    path = tmp_path / "id=5" / "a.parquet"
+    path.parent.mkdir()
+    pq.write_table(pa.table({"id": [1], "t": [2]}), path)
+    assert pb.row_groups(tmp_path, {"id": 5})["rows"].to_pylist() == [1]
+    assert pb.row_groups(tmp_path, {"id": 5, "t": 3}).num_rows == 0
+
+
+def test_a_file_that_cannot_be_read_is_an_error(lake: Path) -> None:
+    (lake / "2.parquet").write_bytes(b"PAR1, but not for long")
+    with pytest.raises(pb.FormatError, match=r"^\S+/lake/2.parquet: truncated or not a Parquet"):
+        pb.row_groups(lake, {"id": 7})
+    with pytest.raises(FileNotFoundError):
+        pb.row_groups(lake / "none.parquet", {"id": 7})
+    with pytest.raises(TypeError, match=r"^files: None, expected files or an index$"):
+        pb.row_groups(None, {"id": 7})
+
+
+def test_few_files_are_asked_where_little_is_excluded(tmp_path: Path) -> None:
+    for number in range(64):
+        pq.write_table(pa.table({"id": [number, 999]}), tmp_path / f"{number:02}.parquet")
+    assert pb.row_groups(tmp_path, {"id": 999}).num_rows == 64
+    # Only some of the last files can have it.
+    assert pb.row_groups(tmp_path, [("id", "<", 2)]).num_rows == 2
+
+
+def test_orc_files_are_asked_about_integers_and_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.orc"
+    table = pa.table({"id": [1, 2, 3], "s": ["x", "y", "z"], "f": [1.0, 2.0, 3.0]})
+    orc.write_table(table, path)
+    pb.build(path, columns=["id", "s", "f"], in_place=True, fpp=0.0001)
+    assert pb.row_groups(path, {"id": 2, "s": "y"})["rows"].to_pylist() == [3]
+    assert pb.row_groups(path, {"id": 2, "s": "a"}).num_rows == 0
+    assert pb.row_groups(path, {"f": 5.0}).num_rows == 1
