@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import field, replace
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from parquet_bloom.arguments import columns_needed, paths_given, threads_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ParquetBloomError, RewriteError
+from parquet_bloom.errors import ColumnError, ParquetBloomError, RewriteError
 from parquet_bloom.files import FORMATS
 from parquet_bloom.index.asking import hash_key_given, key_of
 from parquet_bloom.index.manifest import (
@@ -41,6 +42,7 @@ from parquet_bloom.vocabulary import TableChoice, check_word
 
 if TYPE_CHECKING:
     from parquet_bloom.arguments import SomeNames
+    from parquet_bloom.container.protocols import Askable
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.index.building import SegmentsBuilder
     from parquet_bloom.index.hash_key import HashKey
@@ -104,7 +106,8 @@ def build_index(
     index whose key is lost has to be made again.
 
     Raises RewriteError if there is an index already, and for what is no table, FileNotFoundError if there are no files,
-    UnsupportedError for tables that cannot be read, EncryptionError for what is no key, FormatError, OSError.
+    ColumnError for a column that is in none, UnsupportedError for tables that cannot be read, EncryptionError for what is
+    no key, FormatError, OSError.
     """
     check_word("places", places, Places)
     folder = _folder(index, storage_options)
@@ -195,6 +198,8 @@ class _Change:
         self._folder, self._keys, self._options = folder, keys, storage_options
         self._threads, self._progress = threads_given(threads), progress
         self._not_indexed: list[NotIndexed] = []
+        # In how many files that were read there is no such column.
+        self._lacking: Counter[str] = Counter()
         # Of each file that was looked at, the state that is known now; None if it is gone.
         self._states: dict[str, str | None] = {}
         # By the ids of segments, which are read once: the units of these files, by their numbers.
@@ -296,7 +301,16 @@ class _Change:
                 room.check()
             if self._progress:
                 self._progress(len(files), len(files))
+            if not wanted.generation:
+                self._check_columns(len(files))
             return builder.write(self._folder)
+
+    def _check_columns(self, num_files: int) -> None:
+        """A column that is in none of the first files is a mistake."""
+        for column, lacking in self._lacking.items():
+            if lacking == num_files:
+                last = next(each for each in reversed(self._not_indexed) if each.column == column)
+                raise ColumnError(f"{last.path}: {last.reason}; no other of the files has it")
 
     def _read_file(
         self, builder: SegmentsBuilder, file: Found, among: ListedFiles, wanted: Manifest
@@ -317,6 +331,7 @@ class _Change:
                     reason = builder.add(reader, column, version, self._threads, read_as)
                     if reason:
                         self._not_indexed.append(NotIndexed(file.path, column, reason))
+                        self._lacking[column] += not _has(opened, column)
                 opened.source.check_unchanged()
                 return version
         except (ParquetBloomError, OSError) as error:
@@ -415,6 +430,14 @@ class _Change:
             bytes_written=sum(segment.num_bytes for segment in new),
             not_indexed=tuple(self._not_indexed),
         )
+
+
+def _has(file: Askable, column: str) -> bool:
+    try:
+        file.column(column)
+    except ColumnError:
+        return False
+    return True
 
 
 def _united(sources: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:

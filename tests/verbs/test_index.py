@@ -390,6 +390,17 @@ def test_a_manifest_says_which_files_are_asked(lake, tmp_path):
     assert "expected FILE or --manifest, not both" in both.stderr
 
 
+def test_a_column_that_no_file_has_is_a_mistake(lake, tmp_path):
+    pq.write_table(pa.table({"late": [1]}), lake / "98.parquet")
+    with pytest.raises(
+        ColumnError, match=r"98\.parquet: no column nope; the file has late; no other"
+    ):
+        pb.Index.build(tmp_path / "index", lake, ["id", "nope"])
+    assert not (tmp_path / "index").exists()
+    with pb.Index.build(tmp_path / "index", lake, ["id", "late"]) as index:
+        assert index.probe("late", 1).results[0].verdict == "maybe"
+
+
 @pytest.mark.parametrize("pattern", ["", "**/*.parquet"])
 def test_an_index_in_a_lake_is_none_of_its_data(lake, tmp_path, pattern):
     """Neither for another index nor for a verb that would change its files."""
