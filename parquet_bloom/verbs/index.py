@@ -11,7 +11,8 @@ from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.manifest import existing
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.storage import open_folder, with_options
-from parquet_bloom.values.given import list_values
+from parquet_bloom.values.given import list_values, show_values
+from parquet_bloom.verbs.find import find
 from parquet_bloom.verbs.index_change import (
     IndexChange,
     add_to_index,
@@ -174,13 +175,33 @@ class Index:
         *,
         files: Any = None,
         table: TableChoice | TableView | None = None,
+        verify: bool = False,
+        keys: Keys | None = None,
     ) -> NDArray[np.bool_]:
         """Which of `values` are certainly new: no file of the index holds them. Shape (n,), dtype bool.
 
-        values: as for probe; files and table: as there. False for all while there is a file of which nothing is
-        known; `pb.find` tells what the others are. Raises as probe.
+        values: as for probe; files and table: as there. False for all while there is a file of which nothing is known.
+        verify: look for the others in the files themselves, as `pb.find` does, with `keys`: then False is only of
+        values that a file holds, that cannot be looked for, as NaN and null, and of all that are not proved new while
+        a file cannot be read. Raises as probe.
         """
-        return self.probe(column, values, files=files, table=table).results.absent
+        values = list_values(values)
+        results = self.probe(column, values, files=files, table=table).results
+        new = results.absent
+        wanted = np.flatnonzero(~new & results.askable)
+        if not verify or not wanted.size:
+            return new
+        some = (
+            [values[at] for at in wanted.tolist()] if isinstance(values, list) else values[wanted]
+        )
+        report = find(
+            files, column, some, table=table, index=self._place, hash_key=self._hash_key, keys=keys,
+            storage_options=self._options,
+        )  # fmt: skip
+        if not report.unknown:
+            held = {row.value for row in report.rows}
+            new[wanted] = [text not in held for text in show_values(some)]
+        return new
 
     def sql(self, column: str, values: Any, *, engine: SqlEngine = "duckdb") -> str:
         """The query that asks the index about a few values, see index_sql."""

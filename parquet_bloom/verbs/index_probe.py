@@ -88,6 +88,11 @@ class IndexedValues(Sequence[IndexedValue]):
         return self._answers.absent(len(self))
 
     @property
+    def askable(self) -> NDArray[np.bool_]:
+        """Which values can be looked up at all. Shape (n,), dtype bool."""
+        return self._answers.askable(len(self))
+
+    @property
     def are_absent(self) -> bool:
         """Whether all of them are."""
         return self._answers.is_nothing
@@ -279,12 +284,17 @@ class Answers:
 
     def absent(self, num_values: int) -> NDArray[np.bool_]:
         """Which of so many values are absent in every file."""
-        absent = np.full(num_values, not self._unknown)
-        absent[[*self._not_asked]] = False
+        absent = self.askable(num_values) & (not self._unknown)
         for hits, units in self._hits:
             counts = np.isin(hits.units, [*units])
             absent[np.asarray(hits.values, np.int64)[counts]] = False
         return absent
+
+    def askable(self, num_values: int) -> NDArray[np.bool_]:
+        """Which of so many values can be looked up."""
+        askable = np.ones(num_values, np.bool_)
+        askable[[*self._not_asked]] = False
+        return askable
 
     @property
     def is_nothing(self) -> bool:

@@ -33,11 +33,12 @@ def test_its_commands_and_its_example_run(folder: Path) -> None:
             capture_output=True, text=True,
         )  # fmt: skip
         assert "unknown" not in run.stdout
-    (example,) = blocks(PAGE, "python")
+    example = "\n".join(["ids = [42, 10**6]", *blocks(PAGE, "python"), "print(new.tolist())"])
     run = subprocess.run(
         [sys.executable, "-c", example], cwd=folder, check=True, capture_output=True, text=True
     )
-    first, _ = run.stdout.splitlines()
+    first, _, new = run.stdout.splitlines()
+    assert new == "[False, True]"
     assert first == "42 maybe " + str(
         [str(folder / f"lake/{number}.parquet") for number in range(3)]
     )

@@ -401,6 +401,29 @@ def test_a_column_that_no_file_has_is_a_mistake(lake, tmp_path):
         assert index.probe("late", 1).results[0].verdict == "maybe"
 
 
+def test_which_values_are_new_is_verified_in_the_files(lake, tmp_path):
+    held = pq.read_table(lake, columns=["score", "name"])
+    scores = held["score"].to_numpy()[:40]
+    asked = [*scores, *(scores[:300] + 0.5), float("nan"), None]
+    expected = [
+        value is not None and not np.isnan(value) and value not in scores for value in asked
+    ]
+    pq.write_table(pa.table({"other": [1]}), lake / "98.parquet")
+    with pb.Index.build(tmp_path / "index", lake, ["score", "name"], places="file") as index:
+        # A file of which nothing is known may hold any of them.
+        assert not index.new_values("score", asked).any()
+        assert not index.new_values("score", asked, verify=True).any()
+        (lake / "98.parquet").unlink()
+        index.add()
+        new = index.new_values("score", asked, verify=True)
+        assert new.tolist() == expected
+        assert not (index.new_values("score", asked) & ~new).any()
+        # As it is now: in a state that the index does not know, of which the filters are asked.
+        pq.write_table(held.slice(0, 10), lake / "00.parquet")
+        names = ["user 0", "user nobody"]
+        assert index.new_values("name", names, files=lake, verify=True).tolist() == [False, True]
+
+
 @pytest.mark.parametrize("pattern", ["", "**/*.parquet"])
 def test_an_index_in_a_lake_is_none_of_its_data(lake, tmp_path, pattern):
     """Neither for another index nor for a verb that would change its files."""
