@@ -89,6 +89,8 @@ HOMES = {
         "storage/remote.py",
         "tables/delta/checkpoint.py",
         "verbs/arrow_table.py",
+        "commands/value_files.py",
+        "verbs/account.py",
         "verbs/json_values.py",
         "verbs/table_file.py",
         "verbs/dataset.py",
@@ -302,7 +304,8 @@ LATE = {
     "after a crash": {"storage.journal", "storage.leftovers"},
     "with an option that is seldom given": {
         *("render.dump_footer", "render.findings_for_ci", "render.histogram", "render.report"),
-        *("reads.rows", "verbs.json_values", "verbs.table_file"),
+        *("commands.value_files", "reads.rows", "verbs.account", "verbs.json_values"),
+        "verbs.table_file",
         *("storage.inventory", "storage.manifest", "storage.shard", "storage.stream"),
         *("values.given", "verbs.advise", "verbs.answer_file", "verbs.arrow_table"),
         *("verbs.dump_footer", "verbs.inspect_summary", "verbs.occupancy"),

@@ -44,6 +44,11 @@ if TYPE_CHECKING:
 @option.literals
 @option.as_json("column")
 @output_option("-o", "--output", type=FILE, help="Write the rows to this Parquet file, too.")
+@output_option(
+    "--report",
+    type=FILE,
+    help="Write to this Parquet file what became of each value: found where, absent by what proof, unknown why.",
+)
 @option.overwrite_answer
 @hash_key_option
 @option.access
@@ -60,14 +65,15 @@ def find(
 
     \b
     Example:
-      pbloom find events.bloom.parquet -c user_id -v 123456 --columns ts,amount
+      pbloom find events.bloom.parquet -c user_id -v 123456 --columns name
     """
     if not files and (index is None or view is not None):
         raise click.UsageError(
             "expected FILE or --index" if view is None else "--table: expected FILE, the tables"
         )
-    if output is not None and len(set(columns)) > 1:
-        raise click.UsageError("--output: expected one --column")
+    for name, path in (("--output", output), ("--report", given["report"])):
+        if path is not None and len(set(columns)) > 1:
+            raise click.UsageError(f"{name}: expected one --column")
     code = NO
     for column in dict.fromkeys(columns):
         with progress("find") as show:
@@ -76,11 +82,7 @@ def find(
                 hash_key=given["hash_key"], keys=keys, storage_options=storage_options(),
                 progress=show,
             )  # fmt: skip
-        if output is not None:
-            from parquet_bloom.verbs.table_file import save_table
-
-            sources = [*{row.path: None for row in report.rows}]
-            save_table(report.to_arrow(), sources, output, overwrite=overwrite)
+        _save(report, given["values"], output, given["report"], overwrite)
         if as_json:
             write_json(report)
         else:
@@ -90,6 +92,22 @@ def find(
         elif report.rows and code != TROUBLE:
             code = FINE
     sys.exit(code)
+
+
+def _save(
+    report: FindReport, values: Sequence[object], output: Path | None, account: Path | None,
+    overwrite: bool,
+) -> None:  # fmt: skip
+    """What is to go to Parquet files."""
+    if output is None and account is None:
+        return
+    from parquet_bloom.verbs.table_file import save_table
+
+    sources = [*{row.path: None for row in report.rows}]
+    if output is not None:
+        save_table(report.to_arrow(), sources, output, overwrite=overwrite)
+    if account is not None:
+        save_table(report.account(values), sources, account, overwrite=overwrite)
 
 
 def _write(report: FindReport) -> None:

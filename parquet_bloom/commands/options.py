@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -270,9 +270,12 @@ def literals(command: Callback) -> Callback:
         ),
         values_option(
             "--values-from",
-            type=click.File(encoding="utf-8"),
+            "--ids",
+            "values_from",
+            type=click.File("rb"),
             metavar="FILE",
-            help="Values, one per line; - is standard input.",
+            help="Values: one per line, or in CSV or Parquet the only column or the one called as --column; - is"
+            " standard input.",
         ),
         values_option(
             "--type",
@@ -283,13 +286,19 @@ def literals(command: Callback) -> Callback:
     )
     @wraps(command)
     def with_literals(
-        texts: tuple[str, ...], values_from: TextIO | None, read_as: LiteralType | None,
+        texts: tuple[str, ...], values_from: BinaryIO | None, read_as: LiteralType | None,
         **given: object,
     ) -> object:  # fmt: skip
         from parquet_bloom.values.types import literal
 
-        lines = (line.rstrip("\r\n") for line in values_from or ())
-        values = tuple(literal(text, read_as) for text in (*texts, *lines))
+        values: tuple[object, ...] = tuple(literal(text, read_as) for text in texts)
+        if values_from is not None:
+            from parquet_bloom.commands.value_files import values_in
+
+            named = given.get("columns")
+            values += tuple(
+                values_in(values_from, named if isinstance(named, tuple) else (), read_as)
+            )
         if not values:
             raise click.UsageError("expected at least one --value or --values-from")
         return command(values=values, **given)

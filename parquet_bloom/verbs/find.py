@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from parquet_bloom.arguments import columns_given, paths_given
 from parquet_bloom.container import WHERE_KNOWN, number_of
@@ -53,16 +53,20 @@ class UnknownFile:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FindReport(VerbReport):
-    """The `rows` that hold values of a column. `num_files`: how many were asked, by filters or by an index; of
-    `files_read`, values were read in `parts_read` row groups, there in `pages_read` data pages. What could not be
-    asked is `unknown`. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector or
+    """The `rows` that hold values of a column. Of `num_files`, `files_by_index` hold none of the values by an `index` in
+    its `generation`, and `files_by_filters` none by their own filters; of `files_read`, values were read in `parts_read`
+    row groups, there in `pages_read` data pages. What could not be asked is `unknown`. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector or
     a delete file: they are still in the file, until it is written anew. `values`: a pyarrow.Table with the columns that
     were asked for, a row for each of `rows`."""
 
     _rows: ClassVar = ("rows",)
 
     column: str
+    index: str | None
+    generation: int | None
     num_files: int
+    files_by_index: int
+    files_by_filters: int
     files_read: int
     parts_read: int
     pages_read: int
@@ -88,6 +92,12 @@ class FindReport(VerbReport):
             kind = self.values.schema.field(name).with_name(f"values.{name}")
             table = table.append_column(kind, self.values.column(name))
         return table
+
+    def account(self, values: Any) -> Any:
+        """What became of each of `values`, which were looked for, as a pyarrow.Table: see docs/erasure.md."""
+        from parquet_bloom.verbs.account import account_of
+
+        return account_of(self, dict.fromkeys(show_values(list_values(values))))
 
     def _in_full(self) -> object:
         if self.values is None:
@@ -155,9 +165,13 @@ def find(
             # As these are now: what they have put in the place of files, the index does not know.
             among = list_files(about.sources, about.tables, storage_options)
             among.check_seen()
-        candidates = search.in_index(asked, among)
+        candidates = search.in_index(asked, folder.path, among)
         files = ListedFiles({}, options=storage_options) if among is None else among
         return search.report(candidates, files, progress)
+
+
+# By part, the data pages of the column; None for all.
+Places: TypeAlias = Mapping[int, Collection[int] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +180,7 @@ class _Candidate:
     (None: all); else where its filters do not exclude the values."""
 
     path: str
-    places: Mapping[str, Mapping[int, Collection[int] | None]]
+    places: Mapping[str, Places]
 
 
 class _RowSearch:
@@ -184,7 +198,10 @@ class _RowSearch:
         self._values: Any = tuple(values) if isinstance(values, list) else values
         self._keys = keys
         self._texts = show_values(self._values)
-        self._num_files = self._files_read = self._parts_read = 0
+        self._asked: tuple[Column, object] | None = None
+        self._index: str | None = None
+        self._generation: int | None = None
+        self._num_files = self._files_by_filters = self._files_read = self._parts_read = 0
         self._pages_read = self._bytes_read = 0
         self._tables = _tables(columns)
         self._unknown: list[UnknownFile] = []
@@ -195,8 +212,11 @@ class _RowSearch:
         self._num_files = len(found)
         return found
 
-    def in_index(self, asked: AskedIndex, files: ListedFiles | None) -> list[_Candidate]:
+    def in_index(
+        self, asked: AskedIndex, index: str, files: ListedFiles | None
+    ) -> list[_Candidate]:
         """Those that an index does not exclude: of its own files, or of these."""
+        self._index, self._generation = index, asked.manifest.generation
         found = asked.look_up(self._column, self._values)
         for value, reason in found.not_asked.items():
             raise ValueTypeError(f"{self._texts[value]}: cannot be looked for: {reason}")
@@ -241,7 +261,11 @@ class _RowSearch:
             progress(len(candidates), len(candidates))
         return FindReport(
             column=self._column,
+            index=self._index,
+            generation=self._generation,
             num_files=self._num_files,
+            files_by_index=self._num_files - len(candidates),
+            files_by_filters=self._files_by_filters,
             files_read=self._files_read,
             parts_read=self._parts_read,
             pages_read=self._pages_read,
@@ -261,7 +285,8 @@ class _RowSearch:
         try:
             with files.open(path, self._keys) as file:
                 try:
-                    found = self._found_in(file, candidate)
+                    places = self._places_in(file, candidate)
+                    found = self._found_in(file, places)
                     values = self._tables and self._values_of(file, self._tables, found)
                     file.source.check_unchanged()
                 finally:
@@ -269,21 +294,32 @@ class _RowSearch:
                     self._pages_read += file.pages_read
                 if self._tables is not None:
                     self._tables.add(values)
+                self._files_read += bool(places)
+                self._files_by_filters += not places
                 return list(self._rows(file, found))
         except (ParquetBloomError, OSError) as error:
             self._unknown.append(UnknownFile(path, str(error).removeprefix(f"{path}: ")))
             return []
 
-    def _found_in(self, file: Askable, candidate: _Candidate) -> list[FoundAt]:
+    def _places_in(self, file: Askable, candidate: _Candidate) -> Places:
+        """Where in a file values may be."""
         column = file.column(self._column)
         file.check_answers(None, None)
-        asked = file.encode(column, self._values)
         places = candidate.places.get(file.source.version)
         if places is None or max(places, default=0) >= file.num_parts:
-            places = dict.fromkeys(self._not_excluded(file, column, asked))
-        self._files_read += bool(places)
+            places = dict.fromkeys(self._not_excluded(file, column))
+        return {part: places[part] for part in sorted(places)}
+
+    def _found_in(self, file: Askable, places: Places) -> list[FoundAt]:
         self._parts_read += len(places)
-        return list(file.find_rows(column, {part: places[part] for part in sorted(places)}, asked))
+        column = file.column(self._column)
+        return list(file.find_rows(column, places, self._encoded(file, column)))
+
+    def _encoded(self, file: Askable, column: Column) -> object:
+        """The values, once for all files with the same schema."""
+        if self._asked is None or self._asked[0] is not column:
+            self._asked = column, file.encode(column, self._values)
+        return self._asked[1]
 
     def _rows(self, file: Askable, found: Sequence[FoundAt]) -> Iterator[FoundRow]:
         first_rows = [0]
@@ -303,8 +339,9 @@ class _RowSearch:
                 rows.setdefault(part, []).append(row)
         return tables.read(file, rows, [places[part, row] for part, row, _ in found])
 
-    def _not_excluded(self, file: Askable, column: Column, asked: object) -> Iterator[int]:
+    def _not_excluded(self, file: Askable, column: Column) -> Iterator[int]:
         """The row groups in which the filters do not rule out every value."""
+        asked = self._encoded(file, column)
         file.will_read_filters(None, [column], len(self._values))
         for part in range(file.num_parts):
             groups = file.prober(column, part).answers(asked)

@@ -10,13 +10,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.container import FoundAt
 from parquet_bloom.errors import PageError, UnsupportedError
+from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.filters.ahead import pages_range
 from parquet_bloom.parquet.filters.asked import Asked
 from parquet_bloom.parquet.filters.insertion import is_stored_unusually, with_specials
@@ -37,6 +38,11 @@ from parquet_bloom.values.types import LeafType
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.layout import Range
     from parquet_bloom.parquet.footer.schema import LeafColumn
+
+
+# Of the first bits of hashes, a table tells which any value has: 64 KiB to 16 MiB.
+_LEAST_BITS: Final = 16
+_MOST_BITS: Final = 24
 
 
 class _Looked(NamedTuple):
@@ -84,12 +90,15 @@ class RowFinder:
         for value, reason in asked.unknown.items():
             raise UnsupportedError(f"{asked.texts[value]}: cannot be looked for: {reason}")
         self._leaf = leaf
-        self._values: dict[bytes, set[int]] = {}
-        for value, encodings in enumerate(asked.encodings):
-            for plain in encodings.plain:
-                self._values.setdefault(plain, set()).add(value)
-        stored = run_of(list(self._values), leaf.width).hashes() if self._values else ()
-        self._hashes = np.sort(np.array(stored, np.uint64))
+        # What may be stored for the values, in the order of hashes, and the value that each item belongs to.
+        hashes = asked.stored.hashes
+        order = np.argsort(hashes)
+        self._stored, self._order, self._hashes = asked.stored.run, order, hashes[order]
+        self._owners = order if asked.stored.owners is None else asked.stored.owners[order]
+        bits = min(_MOST_BITS, max(_LEAST_BITS, hashes.size.bit_length() + 4))
+        self._shift = np.uint64(64 - bits)
+        self._begin_so = np.zeros(1 << bits, np.bool_)
+        self._begin_so[self._hashes >> self._shift] = True
         # By the object, as a dictionary is one for all pages of a chunk.
         self._known: tuple[Run | None, NDArray[np.intp], list[set[int]]] = (
             None,
@@ -145,7 +154,7 @@ class RowFinder:
         if is_stored_unusually(self._leaf):
             positions = np.arange(len(run))
         else:
-            positions = np.flatnonzero(self._are_asked(run.hashes()))
+            positions = self._asked_at(run.hashes())
         found = [self._values_of(plain) for plain in run.take(positions.tolist())]
         keep = [at for at, values in enumerate(found) if values]
         answer = positions[keep], [found[at] for at in keep]
@@ -153,24 +162,35 @@ class RowFinder:
             self._known = (run, *answer)
         return answer
 
-    def _are_asked(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """np.isin, which sorts what it is given."""
+    def _asked_at(self, hashes: NDArray[np.uint64]) -> NDArray[np.intp]:
+        """The positions of hashes that are asked for. Most are none: their first bits tell."""
         asked = self._hashes
-        if not asked.size:
-            return np.zeros(hashes.size, np.bool_)
-        nearest = asked[np.minimum(np.searchsorted(asked, hashes), asked.size - 1)]
-        found: NDArray[np.bool_] = nearest == hashes
+        positions = np.flatnonzero(self._begin_so[hashes >> self._shift])
+        near = hashes[positions]
+        nearest = asked[np.minimum(np.searchsorted(asked, near), asked.size - 1)]
+        found: NDArray[np.intp] = positions[nearest == near]
         return found
 
     def _values_of(self, plain: bytes) -> set[int]:
-        found = set(self._values.get(plain, ()))
+        """Those that a stored value is."""
+        found = self._stored_as(plain)
         if is_stored_unusually(self._leaf):
             for run in with_specials(
                 [ChunkRun(None, run_of([plain], self._leaf.width))], self._leaf
             ):
                 for form in run.values():
-                    found |= self._values.get(form, set())
+                    found |= self._stored_as(form)
         return found
+
+    def _stored_as(self, plain: bytes) -> set[int]:
+        hash = np.uint64(_kernel.xxh64(plain))
+        start, end = (
+            np.searchsorted(self._hashes, hash),
+            np.searchsorted(self._hashes, hash, "right"),
+        )
+        same = self._stored.take(self._order[start:end].tolist())
+        owners = self._owners[start:end].tolist()
+        return {owner for stored, owner in zip(same, owners, strict=True) if stored == plain}
 
 
 # Row groups are asked for the same values in turn.

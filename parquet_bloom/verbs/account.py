@@ -1,0 +1,100 @@
+"""What became of each of many values that were looked for: found in which rows, absent by what, unknown why.
+
+    value   state     path   row_group   row_in_row_group   row      may_be_deleted   reason   files_by_index, …
+    42      found     a      3           17                 30017    false
+    43      absent                                                                             198
+    44      unknown                                                                   …
+            unknown   b                                                               …
+
+A value that is found nowhere is absent only if every file could be asked. Each that could not is there, too, without
+a value: it may hold any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import pyarrow as pa
+
+from parquet_bloom.container import number_of
+
+_TEXT: Final = pa.string()
+_NUMBER: Final = pa.int64()
+
+# What is said of a value that is absent: by what it was proved.
+PROOF: Final = (
+    "index",
+    "generation",
+    "num_files",
+    "files_by_index",
+    "files_by_filters",
+    "files_read",
+)
+SCHEMA: Final = pa.schema(
+    [
+        pa.field("value", _TEXT),
+        pa.field("state", _TEXT),
+        pa.field("path", _TEXT),
+        pa.field("row_group", _NUMBER),
+        pa.field("row_in_row_group", _NUMBER),
+        pa.field("row", _NUMBER),
+        pa.field("may_be_deleted", pa.bool_()),
+        pa.field("reason", _TEXT),
+        *(pa.field(name, _TEXT if name == "index" else _NUMBER) for name in PROOF),
+    ]
+)
+
+
+def account_of(report: Any, values: Iterable[str]) -> pa.Table:
+    """Of a FindReport about `values`: a row for each row that holds a value, for each other value, and for each file that is unknown."""
+    # A value that was given twice is found twice.
+    found = tuple(dict.fromkeys(report.rows))
+    known = {row.value for row in found}
+    deleted = {*report.deleted_in}
+    proof = {name: getattr(report, name) for name in PROOF}
+    missing = [value for value in values if value not in known]
+    unknown = report.unknown
+    if unknown:
+        reason = f"{number_of(len(unknown), 'file')} could not be asked"
+        rest = _rows(len(missing), value=missing, state="unknown", reason=reason)
+    else:
+        rest = _rows(len(missing), value=missing, state="absent", **proof)
+    return pa.concat_tables(
+        [
+            _rows(
+                len(found),
+                value=[row.value for row in found],
+                state="found",
+                path=[row.path for row in found],
+                row_group=[row.part for row in found],
+                row_in_row_group=[row.row_in_part for row in found],
+                row=[row.row for row in found],
+                may_be_deleted=[row.path in deleted for row in found],
+            ),
+            rest,
+            _rows(
+                len(unknown),
+                state="unknown",
+                path=[file.path for file in unknown],
+                reason=[file.reason for file in unknown],
+            ),
+        ]
+    )
+
+
+def _rows(count: int, **columns: Any) -> pa.Table:
+    """Rows with lists of values, and with values that are the same in each of them."""
+    arrays = []
+    for field in SCHEMA:
+        given = columns.get(field.name)
+        if isinstance(given, list):
+            arrays.append(pa.array(map(_utf8, given) if field.type == _TEXT else given, field.type))
+        else:
+            arrays.append(pa.repeat(pa.scalar(given, field.type), count))
+    return pa.table(arrays, SCHEMA)
+
+
+def _utf8(text: str) -> str:
+    """A path need not be text."""
+    return text.encode(errors="backslashreplace").decode()

@@ -1,0 +1,89 @@
+"""Values from files: text, CSV and Parquet."""
+
+import io
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from make.commands import outcome
+
+from parquet_bloom.commands.pbloom import cli
+
+COMMAND = ("find", "a.parquet", "-c", "id")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = pa.table({"id": [7, 8, 9], "at": pa.array([1, 2, 10**15], pa.timestamp("ns"))})
+    pq.write_table(table, "a.parquet")
+    return tmp_path
+
+
+def rows(found):
+    assert found.code == 0, found
+    return [line.split("\t")[0] for line in found.stdout.splitlines()[1:-1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ids.txt", "7\n9\n"),
+        ("ids.txt", "7\r\n9"),
+        ("ids.txt", "\ufeff7\n9\n"),
+        ("ids.csv", "id\n7\n9\n"),
+        ("IDS.CSV", 'x,id\n"a,\n",7\n\nb,9\n'),
+        ("ids.csv", "anything\n7\n9\n"),
+    ],
+)
+@pytest.mark.parametrize("option", ["--ids", "--values-from"])
+def test_text_and_csv(folder, name, text, option):
+    (folder / name).write_bytes(text.encode())
+    assert rows(outcome(*COMMAND, option, name)) == ["7", "9"]
+
+
+def test_parquet(folder):
+    pq.write_table(pa.table({"x": ["a", "b"], "id": pa.array([7, 9], pa.uint8())}), "ids")
+    assert rows(outcome(*COMMAND, "--ids", "ids", "-v", "8")) == ["7", "8", "9"]
+    pq.write_table(pa.table({"moments": pa.array([2, 10**15], pa.timestamp("ns"))}), "at.parquet")
+    found = outcome("find", "a.parquet", "-c", "at", "--ids", "at.parquet")
+    assert len(rows(found)) == 2
+
+
+def test_parquet_from_standard_input():
+    data = io.BytesIO()
+    pq.write_table(pa.table({"id": [9]}), data)
+    ended = CliRunner().invoke(cli, [*COMMAND, "--ids", "-"], input=data.getvalue())
+    assert (ended.exit_code, ended.stdout.splitlines()[1].split("\t")[0]) == (0, "9")
+
+
+WRONG = {
+    "bytes": (b"7\n\xff\n", "ids: byte 2: not UTF-8, expected values"),
+    "no Parquet": (b"PAR1 and more", "ids: cannot be read: "),
+    "nothing": (b"", "expected at least one --value or --values-from"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_no_file_of_values(folder, case):
+    data, message = WRONG[case]
+    (folder / "ids").write_bytes(data)
+    found = outcome(*COMMAND, "--ids", "ids")
+    assert found.code == 2
+    assert message in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+def test_which_column_is_meant_has_to_be_clear(folder):
+    (folder / "ids.csv").write_text("a,b\n1,2\n")
+    found = outcome(*COMMAND, "--ids", "ids.csv")
+    assert found.complaint == "ids.csv: 2 columns, expected one or one called id"
+    (folder / "ids.csv").write_text("id,b\n1\n")
+    assert outcome(*COMMAND, "--ids", "ids.csv").complaint == (
+        "ids.csv: row 1: 1 fields, expected 2"
+    )
+    pq.write_table(pa.table({"id": [7, None]}), "ids.parquet")
+    assert outcome(*COMMAND, "--ids", "ids.parquet").complaint == (
+        "ids.parquet: column id: 1 nulls, expected values"
+    )

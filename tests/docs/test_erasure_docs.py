@@ -1,0 +1,77 @@
+"""Every command and every example of docs/erasure.md runs, in their order, over plain files, a Delta table and an
+Iceberg table."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import ROOT
+from deltalake import write_deltalake
+from make.iceberg_tables import use_catalog
+from pyiceberg.catalog import load_catalog
+
+from parquet_bloom.verbs.account import SCHEMA
+
+PAGE = (ROOT / "docs" / "erasure.md").read_text()
+IDS = [7, 8]
+
+
+def rows(start: int) -> pa.Table:
+    return pa.table({"user_id": pa.array(range(start, 60, 2), pa.int64())})
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    use_catalog(tmp_path, monkeypatch, "lab")
+    pq.write_table(pa.table({"user_id": IDS}), tmp_path / "ids.parquet")
+    (tmp_path / "lake").mkdir()
+    catalog = load_catalog("lab")
+    catalog.create_namespace("lake")
+    table = catalog.create_table("lake.events", rows(0).schema)
+    for start in range(2):
+        pq.write_table(rows(start), tmp_path / f"lake/{start}.parquet")
+        write_deltalake(tmp_path / "delta", rows(start), mode="append")
+        table.append(rows(start))
+    return tmp_path
+
+
+def run(kind: str, text: str, folder: Path) -> None:
+    if kind == "python":
+        subprocess.run([sys.executable, "-c", text], cwd=folder, check=True)
+        return
+    for line in text.splitlines():
+        words = shlex.split(line, comments=True)
+        expected = re.search(r"# exit code (\d)$", line)
+        ended = subprocess.run(
+            [sys.executable, "-m", "parquet_bloom", *words[1:]], cwd=folder, check=False
+        )
+        assert ended.returncode == int(expected[1] if expected else 0), line
+
+
+def states(path: Path) -> dict[str, str]:
+    table = pq.read_table(path)
+    return dict(zip(table["value"].to_pylist(), table["state"].to_pylist(), strict=True))
+
+
+def test_its_commands_and_examples_run(folder: Path) -> None:
+    for kind, text in re.findall(r"^```(sh|python)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL):
+        run(kind, text, folder)
+    assert states(folder / "before.parquet") == {"7": "found", "8": "found"}
+    for name in ("after", "proof", "delta", "iceberg"):
+        assert states(folder / f"{name}.parquet") == {"7": "absent", "8": "absent"}, name
+    (proof, *_) = pq.read_table(folder / "proof.parquet").to_pylist()
+    assert (proof["index"], proof["generation"]) == ("users.index", 1)
+    assert (proof["num_files"], proof["files_by_index"], proof["files_read"]) == (2, 2, 0)
+    left = pa.concat_tables([pq.read_table(path) for path in (folder / "lake").iterdir()])
+    assert sorted(left["user_id"].to_pylist()) == sorted({*range(60)} - {*IDS})
+
+
+def test_every_column_of_the_account_is_described() -> None:
+    (section,) = re.findall(r"^## The account\n(.*?)^## ", PAGE, re.MULTILINE | re.DOTALL)
+    first_cells = "".join(re.findall(r"^\| (`.*?) \|", section, re.MULTILINE))
+    assert re.findall(r"`(\w+)`", first_cells) == SCHEMA.names

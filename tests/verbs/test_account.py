@@ -1,0 +1,124 @@
+"""What became of every value that was looked for: found, absent by which proof, or unknown why."""
+
+import os
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import parquet_bloom as pb
+from parquet_bloom.verbs.account import SCHEMA
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    for number in range(4):
+        ids = range(100 * number, 100 * number + 50)
+        pq.write_table(pa.table({"id": ids}), folder / f"{number}.parquet", row_group_size=20)
+        if number < 3:
+            pb.build(folder / f"{number}.parquet", in_place=True, columns=["id"], fpp=1e-9)
+    return folder
+
+
+def states(table: pa.Table) -> list[tuple[str | None, str]]:
+    return list(zip(table["value"].to_pylist(), table["state"].to_pylist(), strict=True))
+
+
+def test_found_and_absent(lake: Path) -> None:
+    ids = [125, 60, 125]
+    account = pb.find(lake, "id", ids).account(ids)
+    assert account.schema == SCHEMA
+    assert account.to_pylist() == [
+        dict.fromkeys(SCHEMA.names)
+        | {
+            "value": "125",
+            "state": "found",
+            "path": str(lake / "1.parquet"),
+            "row_group": 1,
+            "row_in_row_group": 5,
+            "row": 25,
+            "may_be_deleted": False,
+        },
+        dict.fromkeys(SCHEMA.names)
+        | {
+            "value": "60",
+            "state": "absent",
+            "num_files": 4,
+            "files_by_index": 0,
+            "files_by_filters": 2,
+            "files_read": 2,
+        },
+    ]
+
+
+def test_the_proof_names_the_index(lake: Path, tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    pb.Index.build(index, lake, "id").close()
+    pq.write_table(pa.table({"id": [9000]}), lake / "new.parquet")
+    (absent,) = pb.find(lake, "id", 60, index=index).account(60).to_pylist()
+    assert {name: absent[name] for name in SCHEMA.names[8:]} == {
+        "index": str(index),
+        "generation": 1,
+        "num_files": 5,
+        "files_by_index": 4,
+        "files_by_filters": 0,
+        "files_read": 1,
+    }
+
+
+def test_a_file_that_cannot_be_asked_leaves_no_value_absent(lake: Path) -> None:
+    (lake / "bad.parquet").write_bytes(b"no file")
+    report = pb.find(lake, "id", [125, 60])
+    account = report.account([125, 60])
+    assert states(account) == [("125", "found"), ("60", "unknown"), (None, "unknown")]
+    assert account["reason"].to_pylist()[1] == "1 file could not be asked"
+    assert account["path"].to_pylist()[2] == str(lake / "bad.parquet")
+    assert account["num_files"].to_pylist() == [None] * 3
+    counted = report.files_by_index + report.files_by_filters + report.files_read
+    assert counted + len(report.unknown) == report.num_files == 5
+
+
+def test_a_path_that_is_no_text(tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.parquet")
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "plain.parquet")
+    (tmp_path / "plain.parquet").rename(path)
+    account = pb.find([path], "id", 1).account(1)
+    assert account["path"].to_pylist() == [f"{tmp_path}/\\udcff.parquet"]
+
+
+@pytest.mark.parametrize("places", [None, "file", "row-group", "page"])
+def test_every_id_is_accounted_for(places: str | None, tmp_path: Path) -> None:
+    """Many at once, and in random files: found where they are, and absent otherwise."""
+    rng = random.Random(str(places))
+    stored: dict[int, set[tuple[str, int]]] = {}
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    for number in range(6):
+        ids = [rng.randrange(4000) for _ in range(1000)]
+        path = folder / f"{number}.parquet"
+        pq.write_table(
+            pa.table({"id": ids}), path, row_group_size=400, write_page_index=number % 2 == 0,
+            data_page_size=1, write_batch_size=50, use_dictionary=number > 3,
+        )  # fmt: skip
+        if number % 3:
+            pb.build(path, in_place=True, columns=["id"])
+        for row, each in enumerate(ids):
+            stored.setdefault(each, set()).add((str(path), row))
+    index = None
+    if places is not None:
+        index = tmp_path / "index"
+        pb.Index.build(index, folder, "id", places=places).close()
+    asked = rng.sample(range(5000), 700)
+    account = pb.find(folder, "id", asked, index=index).account(asked)
+    found: dict[int, set[tuple[str, int]]] = {}
+    for row in account.to_pylist():
+        rows = found.setdefault(int(row["value"]), set())
+        if row["state"] == "found":
+            rows.add((row["path"], row["row"]))
+        else:
+            assert row["state"] == "absent"
+    assert found == {each: stored.get(each, set()) for each in asked}
