@@ -12,6 +12,7 @@ import click
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.key_options import hash_key as hash_key_option
+from parquet_bloom.commands.parameters import FILE
 from parquet_bloom.commands.sections import (
     Command,
     encryption_option,
@@ -38,6 +39,8 @@ from parquet_bloom.verbs.index_sql import SqlEngine, index_sql
 from parquet_bloom.vocabulary import words
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import TableView
     from parquet_bloom.verbs.index_change import IndexChange
@@ -171,11 +174,18 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
 @option.columns(required=True)
 @option.literals
 @option.as_json("index")
+@output_option(
+    "-o",
+    "--output",
+    type=FILE,
+    help="Write a row for each value and file that may hold it to this Parquet file, too, for engines to join.",
+)
+@option.overwrite_answer
 @hash_key_option
 @together(option.memory, stores)
 def probe(
     files: tuple[str, ...], manifest: str | None, view: TableView | None, index_path: str,
-    columns: tuple[str, ...], as_json: bool, **given: Any,
+    columns: tuple[str, ...], as_json: bool, output: Path | None, overwrite: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Ask an index which files may hold values, and where in them.
 
@@ -190,6 +200,8 @@ def probe(
     """
     if view is not None and not files:
         raise click.UsageError("--table: expected FILE, the tables")
+    if output is not None and len(set(columns)) > 1:
+        raise click.UsageError("--output: expected one --column")
     named: Sequence[str] = files
     if manifest is not None:
         if files:
@@ -202,6 +214,10 @@ def probe(
             index_path, column, given["values"], files=named or None, table=view, hash_key=given["hash_key"],
             storage_options=storage_options(),
         )  # fmt: skip
+        if output is not None:
+            from parquet_bloom.verbs.table_file import save_table
+
+            save_table(report.to_arrow(), [index_path], output, overwrite=overwrite)
         if as_json:
             write_json(report)
         else:

@@ -21,6 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "lake").mkdir()
     for number in range(3):
         pq.write_table(pa.table({"user_id": range(number, 90)}), folder / f"lake/{number}.parquet")
+    (folder / "ids.txt").write_text("42\n1000\n")
     write_deltalake(folder / "events", pa.table({"user_id": range(90)}))
     return folder
 

@@ -84,6 +84,27 @@ def test_what_is_no_query_is_one_line(lake, tmp_path):
             index.sql("id", [1], engine="oracle")
 
 
+def test_an_answer_as_a_file_that_engines_join(lake, tmp_path):
+    pb.Index.build(tmp_path / "index", lake, "id").close()
+    asked, answer = tmp_path / "asked.txt", tmp_path / "where.parquet"
+    asked.write_text("".join(f"{value}\n" for value in range(140, 400)))
+    words = ["index", "probe", "--index", tmp_path / "index", "-c", "id", "--values-from", asked]
+    assert pbloom(*words, "-o", answer).code == 0
+    rows = duckdb(
+        f"SELECT value, path, unnest(row_groups) AS part FROM '{answer}' WHERE verdict = 'maybe'"
+    )
+    with pb.Index(tmp_path / "index") as index:
+        expected = {
+            (result.value, file.path, part)
+            for result in index.probe("id", range(140, 400)).results
+            for file in result.files
+            for part in file.parts
+        }
+    assert {tuple(row.values()) for row in rows} == expected
+    assert "exists" in pbloom(*words, "-o", answer).complaint
+    assert pbloom(*words, "-o", answer, "--overwrite").code == 0
+
+
 def test_what_the_command_prints_can_be_run(lake, tmp_path):
     index = tmp_path / "an index"
     pb.Index.build(index, lake, "name").close()
