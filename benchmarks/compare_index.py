@@ -97,7 +97,7 @@ def make(lake: Path, index: Path, num_files: int) -> dict[str, float]:
     from parquet_bloom.index.collecting import KeyCollector, KeyRoom
     from parquet_bloom.index.keys import wide_keys
     from parquet_bloom.index.kinds import parquet_kind
-    from parquet_bloom.index.manifest import Manifest, commit
+    from parquet_bloom.index.manifest import Manifest, Subject, commit
     from parquet_bloom.index.states import listed
     from parquet_bloom.index.units import Unit
     from parquet_bloom.native import _kernel
@@ -111,7 +111,7 @@ def make(lake: Path, index: Path, num_files: int) -> dict[str, float]:
     link(tiny, lake, num_files)
     files, _ = listed([str(lake)])
     segment = NewSegment(
-        "id", parquet_kind(LeafType("INT64")), KeyCollector(KeyRoom(1 << 30, str(index)))
+        Subject("id", parquet_kind(LeafType("INT64"))), KeyCollector(KeyRoom(1 << 30, str(index)))
     )
     folder = open_folder(str(index))
     hashing = 0.0

@@ -23,7 +23,7 @@ from parquet_bloom.commands.sections import (
 from parquet_bloom.commands.store_options import storage_options, stores
 from parquet_bloom.commands.table_options import newest_tables, table_views
 from parquet_bloom.container import number_of
-from parquet_bloom.index.manifest import Places
+from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.program import FINE, NO, Ordered
 from parquet_bloom.render.terminal import (
     complain,
@@ -80,6 +80,14 @@ def index() -> None:
     show_default=True,
     help="What an answer leads to; a page is a data page of the column.",
 )
+@files_option(
+    "--form",
+    type=click.Choice(words(IndexForm)),
+    default="map",
+    show_default=True,
+    help="map: of all values; slices: of the filters that files have, whose values are not read; auto: slices of files"
+    " with a filter in every row group, a map of others.",
+)
 @option.as_json("index")
 @option.threads
 @encryption_option(
@@ -92,8 +100,8 @@ def index() -> None:
 @option.access
 def build(
     files: tuple[str, ...], index_path: str, columns: tuple[str, ...], as_json: bool,
-    keys: Keys | None, threads: int | None, places: Places, include_encrypted: bool,
-    hash_key: str | None, view: TableView | None,
+    keys: Keys | None, threads: int | None, places: Places, form: IndexForm,
+    include_encrypted: bool, hash_key: str | None, view: TableView | None,
 ) -> None:  # fmt: skip
     """Make an index over files.
 
@@ -108,9 +116,9 @@ def build(
 
     with progress("index") as show:
         report = build_index(
-            index_path, files, columns, table=view, places=places, include_encrypted=include_encrypted,
-            hash_key=hash_key, keys=keys, storage_options=storage_options(), threads=threads,
-            progress=show,
+            index_path, files, columns, table=view, places=places, form=form,
+            include_encrypted=include_encrypted, hash_key=hash_key, keys=keys,
+            storage_options=storage_options(), threads=threads, progress=show,
         )  # fmt: skip
     _write_change(report, as_json)
 
@@ -259,7 +267,7 @@ def compact(index_path: str, everything: bool, older_than: float, as_json: bool)
         return
     for _ in range(report.outpaced):
         complain(f"{report.index}: not merged: somebody else was faster")
-    written = f": {number_of(report.keys, 'key')}, {size(report.bytes_written)}"
+    written = f": {_content(report.keys, report.filters, report.bytes_written)}"
     removed = f"; {number_of(report.removed, 'file')} removed, {size(report.bytes_removed)}"
     write_text(
         f"{report.index}: {report.merged:,} merged, {number_of(report.segments, 'segment')} now"
@@ -362,10 +370,16 @@ def _write_change(report: IndexChange, as_json: bool) -> None:
     if len(report.not_indexed) > MOST_FILES:
         complain(f"{len(report.not_indexed) - MOST_FILES:,} more that are not indexed")
     counts = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
-    written = (
-        f"; {number_of(report.keys, 'key')}, {size(report.bytes_written)}" if report.keys else ""
-    )
-    write_text(f"{report.index}: {number_of(report.files, 'file')}: {counts}{written}")
+    written = f"; {_content(report.keys, report.filters, report.bytes_written)}"
+    is_written = bool(report.keys or report.filters)
+    write_text(f"{report.index}: {number_of(report.files, 'file')}: {counts}{written * is_written}")
+
+
+def _content(keys: int, filters: int, num_bytes: int) -> str:
+    parts = [number_of(filters, "filter")] if filters else []
+    if keys or not filters:
+        parts.insert(0, number_of(keys, "key"))
+    return ", ".join([*parts, size(num_bytes)])
 
 
 def _write_answers(report: IndexReport) -> None:
@@ -400,6 +414,7 @@ def _where(file: IndexedFile) -> str:
         return f"unknown: {file.reason}"
     if file.pages:
         return "maybe, pages " + shortened([f"{group}/{page}" for group, page in file.pages])
+    why = f" ({file.reason})" if file.reason else ""
     if file.parts:
-        return "maybe, row groups " + shortened([str(group) for group in file.parts])
-    return "maybe"
+        return "maybe, row groups " + shortened([str(group) for group in file.parts]) + why
+    return f"maybe{why}"

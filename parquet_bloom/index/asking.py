@@ -46,11 +46,12 @@ class Hits:
 
 
 class FoundValues(NamedTuple):
-    """`hits`: of each segment that was asked; `unknown`: units of which nothing is known; `not_asked`: why some
-    values cannot be looked up in any file."""
+    """`hits`: of each segment that was asked; `unknown`: units of which nothing is known; `unknown_parts`: the same of
+    single row groups; `not_asked`: why some values cannot be looked up in any file."""
 
     hits: list[Hits]
     unknown: list[Unit]
+    unknown_parts: list[Unit]
     not_asked: dict[int, str]
 
 
@@ -84,10 +85,11 @@ class AskedIndex:
         """Raises ValueTypeError for a value that the column can hold in no file."""
         hits: list[Hits] = []
         unknown: list[Unit] = []
+        unknown_parts: list[Unit] = []
         not_asked: dict[int, str] = {}
         asked = _Asked(values, self._key)
         for segment in self.of_column(column):
-            if segment.map is None:
+            if segment.places is None:
                 unknown += [unit for _, unit in segment.live_units()]
                 continue
             found = asked.of(segment.about.kind)
@@ -98,8 +100,9 @@ class AskedIndex:
                 continue
             not_asked.update(found.unknown)
             hits.append(_hits(segment, found))
+            unknown_parts += segment.unknown_units()
         asked.check()
-        return FoundValues(hits, unknown, not_asked)
+        return FoundValues(hits, unknown, unknown_parts, not_asked)
 
     def num_files(self, column: str) -> int:
         """How many files the index knows, of which nothing else may be known."""
@@ -165,8 +168,8 @@ def _listed(numbers: Numbers) -> list[int]:
 def _hits(segment: OpenSegment, asked: AskedHashes | ManyHashes) -> Hits:
     if isinstance(asked, ManyHashes):
         return _hits_of_many(segment, asked)
-    assert segment.map is not None
-    find = segment.map.places
+    assert segment.places is not None
+    find = segment.places.places
     hashed = zip(asked.hashes, asked.owners, strict=True)
     values, units, places = [], [], []
     for value, place in sorted({(owner, place) for hash, owner in hashed for place in find(hash)}):
@@ -179,8 +182,8 @@ def _hits(segment: OpenSegment, asked: AskedHashes | ManyHashes) -> Hits:
 
 
 def _hits_of_many(segment: OpenSegment, asked: ManyHashes) -> Hits:
-    assert segment.map is not None
-    found, places = segment.map.places_of_many(asked.hashes)
+    assert segment.places is not None
+    found, places = segment.places.places_of_many(asked.hashes)
     if not found.size:
         return Hits(segment, [], [], [])
     values = asked.owners[found]

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import closing
-from dataclasses import replace
-from typing import BinaryIO, Final
-from uuid import uuid4
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Final, TypeVar
 
-from parquet_bloom.container.protocols import Column
+from parquet_bloom.container.protocols import Column, Container
 from parquet_bloom.errors import ParquetBloomError, UnsupportedError
-from parquet_bloom.index.collecting import KeyCollector, KeyRoom
+from parquet_bloom.filters.sizing import BLOCK_BYTES
+from parquet_bloom.index.collecting import FilterCollector, KeyCollector, KeyRoom
 from parquet_bloom.index.keys import MOST_PLACES, wide_keys
-from parquet_bloom.index.manifest import Places, Ranges, Segment
-from parquet_bloom.index.opened import as_ranges, numbers_in
-from parquet_bloom.index.sorted_map import MapFile
+from parquet_bloom.index.manifest import IndexForm, Places, Segment, Subject
+from parquet_bloom.index.opened import as_ranges
+from parquet_bloom.index.segment_writer import SizeClass, write_segment, write_sliced_segment
+from parquet_bloom.index.slices import MOST_SLOTS
 from parquet_bloom.index.units import Unit
-from parquet_bloom.index.units_writer import write_units
-from parquet_bloom.index.values_reader import AnyValuesReader, hashes_of_parts
+from parquet_bloom.index.values_reader import AnyValuesReader, FoundFilter, hashes_of_parts
+from parquet_bloom.parallel import check_fits
 from parquet_bloom.storage.folder import WritableFolder
 
 # The kind of segments whose units are not indexed.
 NO_KIND: Final = ""
 # Of one column in a file. Nobody knows how many it has before they are read.
 _MOST_PAGES: Final = MOST_PLACES // 2
+# Of units that have no filter.
+_NO_BLOCKS: Final = 0
+
+NewT = TypeVar("NewT", "NewSegment", "NewSlices")
 
 
 class NewSegment:
     """The units of one column and kind, and their keys, before they are written."""
 
-    def __init__(self, column: str, kind: str, keys: KeyCollector, read_as: str = "") -> None:
-        self.column, self.kind, self.keys, self.read_as = column, kind, keys, read_as
+    def __init__(self, subject: Subject, keys: KeyCollector) -> None:
+        self.subject, self.keys = subject, keys
         self.units: list[Unit] = []
         self._dead: set[int] = set()
 
@@ -47,48 +51,90 @@ class NewSegment:
 
     def written(self, folder: WritableFolder) -> Segment:
         """Write it to the folder of an index. Raises OSError."""
-        write_keys = None if self.kind == NO_KIND else self.keys.write
-        dead = as_ranges(self._dead)
-        made = write_segment(folder, self.column, self.kind, self.units, dead, write_keys)
-        return replace(made, read_as=self.read_as)
+        write_keys = None if self.subject.kind == NO_KIND else self.keys.write
+        return write_segment(folder, self.subject, self.units, as_ranges(self._dead), write_keys)
 
 
-def write_segment(
-    folder: WritableFolder,
-    column: str,
-    kind: str,
-    units: Sequence[Unit],
-    dead: Ranges,
-    write_keys: Callable[[BinaryIO, str, int], MapFile] | None,
-) -> Segment:
-    """Write the files of a segment, of a new id, to the folder of an index. `write_keys`: writes the map, given its
-    name and the number of places; None if the units are not indexed. Raises what it raises, OSError."""
-    id = uuid4().hex[:16]
-    with folder.making(f"{id}.units.parquet") as file:
-        units_file = write_units(file, f"{id}.units.parquet", units)
-    map_file = None
-    if write_keys is not None:
-        with folder.making(f"{id}.map.parquet") as file:
-            map_file = write_keys(file, f"{id}.map.parquet", units_file.num_places)
-    gone = numbers_in(dead)
-    return Segment(
-        id=id,
-        column=column,
-        kind=kind,
-        units=units_file,
-        map=map_file,
-        num_files=len({unit.path for number, unit in enumerate(units) if number not in gone}),
-        dead=dead,
-    )
+class NewSlices:
+    """The filters of one column and kind, and the units that they belong to, before they are written."""
+
+    def __init__(self, subject: Subject, room: KeyRoom) -> None:
+        self.subject, self.num_places = subject, 0
+        self._room = room
+        # By the number of blocks; of units without places, which come last.
+        self._collectors: dict[int, FilterCollector] = {}
+        self._units: dict[int, list[Unit]] = {_NO_BLOCKS: []}
+        # By the number of blocks and of the unit.
+        self._dead: set[tuple[int, int]] = set()
+
+    @property
+    def units(self) -> list[Unit]:
+        """In order of their places."""
+        return [unit for size in self._sizes for unit in self._units[size]]
+
+    @property
+    def _sizes(self) -> list[int]:
+        return sorted(self._units, key=lambda size: size or MOST_PLACES)
+
+    def add(self, file: Unit, parts: Sequence[tuple[int, FoundFilter | str]]) -> None:
+        """Add the filters of a file: of each part, which has so many rows. Raises what reading them raises."""
+        if not parts:
+            self._units[_NO_BLOCKS].append(file)
+        for part, (num_rows, found) in enumerate(parts):
+            unit = file._replace(row_group=part, num_rows=num_rows)
+            if isinstance(found, str):
+                self._units[_NO_BLOCKS].append(unit._replace(reason=found))
+                continue
+            check_fits("a filter takes", found.num_bytes)
+            size = found.num_bytes // BLOCK_BYTES
+            collector = self._collectors.get(size)
+            if collector is None:
+                collector = self._collectors[size] = FilterCollector(self._room, size)
+            collector.add(found.bitset())
+            self.num_places += 1
+            _append(self._units.setdefault(size, []), unit._replace(num_places=1))
+
+    def forget_last(self, path: str) -> None:
+        """The units of this file, if they are the last ones, are dead."""
+        for size, units in self._units.items():
+            before = len(units)
+            while before and units[before - 1].path == path:
+                before -= 1
+                self._dead.add((size, before))
+
+    def written(self, folder: WritableFolder) -> Segment:
+        """Write it to the folder of an index. Raises OSError."""
+        sizes = self._sizes
+        numbers = [(size, number) for size in sizes for number in range(len(self._units[size]))]
+        dead = {at for at, each in enumerate(numbers) if each in self._dead}
+        *others, _ = sizes
+        classes = [
+            SizeClass(size, self._units[size], self._collectors[size].runs()) for size in others
+        ]
+        return write_sliced_segment(
+            folder, self.subject, classes, self._units[_NO_BLOCKS], as_ranges(dead)
+        )
+
+
+def _append(units: list[Unit], unit: Unit) -> None:
+    """Add a unit, or its place to the last one if they are neighbours in a file."""
+    last = units[-1] if units else None
+    if last and last.path == unit.path and last.row_group + last.num_places == unit.row_group:
+        units[-1] = last._replace(
+            num_places=last.num_places + 1, num_rows=last.num_rows + unit.num_rows
+        )
+    else:
+        units.append(unit)
 
 
 class SegmentsBuilder:
-    """Collects what is indexed of files. Methods raise OSError."""
+    """Collects what is indexed of files: in the form `map` the hashes of their values, in the form `slices` their
+    filters, in the form `auto` the filters of those that have one in every part. Methods raise OSError."""
 
-    def __init__(self, places: Places, room: KeyRoom) -> None:
-        self._places, self._room = places, room
-        self._segments: dict[tuple[str, str, str], NewSegment] = {}
-        self._full: list[NewSegment] = []
+    def __init__(self, places: Places, room: KeyRoom, form: IndexForm = "map") -> None:
+        self._places, self._room, self._form = places, room, form
+        self._segments: dict[tuple[Subject, type], NewSegment | NewSlices] = {}
+        self._full: list[NewSegment | NewSlices] = []
 
     def add(
         self,
@@ -105,18 +151,46 @@ class SegmentsBuilder:
             found = file.column(column)
             reason = reader.reason_for_none(found)
             if not reason:
-                num_places = _MOST_PAGES if self._places == "page" else file.num_parts
-                segment = self._segment(column, reader.kind(found), num_places, read_as)
-                try:
-                    self._add_parts(reader, found, version, segment, threads)
-                except ParquetBloomError:
-                    segment.forget_last(file.path)
-                    raise
+                subject = Subject(column, reader.kind(found), read_as)
+                reason = self._add(reader, found, subject, version, threads)
+            if not reason:
                 return ""
         except ParquetBloomError as error:
             reason = str(error).removeprefix(f"{file.path}: ")
         self.add_unknown(file.path, file.source.size, version, column, reason, read_as)
         return reason
+
+    def _add(
+        self,
+        reader: AnyValuesReader,
+        column: Column,
+        subject: Subject,
+        version: str,
+        threads: int | None,
+    ) -> str:
+        """The same; raises ParquetBloomError, too."""
+        file, filters = reader.file, [] if self._form == "map" else reader.filters(column)
+        reasons = dict.fromkeys(each for each in filters if isinstance(each, str))
+        if self._form == "slices" and filters and all(isinstance(each, str) for each in filters):
+            return "; ".join(reasons)
+        if self._form == "slices" or (self._form == "auto" and not reasons):
+            slices = self._slices(subject, len(filters))
+            with _forgetting(slices, file.path):
+                self._add_filters(file, version, slices, filters)
+            return ""
+        num_places = _MOST_PAGES if self._places == "page" else file.num_parts
+        segment = self._segment(subject, num_places)
+        with _forgetting(segment, file.path):
+            self._add_parts(reader, column, version, segment, threads)
+        return ""
+
+    @staticmethod
+    def _add_filters(
+        file: Container, version: str, slices: NewSlices, filters: Sequence[FoundFilter | str]
+    ) -> None:
+        unit = Unit(file.path, file.source.size, version, 0, 0, 0, file.num_rows)
+        rows = [file.describe_part(part).num_rows for part in range(file.num_parts)]
+        slices.add(unit, list(zip(rows, filters, strict=True)))
 
     def forget_last(self, path: str) -> None:
         """Whatever was added of this file, which is the last one, is not to be believed."""
@@ -127,7 +201,7 @@ class SegmentsBuilder:
         self, path: str, size: int, version: str, column: str, reason: str, read_as: str = ""
     ) -> None:
         """A file that cannot be indexed: nothing is known of any value."""
-        segment = self._segment(column, NO_KIND, 0, read_as)
+        segment = self._segment(Subject(column, NO_KIND, read_as), 0)
         segment.units.append(Unit(path, size, version, 0, 0, 0, 0, reason))
 
     def _add_parts(
@@ -162,15 +236,29 @@ class SegmentsBuilder:
                     segment.keys.add(wide_keys(hashes, place))
                     place += 1
 
-    def _segment(self, column: str, kind: str, num_places: int, read_as: str) -> NewSegment:
-        key = column, kind, read_as
-        found = self._segments.get(key)
-        if found is not None and found.num_places + num_places > MOST_PLACES:
-            self._full.append(self._segments.pop(key))
-            found = None
+    def _segment(self, subject: Subject, num_places: int) -> NewSegment:
+        found = self._with_room(subject, NewSegment, num_places, MOST_PLACES)
         if found is None:
-            found = NewSegment(column, kind, KeyCollector(self._room), read_as)
-            self._segments[key] = found
+            found = NewSegment(subject, KeyCollector(self._room))
+            self._segments[subject, NewSegment] = found
+        return found
+
+    def _slices(self, subject: Subject, num_places: int) -> NewSlices:
+        found = self._with_room(subject, NewSlices, num_places, MOST_SLOTS)
+        if found is None:
+            found = NewSlices(subject, self._room)
+            self._segments[subject, NewSlices] = found
+        return found
+
+    def _with_room(
+        self, subject: Subject, of: type[NewT], num_places: int, most: int
+    ) -> NewT | None:
+        """The segment that has room for so many places; None if there is none."""
+        found = self._segments.get((subject, of))
+        if found is not None and found.num_places + num_places > most:
+            self._full.append(self._segments.pop((subject, of)))
+            found = None
+        assert found is None or isinstance(found, of)
         return found
 
     def write(self, folder: WritableFolder) -> list[Segment]:
@@ -178,3 +266,13 @@ class SegmentsBuilder:
         wanted = [*self._full, *self._segments.values()]
         self._full, self._segments = [], {}
         return [each.written(folder) for each in wanted if each.units]
+
+
+@contextmanager
+def _forgetting(segment: NewSegment | NewSlices, path: str) -> Iterator[None]:
+    """What was added of a file is dead if the rest cannot be."""
+    try:
+        yield
+    except ParquetBloomError:
+        segment.forget_last(path)
+        raise

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.container.protocols import Chunk, Column, Container
 from parquet_bloom.index.hash_key import HashKey
-from parquet_bloom.index.values_reader import AnyValuesReader
+from parquet_bloom.index.values_reader import AnyValuesReader, FoundFilter
 
 _IN_THE_OPEN = "encrypted: an index would hold hashes of its values in the open"
 
@@ -50,6 +50,9 @@ class _Around:
 
     def hashes_by_page(self, chunk: Chunk) -> Iterator[NDArray[np.uint64]]:
         return self._reader.hashes_by_page(chunk)
+
+    def filters(self, column: Column) -> Sequence[FoundFilter | str]:
+        return self._reader.filters(column)
 
 
 class _WithoutEncrypted(_Around):

@@ -1,7 +1,7 @@
-"""Collects the keys of segments in bounded memory, and writes their maps.
+"""Collects the keys and filters of segments in bounded memory, and writes their maps.
 
 Keys that do not fit the memory go to temporary files, sorted. In the end, all of them are read again in ranges of
-hashes that fit, each of which is sorted and written.
+hashes that fit, each of which is sorted and written. Filters go there as slices, which are put side by side.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryFile, gettempdir
 from types import TracebackType
 from typing import IO, BinaryIO, Final, Protocol, Self
@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from parquet_bloom.index.keys import WIDE_PLACE_BITS, KeyBits, bits_for
 from parquet_bloom.index.map_writer import MapWriter
+from parquet_bloom.index.slices import ROWS
+from parquet_bloom.index.slices_writer import InMemory, SliceRun, in_tiles
 from parquet_bloom.index.sorted_map import MapFile
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import memory
@@ -66,7 +68,7 @@ class _Spilled:
         return at * _KEY_BYTES
 
 
-class _InMemory:
+class _KeysInMemory:
     def __init__(self, keys: NDArray[np.uint64]) -> None:
         self._keys = keys
 
@@ -87,13 +89,22 @@ def _between(keys: NDArray[np.uint64], first: int, end: int) -> NDArray[np.uint6
 _LAST: Final = (1 << 64) - 1
 
 
+class Collector(Protocol):
+    """Holds what `num_held` keys would take, until it is in a file."""
+
+    @property
+    def num_held(self) -> int: ...
+    def spill(self) -> None:
+        """Hold nothing. Raises OSError."""
+
+
 class KeyRoom:
-    """The memory, in bytes, that the keys of all columns share, and temporary files for the others in `folder`; in
-    the usual one for None. Leave it with `with`, which removes them."""
+    """The memory, in bytes, that the keys and filters of all columns share, and temporary files for the others in
+    `folder`; in the usual one for None. Leave it with `with`, which removes them."""
 
     def __init__(self, memory: int, folder: str | None = None) -> None:
         self.most = max(1 << 16, memory // _COPIES // _KEY_BYTES)
-        self.collectors: list[KeyCollector] = []
+        self.collectors: list[Collector] = []
         self._folder = folder
         self._files = ExitStack()
         self._failure: OSError | None = None
@@ -118,13 +129,13 @@ class KeyRoom:
         while sum(each.num_held for each in self.collectors) > self.most:
             max(self.collectors, key=_num_held).spill()
 
-    def spilled(self, keys: NDArray[np.uint64]) -> SortedKeys:
-        """Sorted keys in a file. Raises OSError."""
+    @contextmanager
+    def temporary(self) -> Iterator[IO[bytes]]:
+        """A file to be written, which is there until the room is left, unless by an exception. Raises OSError."""
         try:
             with naming(self._folder or gettempdir()), ExitStack() as files:
-                found = _Spilled(keys, files.enter_context(TemporaryFile(dir=self._folder)))
+                yield files.enter_context(TemporaryFile(dir=self._folder))
                 self._files.push(files.pop_all())
-                return found
         except OSError as error:
             self._failure = error
             raise
@@ -153,7 +164,8 @@ class KeyCollector:
         self._room.make_room()
 
     def spill(self) -> None:
-        self._runs.append(self._room.spilled(self._sorted()))
+        with self._room.temporary() as file:
+            self._runs.append(_Spilled(self._sorted(), file))
 
     def _sorted(self) -> NDArray[np.uint64]:
         """Those that are held, ascending and distinct; none are held then."""
@@ -164,10 +176,62 @@ class KeyCollector:
     def write(self, file: BinaryIO, name: str, num_places: int) -> MapFile:
         """Write the map of all keys; nothing is left of them. Raises OSError, also if keys were lost."""
         self._room.check()
-        runs = [*self._runs, _InMemory(self._sorted())]
+        runs = [*self._runs, _KeysInMemory(self._sorted())]
         self._room.collectors.remove(self)
         bits = bits_for(sum(run.num_keys for run in runs), num_places)
         return write_map(file, name, runs, bits, self._room.most)
+
+
+class _SpilledSlices:
+    """Pages of slices in a temporary file, which is gone with the process."""
+
+    def __init__(self, run: InMemory, num_blocks: int, file: IO[bytes]) -> None:
+        self._file, self._page = file, ROWS * ((run.num_slots + 7) // 8)
+        self.num_slots, self.live = run.num_slots, run.live
+        for first, end in in_tiles(run.num_slots, num_blocks):
+            file.write(run.pages(first, end))
+        file.flush()
+
+    def pages(self, first: int, end: int) -> bytes:
+        size = (end - first) * self._page
+        found = os.pread(self._file.fileno(), size, first * self._page)
+        while len(found) < size:
+            # One call returns 2 GiB at most.
+            found += os.pread(
+                self._file.fileno(), size - len(found), first * self._page + len(found)
+            )
+        return found
+
+
+class FilterCollector:
+    """The filters of `num_blocks` blocks of one segment."""
+
+    def __init__(self, room: KeyRoom, num_blocks: int) -> None:
+        self._room, self._num_blocks = room, num_blocks
+        self._held: list[bytes] = []
+        self._runs: list[SliceRun] = []
+        self.num_held = 0
+        room.collectors.append(self)
+
+    def add(self, bitset: bytes) -> None:
+        """Add a filter behind the others. Raises OSError."""
+        self._held.append(bitset)
+        self.num_held += len(bitset) // _KEY_BYTES
+        self._room.make_room()
+
+    def spill(self) -> None:
+        held, self._held, self.num_held = self._held, [], 0
+        with self._room.temporary() as file:
+            self._runs.append(
+                _SpilledSlices(InMemory(held, self._num_blocks), self._num_blocks, file)
+            )
+
+    def runs(self) -> list[SliceRun]:
+        """All of them in turn; nothing is left of them here. Raises OSError if some were lost."""
+        self._room.check()
+        held = [InMemory(self._held, self._num_blocks)] if self._held else []
+        self._room.collectors.remove(self)
+        return [*self._runs, *held]
 
 
 def sorted_distinct(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -196,5 +260,5 @@ def write_map(
     return writer.close()
 
 
-def _num_held(collector: KeyCollector) -> int:
+def _num_held(collector: Collector) -> int:
     return collector.num_held

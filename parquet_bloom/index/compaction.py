@@ -1,23 +1,28 @@
 """Merges segments of an index into one, of what is alive in them. Their keys are read in ranges of hashes that fit
-the memory, so that it takes no more of it however large they are."""
+the memory, so that it takes no more of it however large they are; their slices are put side by side, some blocks at a
+time."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError
-from parquet_bloom.index.building import NO_KIND, write_segment
+from parquet_bloom.index.building import NO_KIND
 from parquet_bloom.index.collecting import SortedKeys, write_map
 from parquet_bloom.index.keys import MOST_PLACES, bits_for
-from parquet_bloom.index.manifest import Manifest, Segment
+from parquet_bloom.index.manifest import Manifest, Segment, Subject
 from parquet_bloom.index.opened import OpenSegment, as_ranges, numbers_in
+from parquet_bloom.index.segment_writer import SizeClass, write_segment, write_sliced_segment
+from parquet_bloom.index.slices import MOST_SLOTS, SlicesReader
+from parquet_bloom.index.slices_writer import SliceRun
 from parquet_bloom.index.sorted_map import MapFile, SortedMap
 from parquet_bloom.index.units import Unit
 from parquet_bloom.storage.folder import WritableFolder
@@ -34,10 +39,10 @@ _GONE: Final = -1
 def merges(index: Manifest, everything: bool) -> list[list[Segment]]:
     """The segments that are to become one, respectively: those that are small or have dead units, or
     `everything`."""
-    alike: dict[tuple[str, str, str], list[Segment]] = {}
+    alike: dict[tuple[Subject, bool], list[Segment]] = {}
     for segment in index.segments:
-        if segment.map is not None or segment.kind == NO_KIND:
-            key = segment.column, segment.kind, segment.read_as
+        if segment.map or segment.slices or segment.kind == NO_KIND:
+            key = segment.subject, segment.slices is None
             alike.setdefault(key, []).append(segment)
     return [
         group
@@ -53,7 +58,8 @@ def _that_fit(segments: Sequence[Segment], everything: bool) -> Iterator[list[Se
     for segment in segments:
         is_far_larger = not everything and _size(segment) > _GROWTH * sum(map(_size, group))
         num_places = sum(each.units.num_places for each in (*group, segment))
-        if group and (is_far_larger or num_places > MOST_PLACES):
+        most = MOST_PLACES if segment.slices is None else MOST_SLOTS
+        if group and (is_far_larger or num_places > most):
             yield group
             group = []
         group.append(segment)
@@ -61,7 +67,7 @@ def _that_fit(segments: Sequence[Segment], everything: bool) -> Iterator[list[Se
 
 
 def _size(segment: Segment) -> int:
-    return segment.units.num_units if segment.map is None else segment.map.num_keys
+    return segment.num_keys or segment.num_filters or segment.units.num_units
 
 
 def _is_worn(segment: Segment, share: float) -> bool:
@@ -104,25 +110,107 @@ class Merged:
 def merge(folder: WritableFolder, inputs: Sequence[Segment], most: int) -> Merged:
     """Write segments as one, with `most` keys in memory at a time, more or less. Raises FormatError for damage,
     OSError."""
+    with ExitStack() as stack:
+        opened = [stack.enter_context(closing(OpenSegment(folder, about))) for about in inputs]
+        numbers = {about.id: np.full(about.units.num_units, _GONE) for about in inputs}
+        if inputs[0].slices is None:
+            made, units = _merge_maps(folder, opened, numbers, most)
+        else:
+            made, units = _merge_slices(folder, opened, numbers)
+    return Merged(tuple(inputs), made, numbers, [unit.path for unit in units])
+
+
+Numbers: TypeAlias = dict[str, NDArray[np.int64]]
+
+
+def _merge_maps(
+    folder: WritableFolder, inputs: Sequence[OpenSegment], numbers: Numbers, most: int
+) -> tuple[Segment | None, list[Unit]]:
     units: list[Unit] = []
     runs: list[SortedKeys] = []
-    numbers: dict[str, NDArray[np.int64]] = {}
     num_places = 0
-    with ExitStack() as stack:
-        for about in inputs:
-            segment = stack.enter_context(closing(OpenSegment(folder, about)))
-            numbers[about.id] = np.full(about.units.num_units, _GONE)
-            places = np.full(about.units.num_places, _GONE, np.int32)
-            for number, unit in segment.live_units():
-                numbers[about.id][number] = len(units)
-                end = num_places + unit.num_places
-                places[unit.first_place :][: unit.num_places] = np.arange(num_places, end)
-                units.append(unit._replace(first_place=num_places))
-                num_places = end
-            if segment.map is not None:
-                runs.append(_LiveKeys(folder.path_of(segment.map.about.name), segment.map, places))
-        made = _written(folder, inputs, units, runs, most) if units else None
-    return Merged(tuple(inputs), made, numbers, [unit.path for unit in units])
+    for segment in inputs:
+        about = segment.about
+        places = np.full(about.units.num_places, _GONE, np.int32)
+        for number, unit in segment.live_units():
+            numbers[about.id][number] = len(units)
+            end = num_places + unit.num_places
+            places[unit.first_place :][: unit.num_places] = np.arange(num_places, end)
+            units.append(unit._replace(first_place=num_places))
+            num_places = end
+        if segment.map is not None:
+            runs.append(_LiveKeys(folder.path_of(segment.map.about.name), segment.map, places))
+    about_all = [segment.about for segment in inputs]
+    return _written(folder, about_all, units, runs, most) if units else None, units
+
+
+def _merge_slices(
+    folder: WritableFolder, inputs: Sequence[OpenSegment], numbers: Numbers
+) -> tuple[Segment | None, list[Unit]]:
+    by_size: dict[int, _LiveFilters] = {}
+    others = _LiveFilters()
+    for segment in inputs:
+        assert segment.slices is not None
+        readers, runs = segment.slices.readers, dict[int, _LiveSlices]()
+        firsts = [reader.about.first_place for reader in readers]
+        for number, unit in segment.live_units():
+            if not unit.num_places:
+                others.add(segment.about.id, number, unit)
+                continue
+            at = bisect_right(firsts, unit.first_place) - 1
+            run = runs.get(at)
+            if run is None:
+                run = runs[at] = _LiveSlices(readers[at])
+            run.add(unit)
+            of_size = by_size.setdefault(readers[at].about.num_blocks, _LiveFilters())
+            of_size.add(segment.about.id, number, unit)
+        for at, run in runs.items():
+            by_size[readers[at].about.num_blocks].runs.append(run)
+    sizes = sorted(by_size)
+    groups = [*(by_size[size] for size in sizes), others]
+    units = [unit for group in groups for unit in group.units]
+    if not units:
+        return None, units
+    for new, (id, number) in enumerate(each for group in groups for each in group.numbers):
+        numbers[id][number] = new
+    classes = [SizeClass(size, by_size[size].units, by_size[size].runs) for size in sizes]
+    subject = inputs[0].about.subject
+    return write_sliced_segment(folder, subject, classes, others.units, ()), units
+
+
+class _LiveFilters:
+    """The units of filters of one size that are alive, with the ids of their segments and their numbers there."""
+
+    def __init__(self) -> None:
+        self.units: list[Unit] = []
+        self.numbers: list[tuple[str, int]] = []
+        self.runs: list[SliceRun] = []
+
+    def add(self, id: str, number: int, unit: Unit) -> None:
+        self.units.append(unit)
+        self.numbers.append((id, number))
+
+
+class _LiveSlices:
+    """What is alive in slices, as a run."""
+
+    def __init__(self, reader: SlicesReader) -> None:
+        self._reader, self.num_slots = reader, reader.about.num_slots
+        self.live: list[tuple[int, int]] = []
+
+    def add(self, unit: Unit) -> None:
+        start = unit.first_place - self._reader.about.first_place
+        end = start + unit.num_places
+        if not (self.live[-1][1] if self.live else 0) <= start < end <= self.num_slots:
+            raise FormatError(
+                f"{self._reader.source.path}: filters {start} to {end} of {self.num_slots}"
+            )
+        if self.live and self.live[-1][1] == start:
+            start, _ = self.live.pop()
+        self.live.append((start, end))
+
+    def pages(self, first: int, end: int) -> bytearray:
+        return self._reader.pages(first, end)
 
 
 def _written(
@@ -138,10 +226,7 @@ def _written(
         bits = bits_for(sum(run.num_keys for run in runs), num_places, known)
         return write_map(file, name, runs, bits, most)
 
-    about = inputs[0]
-    write = write_keys if known else None
-    made = write_segment(folder, about.column, about.kind, units, (), write)
-    return replace(made, read_as=about.read_as)
+    return write_segment(folder, inputs[0].subject, units, (), write_keys if known else None)
 
 
 class _LiveKeys:

@@ -16,20 +16,24 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 from zlib import crc32
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.index.keys import MOST_PLACES, KeyBits
+from parquet_bloom.index.slices import MOST_SLOTS, SlicesFile, SlicesFiles
 from parquet_bloom.index.sorted_map import DIRECTORY_BYTES, KeyGroup, MapFile
 from parquet_bloom.index.units import UnitGroup, UnitsFile
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.vocabulary import TableChoice, words
 
-# Readers refuse greater ones.
-VERSION: Final = 1
+# Readers refuse greater ones. Without slices, an index is of version 1, as all were before there were any.
+VERSION: Final = 2
+_WITHOUT_SLICES: Final = 1
 
+# What it has of files, or of which; see building.
+IndexForm = Literal["map", "slices", "auto"]
 Places = Literal["file", "row-group", "page"]
 # Ascending numbers [from, end).
 Ranges = tuple[tuple[int, int], ...]
@@ -39,13 +43,25 @@ _HEAD: Final = '{"crc32": "%08x", "index": '
 _HEAD_SIZE: Final = len(_HEAD % 0)
 _FILE: Final = re.compile(r"\w[\w.-]*")
 _LARGEST: Final = (1 << 63) - 1
+# Of a filter, as its format has it.
+_MOST_BLOCKS: Final = (1 << 31) - 1
+# Of a page that is written by us.
+_LONGEST_HEADER: Final = 256
+
+
+class Subject(NamedTuple):
+    """What a segment is about: a column of one type, see Segment."""
+
+    column: str
+    kind: str
+    read_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Files that were indexed together, for one column of one type. `kind`: of the type, see kinds. `map`: None if
-    the files are not indexed, for the reasons that their units give. `num_files`: those that are not dead. `dead`:
-    units that are no more, or of files in a state that is none any more. `read_as`: what its files call the column, or
+    """Files that were indexed together, for one column of one type. `kind`: of the type, see kinds. It has a `map` or
+    `slices`; neither if the files are not indexed, for the reasons that their units give. `num_files`: those that are
+    not dead. `dead`: units that are no more, or of files in a state that is none any more. `read_as`: what its files call the column, or
     its field id, if a table says so; empty if they call it as the index does."""
 
     id: str
@@ -56,15 +72,35 @@ class Segment:
     map: MapFile | None = None
     dead: Ranges = ()
     read_as: str = ""
+    slices: SlicesFiles | None = None
+
+    @property
+    def subject(self) -> Subject:
+        return Subject(self.column, self.kind, self.read_as)
+
+    @property
+    def _files(self) -> tuple[UnitsFile | MapFile | SlicesFile, ...]:
+        slices = () if self.slices is None else self.slices.files
+        return (self.units, *([self.map] if self.map else []), *slices)
 
     @property
     def files(self) -> tuple[str, ...]:
         """The names of its files in the folder of the index."""
-        return (self.units.name, *([self.map.name] if self.map else []))
+        return tuple([file.name for file in self._files])
 
     @property
     def num_bytes(self) -> int:
-        return self.units.size + (self.map.size if self.map else 0)
+        return sum(file.size for file in self._files)
+
+    @property
+    def num_keys(self) -> int:
+        """Pairs of value and place in its map."""
+        return self.map.num_keys if self.map else 0
+
+    @property
+    def num_filters(self) -> int:
+        """In its slices."""
+        return self.slices.num_filters if self.slices else 0
 
     @property
     def num_dead(self) -> int:
@@ -110,11 +146,12 @@ class Manifest:
     key_check: str = ""
     include_encrypted: bool = False
     tables: tuple[TableSource, ...] = ()
+    form: IndexForm = "map"
 
     @property
     def terms(self) -> tuple[object, ...]:
         """What never changes in an index."""
-        return self.columns, self.places, self.key_check, self.include_encrypted
+        return self.columns, self.places, self.key_check, self.include_encrypted, self.form
 
     @property
     def files(self) -> list[str]:
@@ -194,7 +231,9 @@ def _check_there(folder: Folder, names: Iterable[str]) -> None:
 
 
 def _encoded(manifest: Manifest) -> bytes:
-    body = json.dumps({"version": VERSION, **_plain(manifest)}, indent=None).encode()
+    has_slices = manifest.form != "map" or any(each.slices for each in manifest.segments)
+    version = VERSION if has_slices else _WITHOUT_SLICES
+    body = json.dumps({"version": version, **_plain(manifest)}, indent=None).encode()
     return (_HEAD % crc32(body)).encode() + body + b"}"
 
 
@@ -216,7 +255,7 @@ def _manifest(found: dict[str, Any]) -> Manifest:
     """Raises KeyError, TypeError, ValueError for what is no manifest."""
     return Manifest(
         columns=tuple(map(_text, found["columns"])),
-        places=_place(found["places"]),
+        places=cast("Places", _word("places", found["places"], words(Places))),
         sources=tuple(map(_text, found["sources"])),
         segments=tuple(map(_segment, found["segments"])),
         generation=_number(found["generation"]),
@@ -225,6 +264,7 @@ def _manifest(found: dict[str, Any]) -> Manifest:
         include_encrypted=found["include_encrypted"] is True,
         # There were none at first.
         tables=tuple(map(_table, found.get("tables", ()))),
+        form=cast("IndexForm", _word("form", found.get("form", "map"), words(IndexForm))),
     )
 
 
@@ -255,6 +295,7 @@ def _segment(found: dict[str, Any]) -> Segment:
         map=None if found["map"] is None else _map_file(found["map"], units),
         dead=dead,
         read_as=_text(found.get("read_as", "")),
+        slices=None if found.get("slices") is None else _slices(found["slices"], units),
     )
 
 
@@ -286,6 +327,39 @@ def _map_file(found: dict[str, Any], units: UnitsFile) -> MapFile:
     return MapFile(_name(found["name"]), size, num_keys, bits, groups)
 
 
+def _slices(found: dict[str, Any], units: UnitsFile) -> SlicesFiles:
+    files, place = tuple(map(_slices_file, found["files"])), 0
+    for file in files:
+        if file.first_place != place:
+            raise ValueError(f"slices: first place {file.first_place}, expected {place}")
+        place += file.num_slots
+    if place != units.num_places:
+        raise ValueError(f"slices: {place} filters, {units.num_places} places")
+    return SlicesFiles(files, _number(found["num_others"], units.num_units))
+
+
+def _slices_file(found: dict[str, Any]) -> SlicesFile:
+    file = SlicesFile(
+        name=_name(found["name"]),
+        size=_number(found["size"]),
+        num_blocks=_number(found["num_blocks"], _MOST_BLOCKS),
+        first_place=_number(found["first_place"], MOST_PLACES),
+        num_slots=_number(found["num_slots"], MOST_SLOTS),
+        header=_number(found["header"], _LONGEST_HEADER),
+        per_group=_number(found["per_group"]),
+        starts=tuple(map(_number, found["starts"])),
+    )
+    if not (file.num_blocks and file.num_slots and file.per_group):
+        raise ValueError(f"slices: {file.num_slots} filters of {file.num_blocks} blocks")
+    num_groups = -(-file.num_blocks // file.per_group)
+    if len(file.starts) != num_groups:
+        raise ValueError(f"slices: {len(file.starts)} row groups, expected {num_groups}")
+    for block in range(0, file.num_blocks, file.per_group):
+        last = min(block + file.per_group, file.num_blocks) - 1
+        _check_within(file.sums(last), file.sums_bytes, file.size)
+    return file
+
+
 def _number(found: object, most: int = _LARGEST) -> int:
     if type(found) is not int or not 0 <= found <= most:
         raise ValueError(f"{found!r}: expected a number of 0 to {most}")
@@ -305,11 +379,11 @@ def _name(found: object) -> str:
     return str(found)
 
 
-def _place(found: object) -> Places:
-    for known in words(Places):
-        if known == found:
-            return cast("Places", known)
-    raise ValueError(f"places: {found!r}")
+def _word(what: str, found: object, known: tuple[str, ...]) -> str:
+    for word in known:
+        if word == found:
+            return word
+    raise ValueError(f"{what}: {found!r}")
 
 
 def _check_within(start: int, length: int, size: int) -> None:

@@ -1,11 +1,12 @@
-"""A segment that is asked: its map and its units, read when they are needed."""
+"""A segment that is asked: its map or slices and its units, read when they are needed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from parquet_bloom.errors import FormatError
 from parquet_bloom.index.manifest import Ranges, Segment
+from parquet_bloom.index.slices import Slices, SlicesReader
 from parquet_bloom.index.sorted_map import SortedMap
 from parquet_bloom.index.units import Unit, UnitsReader
 from parquet_bloom.parallel import read_once
@@ -32,9 +33,24 @@ class OpenSegment:
 
     @read_once
     def map(self) -> SortedMap | None:
-        """None if the files of the segment are not indexed."""
+        """None if the segment has none."""
         about = self.about.map
         return None if about is None else SortedMap(self._source(about.name, about.size), about)
+
+    @read_once
+    def slices(self) -> Slices | None:
+        """None if the segment has none."""
+        about = self.about.slices
+        if about is None:
+            return None
+        return Slices(
+            [SlicesReader(self._source(each.name, each.size), each) for each in about.files], about
+        )
+
+    @property
+    def places(self) -> SortedMap | Slices | None:
+        """Where hashes are; None if the files of the segment are not indexed."""
+        return self.map if self.about.map is not None else self.slices
 
     @read_once
     def units(self) -> UnitsReader:
@@ -43,14 +59,26 @@ class OpenSegment:
 
     def live_units(self) -> Iterator[tuple[int, Unit]]:
         """All units that are not dead, with their numbers."""
-        dead = iter(self.about.dead)
-        start, end = next(dead, (self.about.units.num_units, 0))
-        for number, unit in enumerate(self.units):
-            if start <= number < end:
-                if number == end - 1:
-                    start, end = next(dead, (self.about.units.num_units, 0))
-                continue
-            yield number, unit
+        return self._alive(enumerate(self.units))
+
+    def unknown_units(self) -> Iterator[Unit]:
+        """Of slices, the live units of row groups of which nothing is known."""
+        others = 0 if self.about.slices is None else self.about.slices.num_others
+        if others:
+            first = self.about.units.num_units - others
+            for _, unit in self._alive(enumerate(self.units.behind(first), first)):
+                if unit.reason:
+                    yield unit
+
+    def _alive(self, units: Iterable[tuple[int, Unit]]) -> Iterator[tuple[int, Unit]]:
+        """Those that are not dead, of units with ascending numbers."""
+        dead = iter([*self.about.dead, (self.about.units.num_units, self.about.units.num_units)])
+        start, end = next(dead)
+        for number, unit in units:
+            while number >= end and start < self.about.units.num_units:
+                start, end = next(dead)
+            if not start <= number < end:
+                yield number, unit
 
     @property
     def bytes_read(self) -> int:

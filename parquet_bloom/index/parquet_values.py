@@ -1,5 +1,5 @@
 """The hashes of the values of a Parquet file, for an index: what is stored, and with it what stands for unusual
-values, as build inserts it into filters."""
+values, as build inserts it into filters. Or its filters as they are."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.errors import FormatError, MissingKeyError, UnsupportedError
+from parquet_bloom.errors import (
+    FormatError,
+    MissingKeyError,
+    ParquetBloomError,
+    TamperedError,
+    UnsupportedError,
+)
 from parquet_bloom.index.kinds import parquet_kind
+from parquet_bloom.index.values_reader import FoundFilter
 from parquet_bloom.parquet.file import ParquetContainer
+from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.insertion import is_stored_unusually, with_specials
+from parquet_bloom.parquet.filters.legacy_kind import private_or_reason
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.pages.pages import (
@@ -80,6 +89,31 @@ class ParquetValues:
                     yield np.empty(0, np.uint64)
                 done = page + 1
                 yield np.concatenate([each for part in parts for each in pages.hashes(part)])
+
+    def filters(self, leaf: LeafColumn) -> list[FoundFilter | str]:
+        """The filters where readers look for them, as far as these can be believed."""
+        self.file.will_read_filters(None, [leaf])
+        parts = range(self.file.num_parts)
+        return [self._filter(chunk) for part in parts for chunk in self.file.chunks(part, [leaf])]
+
+    def _filter(self, chunk: ColumnChunk) -> FoundFilter | str:
+        source, footer = self.file.source, self.file.footer
+        if chunk.has_file_path:
+            return "the column chunk is in another file"
+        try:
+            stored = bloom.read_usable_header(source, footer, chunk)
+        except TamperedError:
+            raise
+        except MissingKeyError:
+            return NO_KEY
+        except ParquetBloomError as error:
+            return str(error).removeprefix(f"{footer.where}: {chunk.where}: ")
+        if stored is None:
+            older, reason = private_or_reason(self.file, chunk, bloom.no_filter_reason(chunk))
+            return f"only a filter of the dialect {older.dialect}" if older else reason
+        return FoundFilter(
+            stored.num_bytes, lambda: bloom.bits(source, stored)(0, stored.num_bytes)
+        )
 
 
 class _PageHashes:

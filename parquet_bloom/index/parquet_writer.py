@@ -59,7 +59,9 @@ class ParquetWriter:
         self.position += len(data)
         return start
 
-    def add_chunk(self, data: Iterable[bytes | bytearray], pages: Sequence[WrittenPage]) -> int:
+    def add_chunk(
+        self, data: Iterable[bytes | bytearray | memoryview], pages: Sequence[WrittenPage]
+    ) -> int:
         """Write the pages of the next column, and return where they begin."""
         leaf, start = self._leaves[len(self._chunks)], self.position
         for part in data:
@@ -161,10 +163,15 @@ class ParquetWriter:
 
 def plain_page(body: bytes | bytearray, num_rows: int) -> bytes:
     """A page of PLAIN values, with its header."""
+    return plain_header(len(body), num_rows) + bytes(body)
+
+
+def plain_header(size: int, num_rows: int) -> bytes:
+    """The header of a page of PLAIN values of `size` bytes."""
     header = thrift.PageHeader(
         type=thrift.PageType.DATA_PAGE,
-        uncompressed_page_size=len(body),
-        compressed_page_size=len(body),
+        uncompressed_page_size=size,
+        compressed_page_size=size,
         data_page_header=thrift.DataPageHeader(
             num_values=num_rows,
             encoding=thrift.Encoding.PLAIN,
@@ -172,4 +179,4 @@ def plain_page(body: bytes | bytearray, num_rows: int) -> bytes:
             repetition_level_encoding=thrift.Encoding.RLE,
         ),
     )
-    return compact.encode(header) + bytes(body)
+    return compact.encode(header)

@@ -190,11 +190,7 @@ class SortedMap:
 
     @read_once
     def _mapped(self) -> memoryview | None:
-        """A local file, mapped into memory: thousands of small reads take longer than to look for keys."""
-        if self.source.is_remote:
-            return None
-        with open(local_path(self.source.path), "rb") as file:
-            return memoryview(mmap.mmap(file.fileno(), self.about.size, access=mmap.ACCESS_READ))
+        return mapped(self.source, self.about.size)
 
     def keys_from(self, first: int, end: int) -> Iterator[NDArray[np.uint64]]:
         """All keys from `first` up to, but not including, `end`, ascending, some at a time."""
@@ -233,6 +229,15 @@ class SortedMap:
             return np.asarray(_kernel.keys_in_page(data), np.uint64)
         except ValueError as error:
             raise FormatError(f"{self.source.path}: {error}") from None
+
+
+def mapped(source: Source, size: int) -> memoryview | None:
+    """A local file, mapped into memory: thousands of small reads take longer than to look for what is asked. None for
+    one that is not. Raises OSError."""
+    if source.is_remote:
+        return None
+    with open(local_path(source.path), "rb") as file:
+        return memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ))
 
 
 def _parts(

@@ -12,6 +12,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 from zlib import crc32
 
@@ -23,7 +24,7 @@ from parquet_bloom.storage.source import Source
 
 
 class Unit(NamedTuple):
-    """A file in a state, or one row group of it. `version`: as storage.folder.Found has it."""
+    """A file in a state, or row groups of it from number `row_group` on. `version`: as storage.folder.Found has it."""
 
     path: str
     size: int
@@ -106,8 +107,12 @@ class UnitsReader:
         return units
 
     def __iter__(self) -> Iterator[Unit]:
-        for number in range(len(self._about.groups)):
-            yield from self._group(number)
+        return self.behind(0)
+
+    def behind(self, first: int) -> Iterator[Unit]:
+        """All units from number `first` on."""
+        for number in range(bisect_right(self._starts, first) - 1, len(self._about.groups)):
+            yield from islice(self._group(number), max(0, first - self._starts[number]), None)
 
     def _group(self, number: int) -> _Group:
         known = self._known.get(number)

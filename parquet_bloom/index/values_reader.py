@@ -1,8 +1,8 @@
-"""Reads the hashes of the values in one file for an index, by the ValuesReader of the format."""
+"""Reads the hashes of the values in one file for an index, or its filters, by the ValuesReader of the format."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -12,12 +12,22 @@ from numpy.typing import NDArray
 
 from parquet_bloom.advice.ndv import distinct
 from parquet_bloom.container.protocols import Chunk, Column, Container
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.index.manifest import Places
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.threads import threads_for_values
 
 ColumnT_contra = TypeVar("ColumnT_contra", contravariant=True)
 ChunkT_contra = TypeVar("ChunkT_contra", contravariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFilter:
+    """A split block filter that can be believed: the size of its bitset, and what reads it. That raises FormatError,
+    EncryptionError, OSError."""
+
+    num_bytes: int
+    bitset: Callable[[], bytes]
 
 
 class ValuesReader(Protocol[ColumnT_contra, ChunkT_contra]):
@@ -43,6 +53,10 @@ class ValuesReader(Protocol[ColumnT_contra, ChunkT_contra]):
 
     def hashes_by_page(self, chunk: ChunkT_contra) -> Iterator[NDArray[np.uint64]]:
         """The same of each page in turn."""
+
+    def filters(self, column: ColumnT_contra) -> Sequence[FoundFilter | str]:
+        """The filter of a column in each part, or why there is none that slices can have. Raises TamperedError,
+        OSError."""
 
 
 AnyValuesReader: TypeAlias = ValuesReader[Any, Any]

@@ -419,3 +419,55 @@ class KeySearch:
     @property
     def found(self) -> NDArray[np.int64]:
         """What was found so far: shape (n, 2), the position in `asked` and the place."""
+
+def hash_rows(hash: int) -> list[int]:
+    """The rows of a page of slices, 32 * word + bit, in which a hash has its bits."""
+
+class FilterPages:
+    """Bitsets of `num_blocks` blocks each, which are kept, and the pages of their slices: 256 rows of a bit for each
+    filter, the first in the highest bit."""
+
+    num_slots: int
+    num_blocks: int
+
+    def __init__(self, filters: list[bytes], num_blocks: int) -> None: ...
+    def write(self, first: int, end: int, pages: bytearray | memoryview) -> None:
+        """Write the pages of blocks first .. end, one after the other, to all of `pages`."""
+
+def copy_slots(
+    rows: _Bytes,
+    num_slots: int,
+    slot: int,
+    to: bytearray | memoryview,
+    to_slots: int,
+    to_slot: int,
+    count: int,
+) -> None:
+    """Copy the bits of `count` filters from `slot` on in each row of `num_slots` to those from `to_slot` on in each
+    row, of as many, of `to_slots`."""
+
+def checksums(data: _Bytes, each: int) -> array[int]:
+    """The CRC-32 of every `each` bytes."""
+
+class SliceSearch:
+    """Looks for many hashes in one page of slices after the other. `rows_at_once`: that have one CRC-32, 1 or 256."""
+
+    def __init__(self, num_slots: int, rows_at_once: int) -> None: ...
+    def look_in(
+        self,
+        data: _Bytes,
+        start: int,
+        sums: int,
+        hashes: NDArray[np.uint64],
+        first: int,
+        end: int,
+    ) -> None:
+        """Look for hashes[first:end] in the page at `start`, whose checksums are at `sums`. Raises ValueError also if
+        one of them is wrong."""
+
+    @property
+    def found(self) -> NDArray[np.int64]:
+        """What was found so far: shape (n, 2), the position in the hashes and the number of the filter."""
+
+def slots_in_rows(data: _Bytes, num_slots: int) -> list[int]:
+    """The numbers of the filters that have a bit in each of these eight rows."""

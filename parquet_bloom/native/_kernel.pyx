@@ -233,6 +233,18 @@ cdef extern from "kernel.h" nogil:
     int64_t sorted_keys_find(
         const uint64_t *keys, int64_t count, const uint64_t *asked, int64_t begin, int64_t end,
         int place_bits, found_key *found, int64_t room)
+    void split_block_bits(uint64_t hash, uint32_t *bits)
+    enum: SLICE_ROWS
+    void slices_turn(
+        const uint8_t **filters, int64_t count, int64_t first, int64_t num_blocks, uint8_t *pages)
+    void slices_copy(
+        const uint8_t *source, size_t source_width, int64_t source_slot, uint8_t *to,
+        size_t to_width, int64_t to_slot, int64_t count, size_t rows)
+    struct found_slot:
+        int64_t asked, slot
+    int64_t slices_find(
+        const uint8_t **rows, size_t width, int64_t num_slots, int64_t asked, found_slot *found,
+        int64_t room)
     int SCAN_TRUNCATED, SCAN_MALFORMED, SCAN_TOO_DEEP, SCAN_FULL, INDICES_OUTSIDE
     int HAS_ZERO_BIT "HAS_ZERO", HAS_NAN_BIT "HAS_NAN"
 
@@ -331,4 +343,5 @@ include "pages.pxi"
 include "orc.pxi"
 include "footers.pxi"
 include "sorted_keys.pxi"
+include "slices.pxi"
 include "room.pxi"

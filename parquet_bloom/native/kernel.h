@@ -147,6 +147,9 @@ double split_block_fpp(const uint32_t *words, uint64_t num_blocks);
 /* The same after split_block_fold by a factor of 2; or any more than `most`, once it must be more. */
 double split_block_halved_fpp(const uint32_t *words, uint64_t num_blocks, double most);
 
+/* The bit, 0 to 31, that a hash has in each word of its block. */
+void split_block_bits(uint64_t hash, uint32_t bits[WORDS_PER_BLOCK]);
+
 /* ---- plain_pages.c: values of PLAIN pages straight into a filter, or checked ----------------- */
 
 /* Insert `count` values of `width` bytes; `turn`: as for split_block_insert_in_turn. */
@@ -510,5 +513,27 @@ struct found_key {
  * are, of which the first `room` were written. */
 int64_t sorted_keys_find(const uint64_t *keys, int64_t count, const uint64_t *asked, int64_t from,
                          int64_t to, int place_bits, struct found_key *found, int64_t room);
+
+/* ---- slices.c: the same bit of many split block filters side by side ---------------------------- */
+
+/* Of a block, each of (count + 7) / 8 bytes for so many filters, of which filter k is bit 7 - k % 8 of byte k / 8. */
+enum { SLICE_ROWS = 256 };
+
+/* The rows of blocks first .. first + num_blocks of `count` filters. Bits of no filter are clear. */
+void slices_turn(const uint8_t *const *filters, int64_t count, int64_t first, int64_t num_blocks,
+                 uint8_t *pages);
+
+/* Copy slots from_slot .. from_slot + count of each row to those from to_slot on of another. */
+void slices_copy(const uint8_t *from, size_t from_width, int64_t from_slot, uint8_t *to,
+                 size_t to_width, int64_t to_slot, int64_t count, size_t rows);
+
+struct found_slot {
+    int64_t asked, slot;
+};
+
+/* Find the slots below `num_slots` whose bits are set in all of these rows. Returns how many there are, of which the
+ * first `room` were written. */
+int64_t slices_find(const uint8_t *const rows[WORDS_PER_BLOCK], size_t width, int64_t num_slots,
+                    int64_t asked, struct found_slot *found, int64_t room);
 
 #endif

@@ -61,6 +61,11 @@ INLINE void find_blocks(const char *blocks, uint32_t num_blocks, const uint64_t 
             use(i, (block *)(blocks + block_at((hashes)[i], num_blocks)));                         \
     } while (0)
 
+void split_block_bits(uint64_t hash, uint32_t bits[WORDS_PER_BLOCK]) {
+    block found = ((uint32_t)hash * SALT) >> 27;
+    memcpy(bits, &found, sizeof found);
+}
+
 INLINE void insert_all(uint32_t *words, uint64_t num_blocks, const uint64_t *hashes, size_t count) {
 #define INSERT(i, stored) *(stored) |= MASK(hashes[i])
     FOR_ALL_BLOCKS(words, (uint32_t)num_blocks, hashes, count, 1, INSERT);

@@ -225,11 +225,14 @@ class _RowSearch:
             for _, unit, place in hits.each():
                 in_state = places.setdefault(unit.path, {}).setdefault(unit.version, {})
                 if asked.places == "row-group":
-                    in_state[place] = None
+                    in_state[unit.row_group + place] = None
                 elif asked.places == "page":
                     pages = in_state.setdefault(unit.row_group, set())
                     assert pages is not None
                     pages.add(place)
+        for unit in found.unknown_parts:
+            in_state = places.setdefault(unit.path, {}).setdefault(unit.version, {})
+            in_state[unit.row_group] = None
         whole = {unit.path for unit in found.unknown}
         if files is None:
             self._num_files = asked.num_files(self._column)

@@ -27,7 +27,7 @@ from parquet_bloom.verbs.index_sql import SqlEngine, index_sql
 if TYPE_CHECKING:
     from parquet_bloom.arguments import SomeNames
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.index.manifest import Places
+    from parquet_bloom.index.manifest import IndexForm, Places
     from parquet_bloom.options import TableView
     from parquet_bloom.parallel import Progress
     from parquet_bloom.vocabulary import TableChoice
@@ -66,6 +66,7 @@ class Index:
         *,
         table: TableChoice | TableView | None = None,
         places: Places = "row-group",
+        form: IndexForm = "map",
         include_encrypted: bool = False,
         hash_key: bytes | str | None = None,
         keys: Keys | None = None,
@@ -80,6 +81,7 @@ class Index:
             columns,
             table=table,
             places=places,
+            form=form,
             include_encrypted=include_encrypted,
             hash_key=hash_key,
             keys=keys,

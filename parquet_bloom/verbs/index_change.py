@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.arguments import columns_needed, paths_given, threads_given
 from parquet_bloom.container import number_of
@@ -18,6 +18,7 @@ from parquet_bloom.errors import ColumnError, ParquetBloomError, RewriteError
 from parquet_bloom.files import FORMATS
 from parquet_bloom.index.asking import hash_key_given, key_of
 from parquet_bloom.index.manifest import (
+    IndexForm,
     Manifest,
     Places,
     Segment,
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
     from parquet_bloom.storage.folder import Found, WritableFolder
 
 
+_OF_FILTERS: Final = "the filters of files, which the forms slices and auto take, are of"
+
+
 @dataclass(frozen=True, slots=True)
 class NotIndexed:
     """A file of which nothing is known about a column, and why."""
@@ -63,7 +67,7 @@ class NotIndexed:
 class IndexChange(VerbReport):
     """What became of an index. `added`, `changed`, `removed`: how many files are new in it, are in another state than
     before, or are gone; `not_indexed`: those that were looked at and say `unknown`; `keys`: pairs of value and place
-    that were added; `generation`: of the manifest that was made, or that is still right."""
+    that were added; `filters`: those that were; `generation`: of the manifest that was made, or that is still right."""
 
     index: str
     generation: int
@@ -72,6 +76,7 @@ class IndexChange(VerbReport):
     changed: int
     removed: int
     keys: int
+    filters: int
     bytes_written: int
     not_indexed: tuple[NotIndexed, ...] = field(default_factory=tuple)
 
@@ -87,6 +92,7 @@ def build_index(
     *,
     table: TableChoice | TableView | None = None,
     places: Places = "row-group",
+    form: IndexForm = "map",
     include_encrypted: bool = False,
     hash_key: bytes | str | None = None,
     keys: Keys | None = None,
@@ -97,8 +103,10 @@ def build_index(
     """Make an index in the folder `index` over `files`: paths, URLs, globs and folders, which `add` looks at again.
 
     columns: dotted paths. table: `files` are tables of this kind, `auto` for any, by their folders, or their names in
-    the catalog of a TableView: the index is about their live files, whose columns have the table's names. places: what an answer leads to: `file`, `row-group`, or `page`, the data pages of the
-    column. All others as for inspect.
+    the catalog of a TableView: the index is about their live files, whose columns have the table's names. places: what
+    an answer leads to: `file`, `row-group`, or `page`, the data pages of the column. form: `map`, a hash of every
+    value; `slices`, the filters that the files have, whose values are not read; `auto`, the filters of files that have
+    one in every row group, and the values of others. All others as for inspect.
 
     The index holds a hash of every value, which tells whoever can guess a value which files hold it. So columns that
     are encrypted in a file are left out; include_encrypted: they are not. hash_key: 16 bytes, or a KEYSPEC, which
@@ -110,6 +118,11 @@ def build_index(
     no key, FormatError, OSError.
     """
     check_word("places", places, Places)
+    check_word("form", form, IndexForm)
+    if form != "map" and places == "page":
+        raise ValueError(f"places: page, expected row-group or file: {_OF_FILTERS} row groups")
+    if form != "map" and hash_key is not None:
+        raise ValueError(f"hash_key: expected none: {_OF_FILTERS} hashes without a key")
     folder = _folder(index, storage_options)
     if newest(folder) is not None:
         raise RewriteError(f"{folder.path}: is an index already, expected a new folder: add to it")
@@ -119,6 +132,7 @@ def build_index(
         places=places,
         key_check=key.check if key else "",
         include_encrypted=include_encrypted,
+        form=form,
     )
     change = _Change(folder, keys, storage_options, threads, progress, key)
     return change.bring_up_to_date(start, *_sources(files, table))
@@ -293,7 +307,7 @@ class _Change:
         from parquet_bloom.index.collecting import KeyRoom
 
         with KeyRoom.within_budget() as room:
-            builder = SegmentsBuilder(wanted.places, room)
+            builder = SegmentsBuilder(wanted.places, room, wanted.form)
             for done, file in enumerate(files):
                 if self._progress:
                     self._progress(done, len(files))
@@ -418,7 +432,6 @@ class _Change:
         new: Sequence[Segment],
         files: int,
     ) -> IndexChange:
-        maps = [segment.map for segment in new if segment.map is not None]
         return IndexChange(
             index=self._folder.path,
             generation=made.generation,
@@ -426,7 +439,8 @@ class _Change:
             added=added,
             changed=changed,
             removed=removed,
-            keys=sum(each.num_keys for each in maps),
+            keys=sum(segment.num_keys for segment in new),
+            filters=sum(segment.num_filters for segment in new),
             bytes_written=sum(segment.num_bytes for segment in new),
             not_indexed=tuple(self._not_indexed),
         )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexCompaction(VerbReport):
     """What compact_index did. `segments`: how many there are now; `merged`: how many became others, of `keys` pairs of
-    value and place and `bytes_written`; `outpaced`: how many merges came to nothing, because somebody else had
+    value and place, `filters` and `bytes_written`; `outpaced`: how many merges came to nothing, because somebody else had
     merged the same. `removed`: files that nothing needed, of `bytes_removed`."""
 
     index: str
@@ -33,6 +33,7 @@ class IndexCompaction(VerbReport):
     merged: int
     outpaced: int
     keys: int
+    filters: int
     bytes_written: int
     removed: int
     bytes_removed: int
@@ -73,7 +74,8 @@ def compact_index(
         segments=len(now.segments),
         merged=work.merged,
         outpaced=work.outpaced,
-        keys=sum(segment.map.num_keys for segment in work.made if segment.map is not None),
+        keys=sum(segment.num_keys for segment in work.made),
+        filters=sum(segment.num_filters for segment in work.made),
         bytes_written=sum(segment.num_bytes for segment in work.made),
         removed=len(removed),
         bytes_removed=sum(entry.size for entry in removed),

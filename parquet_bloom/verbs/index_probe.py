@@ -31,8 +31,9 @@ _STALE: Final = "not in the index as it is now"
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """What an index says of one file about a value: `maybe` in `parts`, row groups or stripes, and there in `pages`, data pages of the
-    column; `unknown` with the `reason`. Empty where places are files: anywhere in it."""
+    """What an index says of one file about a value: `maybe` in `parts`, row groups or stripes, and there in `pages`,
+    data pages of the column; `unknown` with the `reason`. Empty where places are files: anywhere in it. If nothing is
+    known of some parts alone, these are among the others, and the `reason` is about them."""
 
     path: str
     verdict: Verdict
@@ -227,7 +228,7 @@ def _among(
 def _paths(found: FoundValues) -> set[str]:
     """The files that an answer is about."""
     hit = {unit.path for hits in found.hits for unit in hits.distinct_units.values()}
-    return hit | {unit.path for unit in found.unknown}
+    return hit | {unit.path for unit in (*found.unknown, *found.unknown_parts)}
 
 
 def _stale(path: str) -> IndexedFile:
@@ -255,11 +256,20 @@ class Answers:
         self._hits: list[tuple[Hits, dict[int, Unit]]] = []
         for hits in found.hits:
             units = hits.distinct_units
-            for unit in units.values():
-                if current.get(unit.path, unit.version) != unit.version:
-                    self._unknown[unit.path] = _stale(unit.path)
+            self._find_stale(units.values(), current)
             wanted = {number: unit for number, unit in units.items() if unit.path in current}
             self._hits.append((hits, wanted))
+        # By the path of each file: parts of which nothing is known, and why.
+        self._parts: dict[str, dict[int, str]] = {}
+        self._find_stale(found.unknown_parts, current)
+        for unit in found.unknown_parts:
+            if unit.path in current and unit.path not in self._unknown:
+                self._parts.setdefault(unit.path, {})[unit.row_group] = unit.reason
+
+    def _find_stale(self, units: Iterable[Unit], current: Mapping[str, str]) -> None:
+        for unit in units:
+            if current.get(unit.path, unit.version) != unit.version:
+                self._unknown[unit.path] = _stale(unit.path)
 
     def of(self, value: int, text: str) -> IndexedValue:
         if value in self._not_asked:
@@ -267,9 +277,22 @@ class Answers:
         maybe = self._maybe(value)
         files = {**maybe, **self._unknown} if self._unknown else maybe
         verdict: Verdict = "absent"
-        if files:
+        if files or self._parts:
             verdict = "maybe" if files.keys() - self._unknown.keys() else "unknown"
+        for path, reasons in self._parts.items():
+            files[path] = self._with_parts(files.get(path), path, reasons)
         return IndexedValue(text, verdict, tuple([files[path] for path in sorted(files)]))
+
+    def _with_parts(
+        self, maybe: IndexedFile | None, path: str, reasons: Mapping[int, str]
+    ) -> IndexedFile:
+        """A file that may hold it, or does not, but for parts of which nothing is known."""
+        named = (f"row group {part}: {reason}" for part, reason in sorted(reasons.items()))
+        parts: set[int] = set()
+        if self._kind != "file":
+            parts = {*reasons, *(maybe.parts if maybe else ())}
+        verdict: Verdict = "maybe" if maybe else "unknown"
+        return IndexedFile(path, verdict, tuple(sorted(parts)), reason="; ".join(named))
 
     def _maybe(self, value: int) -> dict[str, IndexedFile]:
         """Files that may hold it, or are unknown."""
@@ -284,7 +307,7 @@ class Answers:
 
     def absent(self, num_values: int) -> NDArray[np.bool_]:
         """Which of so many values are absent in every file."""
-        absent = self.askable(num_values) & (not self._unknown)
+        absent = self.askable(num_values) & (not (self._unknown or self._parts))
         for hits, units in self._hits:
             counts = np.isin(hits.units, [*units])
             absent[np.asarray(hits.values, np.int64)[counts]] = False
@@ -299,7 +322,8 @@ class Answers:
     @property
     def is_nothing(self) -> bool:
         """Whether all values are absent in every file."""
-        return not (self._unknown or self._not_asked or any(units for _, units in self._hits))
+        unknown = self._unknown or self._parts or self._not_asked
+        return not (unknown or any(units for _, units in self._hits))
 
 
 class _Where:
@@ -313,7 +337,7 @@ class _Where:
     def add(self, unit: Unit, place: int) -> None:
         match self._kind:
             case "row-group":
-                self._parts.add(place)
+                self._parts.add(unit.row_group + place)
             case "page":
                 self._parts.add(unit.row_group)
                 self._pages.add((unit.row_group, place))

@@ -1,0 +1,215 @@
+"""An index of the filters that files have: what it says is what they say, one by one."""
+
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from make.commands import outcome
+from pyarrow import orc
+
+import parquet_bloom as pb
+from parquet_bloom.index import collecting, slices
+from parquet_bloom.index.manifest import IndexForm
+from parquet_bloom.vocabulary import words
+
+FPPS = (0.3, 0.02, 0.001)
+GROUP = 100
+NOT_OF_ORC = "filters of ORC cannot be sliced, only values mapped"
+
+
+def write(path: Path, source: random.Random, rows: int) -> Path:
+    """A file of row groups of GROUP rows, of which more and fewer are distinct: filters of several sizes."""
+    ids, names = [], []
+    for _ in range(0, rows, GROUP):
+        distinct = source.choice([3, 40, 1 << 40])
+        ids += [source.randrange(distinct) for _ in range(GROUP)]
+        names += [f"user {source.randrange(distinct)}" for _ in range(GROUP)]
+    plain = path.with_suffix(".plain")
+    pq.write_table(pa.table({"id": ids[:rows], "name": names[:rows]}), plain, row_group_size=GROUP)
+    pb.build(plain, path, columns=["id", "name"], fpp=source.choice(FPPS), overwrite=True)
+    plain.unlink()
+    return path
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    folder, source = tmp_path / "lake", random.Random(5)
+    folder.mkdir()
+    for number in range(7):
+        write(folder / f"{number}.parquet", source, source.randrange(30, 700))
+    return folder
+
+
+def said_by_files(folder: Path, column: str, values: list[Any]) -> list[dict[str, dict[int, str]]]:
+    """The verdicts of the filters of each file, by value, file and row group; but for those that are absent."""
+    found: list[dict[str, dict[int, str]]] = [{} for _ in values]
+    for path in sorted(map(str, folder.iterdir())):
+        for at, result in enumerate(pb.probe(path, column, values).results):
+            groups = {each.place.row_group: each.verdict for each in result.groups}
+            said = {group: verdict for group, verdict in groups.items() if verdict != "absent"}
+            if said:
+                found[at][path] = said
+    return found
+
+
+def check(index: pb.Index, folder: Path, column: str, values: list[Any]) -> None:
+    """That an index says just that."""
+    truth = said_by_files(folder, column, values)
+    for few in (values, [value for value in values for _ in range(-(-300 // len(values)))]):
+        results = index.probe(column, few, files=folder).results
+        for expected, result in zip(truth, results[:: len(few) // len(values)], strict=True):
+            files = {file.path: file for file in result.files}
+            assert files.keys() == expected.keys()
+            for path, groups in expected.items():
+                verdict = "maybe" if "maybe" in groups.values() else "unknown"
+                assert files[path].verdict == verdict
+                assert not files[path].parts or {*files[path].parts} == groups.keys()
+                assert (files[path].reason is not None) == ("unknown" in groups.values())
+
+
+def values_of(folder: Path, column: str) -> list[Any]:
+    """Some of each row group, and others."""
+    found = []
+    for path in sorted(folder.iterdir()):
+        file = pq.ParquetFile(path)
+        for group in range(file.num_row_groups):
+            found += file.read_row_group(group)[column].to_pylist()[:7]
+    others = range(20) if column == "id" else [f"user {at}" for at in range(20)]
+    return list(dict.fromkeys([*found[:150], *others]))
+
+
+@pytest.mark.parametrize("column", ["id", "name"])
+@pytest.mark.parametrize("form", ["slices", "auto"])
+def test_an_index_says_what_the_filters_say(lake, tmp_path, form, column):
+    with pb.Index.build(tmp_path / "index", lake, ["id", "name"], form=form) as index:
+        check(index, lake, column, values_of(lake, column))
+        segments = index._asked.manifest.segments
+        assert all(segment.slices and not segment.map for segment in segments)
+        assert len(segments[0].slices.files) > 2
+
+
+def test_row_groups_of_which_nothing_is_known(lake, tmp_path):
+    part = lake / "2.parquet"
+    pq.write_table(pa.table({"id": range(300), "name": ["x"] * 300}), lake / "p", row_group_size=60)
+    pb.build(lake / "p", part, columns=["id"], row_groups=[0, 3], overwrite=True)
+    (lake / "p").unlink()
+    pq.write_table(pa.table({"id": range(60), "name": ["x"] * 60}), lake / "3.parquet")
+    with pb.Index.build(tmp_path / "index", lake, "id", form="slices") as index:
+        check(index, lake, "id", values_of(lake, "id"))
+        (result,) = index.probe("id", 5, files=part).results
+        (file,) = result.files
+        assert (file.verdict, file.parts) == ("maybe", (0, 1, 2, 4))
+        assert file.reason is not None
+        assert file.reason.startswith("row group 1: no filter; row group 2: no filter;")
+        (result,) = index.probe("id", 1 << 41, files=[part, lake / "3.parquet"]).results
+        assert result.verdict == "unknown"
+        assert [(file.verdict, file.parts) for file in result.files] == [
+            ("unknown", (1, 2, 4)), ("unknown", ()),
+        ]  # fmt: skip
+        assert not index.new_values("id", [1 << 41]).any()
+        # Of these row groups, all rows are looked at.
+        rows = pb.find(part, "id", [70, 1, 290], index=tmp_path / "index").rows
+        assert [(row.value, row.part, row.row) for row in rows] == [
+            ("1", 0, 1), ("70", 1, 70), ("290", 4, 290),
+        ]  # fmt: skip
+    with pb.Index.build(tmp_path / "auto", lake, "id", form="auto") as index:
+        kinds = [bool(segment.map) for segment in index._asked.manifest.segments]
+        assert sorted(kinds) == [False, True]
+        (result,) = index.probe("id", 200, files=part).results
+        assert [(file.verdict, file.parts) for file in result.files] == [("maybe", (3,))]
+
+
+@pytest.mark.parametrize("form", words(IndexForm))
+def test_files_as_places(lake, tmp_path, form):
+    with pb.Index.build(tmp_path / "index", lake, "id", form=form, places="file") as index:
+        for value in values_of(lake, "id")[:40]:
+            (result,) = index.probe("id", value).results
+            assert result.files
+            assert all(file.parts == () for file in result.files)
+        report = pb.find(None, "id", list(range(25)), index=tmp_path / "index")
+        assert report.rows == pb.find(lake, "id", list(range(25))).rows
+
+
+def test_what_slices_are_not_made_of(lake, tmp_path):
+    orc.write_table(pa.table({"id": range(60)}), lake / "8.orc", bloom_filter_columns=[0])
+    shutil.copy(lake / "1.parquet", lake / "9.parquet")
+    with (lake / "9.parquet").open("r+b") as file:
+        file.seek(pb.inspect(file.name).parts[0].columns[0].filter.offset)
+        file.write(b"\xff" * 4)
+    index = tmp_path / "index"
+    made = outcome("index", "build", "--index", index, "-c", "id", "--form", "slices", lake)
+    assert made.code == 0
+    assert f"{lake}/8.orc: id: not indexed: {NOT_OF_ORC}" in made.stderr
+    assert "9 files: 9 added, 0 changed, 0 removed; 35 filters, " in made.stdout
+    with pb.Index(index) as found:
+        (result,) = found.probe("id", 1 << 42, files=lake / "9.parquet").results
+        (file,) = result.files
+        assert (file.verdict, file.parts[:1]) == ("unknown", (0,))
+        assert "row group 0: " in file.reason
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"places": "page"}, "places: page, expected row-group or file"),
+        ({"hash_key": b"k" * 16}, "hash_key: expected none"),
+    ],
+)
+@pytest.mark.parametrize("form", ["slices", "auto"])
+def test_what_only_a_map_has(lake, tmp_path, form, given, message):
+    with pytest.raises(ValueError, match=message):
+        pb.Index.build(tmp_path / "index", lake, "id", form=form, **given)
+    assert not (tmp_path / "index").exists()
+
+
+def test_filters_that_do_not_fit_the_memory(tmp_path, monkeypatch):
+    source, lake = random.Random(1), tmp_path / "lake"
+    lake.mkdir()
+    for number in range(3):
+        write(lake / f"{number}.parquet", source, 1000)
+    pb.Index.build(tmp_path / "whole", lake, "id", form="slices").close()
+    spilled = []
+    monkeypatch.setattr(collecting.KeyRoom, "within_budget", lambda: small_room(spilled))
+    pb.Index.build(tmp_path / "spilled", lake, "id", form="slices").close()
+    assert len(spilled) > 2
+    whole, others = (
+        sorted(path.read_bytes() for path in (tmp_path / name).glob("*.slices-*"))
+        for name in ("whole", "spilled")
+    )
+    assert whole == others
+
+
+def small_room(spilled: list[Any]) -> collecting.KeyRoom:
+    room = collecting.KeyRoom(0)
+    room.most = 30
+    make = room.temporary
+
+    def temporary() -> Any:
+        spilled.append(1)
+        return make()
+
+    room.temporary = temporary  # type: ignore[method-assign]
+    return room
+
+
+@pytest.mark.parametrize("small_page", [1, 1 << 20])
+def test_damage_is_an_error_and_no_answer(tmp_path, monkeypatch, small_page):
+    """A bit that is lost would be a row that is lost."""
+    monkeypatch.setattr(slices, "_SMALL_PAGE", small_page)
+    lake, index = tmp_path / "lake", tmp_path / "index"
+    lake.mkdir()
+    write(lake / "0.parquet", random.Random(3), 600)
+    with pb.Index.build(index, lake, "id", form="slices") as found:
+        check(found, lake, "id", values_of(lake, "id"))
+    values = values_of(lake, "id")
+    for path in index.glob("*.slices-*"):
+        data = path.read_bytes()
+        path.write_bytes(bytes(0 if at > 200 else each for at, each in enumerate(data)))
+        for asked in (values[:20], values * 9):
+            with pb.Index(index) as found, pytest.raises(pb.FormatError, match="CRC-32 is wrong"):
+                found.probe("id", asked)
+        path.write_bytes(data)
