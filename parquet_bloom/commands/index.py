@@ -320,7 +320,7 @@ def _write_check(report: IndexCheck) -> None:
     left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}"
     write_text(
         f"{report.index}: {number_of(len(report.findings), 'finding')}:"
-        f" {number_of(report.files, 'file')}, {number_of(report.keys, 'key')}{values}"
+        f" {number_of(report.files, 'file')}, {_counts(report.keys, report.filters)}{values}"
         f"{left * bool(report.unneeded)}"
     )
 
@@ -376,10 +376,14 @@ def _write_change(report: IndexChange, as_json: bool) -> None:
 
 
 def _content(keys: int, filters: int, num_bytes: int) -> str:
+    return f"{_counts(keys, filters)}, {size(num_bytes)}"
+
+
+def _counts(keys: int, filters: int) -> str:
     parts = [number_of(filters, "filter")] if filters else []
     if keys or not filters:
         parts.insert(0, number_of(keys, "key"))
-    return ", ".join([*parts, size(num_bytes)])
+    return ", ".join(parts)
 
 
 def _write_answers(report: IndexReport) -> None:

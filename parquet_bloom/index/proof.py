@@ -15,9 +15,11 @@ from parquet_bloom.errors import FormatError
 from parquet_bloom.index.manifest import Places
 from parquet_bloom.index.opened import OpenSegment
 from parquet_bloom.index.parquet_writer import MAGIC
+from parquet_bloom.index.slices_proof import FiltersProof, file_problems, unit_problems
 from parquet_bloom.index.sorted_map import KeyPage, SortedMap
 from parquet_bloom.index.units import Unit
 from parquet_bloom.native._kernel import ScanError
+from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes as thrift
 from parquet_bloom.storage.source import Source
@@ -31,7 +33,7 @@ _LOST: Final = {
 
 class SegmentProof:
     """What is wrong with a segment. `units`: those that are alive; `keys`: how many there are of each place. They are
-    known once all `problems` are."""
+    known once all `problems` are. `filters`: proves those of slices."""
 
     def __init__(self, segment: OpenSegment) -> None:
         self.segment, self.about = segment, segment.about
@@ -44,6 +46,9 @@ class SegmentProof:
             yield from self._of_units()
             if self.segment.map is not None:
                 yield from self._of_map(self.segment.map)
+            if self.segment.slices is not None:
+                for reader in self.segment.slices.readers:
+                    yield from file_problems(reader, _row_groups(reader.source))
         except FormatError as error:
             yield str(error)
         except OSError as error:
@@ -51,10 +56,16 @@ class SegmentProof:
                 raise
             yield f"{error.filename}: {_LOST[error.errno]}"
 
+    @read_once
+    def filters(self) -> FiltersProof:
+        assert self.segment.slices is not None
+        return FiltersProof(self.segment.slices)
+
     def _of_units(self) -> Iterator[str]:
         about, path = self.about, self.segment.units.source.path
         place = count = 0
-        for number, unit in enumerate(self.segment.units):
+        all_units = list(self.segment.units)
+        for number, unit in enumerate(all_units):
             if unit.first_place != place:
                 yield f"{path}: unit {number}: first place {unit.first_place}, expected {place}"
             if unit.reason and unit.num_places:
@@ -63,6 +74,9 @@ class SegmentProof:
         expected = (about.units.num_units, about.units.num_places)
         if (count, place) != expected:
             yield f"{path}: {count} units of {place} places, expected {expected[0]} of {expected[1]}"
+        if self.segment.slices is not None:
+            for problem in unit_problems(self.segment.slices, all_units):
+                yield f"{path}: {problem}"
         borders = [border for numbers in about.dead for border in numbers]
         if any(start >= end for start, end in pairwise([-1, *borders, count + 1])):
             yield f"{path}: dead units {about.dead}, expected ranges that ascend, up to {count}"

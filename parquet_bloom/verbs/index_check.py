@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from parquet_bloom.arguments import flag_given, threads_given
 from parquet_bloom.container import number_of
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.index.hash_key import HashKey
     from parquet_bloom.index.proof import SegmentProof
+    from parquet_bloom.index.slices_proof import FilterProblem
     from parquet_bloom.index.units import Unit
     from parquet_bloom.index.values_reader import AnyValuesReader
     from parquet_bloom.parallel import Progress
@@ -33,11 +34,18 @@ IndexProblem = Literal[
 ]
 
 
+_OF_FILTER: Final[Mapping[IndexProblem, str]] = {
+    "lost": "bits of its filter are not in the slices",
+    "unexplained": "bits in the slices that its filter has not",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class IndexFinding:
     """What is wrong, and where: in the index (`damaged`); a file that it does not know in this state (`new`,
-    `changed`), or that is `gone`; files that cannot be looked at (`unlisted`, `unread`); values that are not found
-    where they are (`lost`); keys in the index that no value there explains (`unexplained`)."""
+    `changed`), or that is `gone`; files that cannot be looked at (`unlisted`, `unread`); values, or bits of filters,
+    that are not found where they are (`lost`); keys or bits in the index that nothing there explains
+    (`unexplained`)."""
 
     problem: IndexProblem
     message: str
@@ -45,8 +53,8 @@ class IndexFinding:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexCheck(VerbReport):
-    """What check_index found. `files`, `keys`: how many the index knows, pairs of value and place; `values`: how many
-    were read and looked up; `unneeded`: files in its folder, of `bytes_unneeded`, that compact_index will remove."""
+    """What check_index found. `files`, `keys`, `filters`: how many the index knows, pairs of value and place, those in
+    slices; `values`: how many were read and looked up; `unneeded`: files in its folder, of `bytes_unneeded`, that compact_index will remove."""
 
     _rows: ClassVar = ("findings",)
 
@@ -55,6 +63,7 @@ class IndexCheck(VerbReport):
     deep: bool
     files: int
     keys: int
+    filters: int
     values: int
     unneeded: int
     bytes_unneeded: int
@@ -77,7 +86,7 @@ def check_index(
     """Prove an index: that its files are whole and lead engines to the same keys as us, and that it knows all files as
     they are now.
 
-    deep: read all values again, too, and prove that each is found where it is, and that nothing else is.
+    deep: read all values, or filters, again, too, and prove that each is found where it is, and that nothing else is.
     hash_key: as for build_index; without deep, none is needed. All others as for inspect.
 
     Raises FileNotFoundError if there is no index, EncryptionError unless `hash_key` is that of the index, FormatError
@@ -97,7 +106,8 @@ def check_index(
         generation=manifest.generation,
         deep=deep,
         files=work.num_files,
-        keys=sum(segment.map.num_keys for segment in manifest.segments if segment.map),
+        keys=sum(segment.num_keys for segment in manifest.segments),
+        filters=sum(segment.num_filters for segment in manifest.segments),
         values=work.num_values,
         unneeded=len(left),
         bytes_unneeded=sum(entry.size for entry in left),
@@ -158,6 +168,9 @@ class _Check:
                 progress(done, len(self._known))
             if self._is_current(path, known, files) and deep:
                 self._read(path, known, files)
+        for proof in dict.fromkeys(proof for known in self._known.values() for proof, _ in known):
+            if deep and proof.about.slices is not None:
+                self._filters_found(proof, proof.filters.rest())
         if progress:
             progress(len(self._known), len(self._known))
 
@@ -211,6 +224,11 @@ class _Check:
                     if proof.segment.map is not None:
                         for problem, message in self._looked_up(reader, proof, units):
                             self._found(problem, f"{path}: {proof.about.column}: {message}")
+                    elif proof.about.slices is not None:
+                        filters = reader.filters(file.column(proof.about.column))
+                        for unit in units:
+                            if unit.num_places:
+                                self._filters_found(proof, proof.filters.add(unit, filters))
                 file.source.check_unchanged()
         except (ParquetBloomError, OSError) as error:
             self._found("unread", complaint_about(path, error))
@@ -235,3 +253,9 @@ class _Check:
         unexplained = places.unexplained()
         if unexplained:
             yield "unexplained", f"{number_of(unexplained, 'key')} of no value"
+
+    def _filters_found(self, proof: SegmentProof, problems: Iterable[FilterProblem]) -> None:
+        """What is wrong with slices, by the filters of which they are."""
+        for path, part, bits in problems:
+            message = f"{path}: {proof.about.column}: row group {part}: {_OF_FILTER[bits]}"
+            self._found(bits, message)

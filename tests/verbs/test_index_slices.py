@@ -2,6 +2,7 @@
 
 import random
 import shutil
+from binascii import crc32
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from make.commands import outcome
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.index import collecting, slices
+from parquet_bloom.index import collecting, slices, slices_proof
 from parquet_bloom.index.manifest import IndexForm
 from parquet_bloom.vocabulary import words
 
@@ -21,16 +22,25 @@ GROUP = 100
 NOT_OF_ORC = "filters of ORC cannot be sliced, only values mapped"
 
 
-def write(path: Path, source: random.Random, rows: int) -> Path:
-    """A file of row groups of GROUP rows, of which more and fewer are distinct: filters of several sizes."""
+SCHEMA = pa.schema({"id": pa.int64(), "name": pa.string()})
+
+
+def write(path: Path, source: random.Random, rows: int, share: float = 1) -> Path:
+    """A file of row groups of GROUP rows, of which more and fewer are distinct: filters of several sizes, and none in
+    some row groups."""
     ids, names = [], []
     for _ in range(0, rows, GROUP):
         distinct = source.choice([3, 40, 1 << 40])
         ids += [source.randrange(distinct) for _ in range(GROUP)]
         names += [f"user {source.randrange(distinct)}" for _ in range(GROUP)]
     plain = path.with_suffix(".plain")
-    pq.write_table(pa.table({"id": ids[:rows], "name": names[:rows]}), plain, row_group_size=GROUP)
-    pb.build(plain, path, columns=["id", "name"], fpp=source.choice(FPPS), overwrite=True)
+    table = pa.table({"id": ids[:rows], "name": names[:rows]}, SCHEMA)
+    pq.write_table(table, plain, row_group_size=GROUP)
+    parts = [part for part in range(-(-rows // GROUP)) if source.random() < share]
+    pb.build(
+        plain, path, columns=["id", "name"], row_groups=parts or None, fpp=source.choice(FPPS),
+        overwrite=True,
+    )  # fmt: skip
     plain.unlink()
     return path
 
@@ -144,7 +154,7 @@ def test_what_slices_are_not_made_of(lake, tmp_path):
     made = outcome("index", "build", "--index", index, "-c", "id", "--form", "slices", lake)
     assert made.code == 0
     assert f"{lake}/8.orc: id: not indexed: {NOT_OF_ORC}" in made.stderr
-    assert "9 files: 9 added, 0 changed, 0 removed; 35 filters, " in made.stdout
+    assert "9 files: 9 added, 0 changed, 0 removed; 32 filters, " in made.stdout
     with pb.Index(index) as found:
         (result,) = found.probe("id", 1 << 42, files=lake / "9.parquet").results
         (file,) = result.files
@@ -213,3 +223,164 @@ def test_damage_is_an_error_and_no_answer(tmp_path, monkeypatch, small_page):
             with pb.Index(index) as found, pytest.raises(pb.FormatError, match="CRC-32 is wrong"):
                 found.probe("id", asked)
         path.write_bytes(data)
+
+
+class Lake:
+    """A lake, and an index over it: some files have no filters, or some row groups have none. `known`: the files as
+    the index knows them."""
+
+    def __init__(self, folder: Path, seed: int, form: IndexForm) -> None:
+        self.source = random.Random(seed)
+        self.folder = folder / "lake"
+        self.folder.mkdir()
+        self.numbers = iter(range(1000))
+        for _ in range(5):
+            self.create()
+        self.index = pb.Index.build(
+            folder / "index", self.folder, ["id", "name"], form=form,
+            places=self.source.choice(["row-group", "file"]),
+        )  # fmt: skip
+        self.known = self.now()
+        self.done: list[str] = []
+
+    def now(self) -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in self.folder.iterdir()}
+
+    def write(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+        share = self.source.choice([0.6, 1, 1])
+        write(path, self.source, self.source.choice([0, 1, 80, 250, 430]), share)
+
+    def create(self) -> None:
+        self.write(self.folder / f"{next(self.numbers)}.parquet")
+
+    def _any(self) -> Path:
+        return self.source.choice(sorted(self.folder.iterdir()))
+
+    def change(self) -> None:
+        self.write(self._any())
+
+    def delete(self) -> None:
+        if len(self.now()) > 2:
+            self._any().unlink()
+
+    def add(self) -> None:
+        self.index.add()
+        self.known = self.now()
+
+    def remove(self) -> None:
+        if (path := self._any()) in self.known:
+            self.index.remove(path)
+            del self.known[path]
+
+    def compact(self) -> None:
+        everything = self.source.choice([True, False])
+        self.index.compact(everything=everything, older_than=0)
+        if everything:
+            segments = self.index._asked.manifest.segments
+            kinds = {(each.column, each.kind, each.slices is None) for each in segments}
+            assert len(segments) == len(kinds)
+            assert not any(segment.dead for segment in segments)
+
+    def step(self) -> None:
+        steps = [
+            self.change,
+            self.create,
+            self.delete,
+            self.add,
+            self.add,
+            self.remove,
+            self.compact,
+        ]
+        step = self.source.choice(steps)
+        self.done.append(step.__name__)
+        step()
+
+    def check(self) -> None:
+        now = self.now()
+        assert {
+            (finding.problem, Path(finding.message.split(": ")[0]))
+            for finding in self.index.check(deep=True).findings
+        } == {
+            *(("new", path) for path in now.keys() - self.known.keys()),
+            *(("gone", path) for path in self.known.keys() - now.keys()),
+            *(("changed", path) for path in now if self.known.get(path, now[path]) != now[path]),
+        }, self.done
+        for column in ("id", "name"):
+            values = values_of(self.folder, column)
+            values = self.source.sample(values, min(12, len(values)))
+            truth = said_by_files(self.folder, column, values)
+            asked = values * self.source.choice([1, 30])
+            results = self.index.probe(column, asked, files=self.folder).results[: len(values)]
+            for value, expected, result in zip(values, truth, results, strict=True):
+                said = {Path(file.path): file for file in result.files}
+                for path, state in now.items():
+                    if self.known.get(path) != state:
+                        assert said[path].verdict == "unknown", self.done
+                    else:
+                        groups = expected.get(str(path), {})
+                        self._check_file(said.get(path), groups, path, column, value)
+
+    def _check_file(
+        self, file: Any, groups: dict[int, str], path: Path, column: str, value: Any
+    ) -> None:
+        """Where a map has the values of a file, there may be less than its filters say, but never less than is
+        true."""
+        maps = [
+            unit.path
+            for segment in self.index._asked.of_column(column) if segment.about.map
+            for _, unit in segment.live_units()
+        ]  # fmt: skip
+        if str(path) not in maps:
+            verdicts = {*groups.values()}
+            verdict = "maybe" if "maybe" in verdicts else "unknown" if verdicts else None
+            assert (file and file.verdict) == verdict, (self.done, path, column, value)
+            assert not (file and file.parts) or {*file.parts} == groups.keys()
+        elif value in pq.read_table(path)[column].to_pylist():
+            assert file.verdict == "maybe"
+
+
+@pytest.mark.parametrize("form", ["slices", "auto"])
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_is_done_to_lake_and_index(tmp_path, seed, form):
+    lake = Lake(tmp_path, seed, form)
+    lake.check()
+    for _ in range(14):
+        lake.step()
+        lake.check()
+    lake.index.close()
+
+
+@pytest.mark.parametrize("problem", ["lost", "unexplained"])
+def test_check_proves_slices(lake, tmp_path, monkeypatch, problem):
+    """That they have the bits of the filters in the files, whatever their checksums say."""
+    monkeypatch.setattr(slices_proof, "_FOR_FILTERS", 1 << 24)
+    with pb.Index.build(tmp_path / "index", lake, "id", form="slices") as index:
+        report = index.check(deep=True)
+        assert (report.findings, report.filters) == ((), 31)
+        (segment,) = index._asked.of_column("id")
+        assert segment.slices is not None
+        about = segment.slices.readers[-1].about
+        number, unit = segment.units.place(about.first_place + 2)
+        path = segment.units.units([number])[number].path
+        part = segment.units.units([number])[number].row_group + unit
+    file = tmp_path / "index" / about.name
+    data, start = bytearray(file.read_bytes()), about.start(1)
+    wanted = 0x20 if problem == "lost" else 0
+    row = next(
+        at for at in range(start, start + about.page_bytes, about.row_bytes)
+        if data[at] & 0x20 == wanted
+    )  # fmt: skip
+    data[row] ^= 0x20
+    page = data[start : start + about.page_bytes]
+    data[about.sums(1) : about.sums(1) + 4] = crc32(page).to_bytes(4, "little")
+    file.write_bytes(data)
+    with pb.Index(tmp_path / "index") as index:
+        assert index.check().findings == ()
+        (finding,) = index.check(deep=True).findings
+    what = {
+        "lost": "bits of its filter are not in the slices",
+        "unexplained": "bits in the slices that its filter has not",
+    }
+    assert finding.problem == problem
+    assert finding.message == f"{path}: id: row group {part}: {what[problem]}"
