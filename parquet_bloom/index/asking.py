@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from parquet_bloom.errors import EncryptionError, MissingKeyError, ValueTypeError
 from parquet_bloom.index.kinds import AskedHashes, ManyHashes, asked_hashes
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from parquet_bloom.index.hash_key import HashKey
 
 Numbers: TypeAlias = "list[int] | NDArray[np.int64]"
+
+# Segments in a store that are asked at a time.
+_AT_ONCE: Final = 16
 
 
 class Hits:
@@ -62,7 +65,7 @@ class AskedIndex:
         self, folder: Folder, manifest: Manifest, hash_key: bytes | str | None = None
     ) -> None:
         """`hash_key`: of the index, the key itself or a KEYSPEC. Raises EncryptionError unless it is the right one."""
-        self.manifest = manifest
+        self.manifest, self._folder = manifest, folder
         self._key = key_of(folder.path, manifest, hash_key)
         self._segments = [OpenSegment(folder, segment) for segment in manifest.segments]
 
@@ -83,7 +86,7 @@ class AskedIndex:
 
     def look_up(self, column: str, values: Sequence[Any] | Array) -> FoundValues:
         """Raises ValueTypeError for a value that the column can hold in no file."""
-        hits: list[Hits] = []
+        to_ask: list[tuple[OpenSegment, Any]] = []
         unknown: list[Unit] = []
         unknown_parts: list[Unit] = []
         not_asked: dict[int, str] = {}
@@ -99,10 +102,20 @@ class AskedIndex:
                 ]
                 continue
             not_asked.update(found.unknown)
-            hits.append(_hits(segment, found))
+            to_ask.append((segment, found))
             unknown_parts += segment.unknown_units()
         asked.check()
+        hits = self._hits_of_each(to_ask)
         return FoundValues(hits, unknown, unknown_parts, not_asked)
+
+    def _hits_of_each(self, to_ask: Sequence[tuple[OpenSegment, Any]]) -> list[Hits]:
+        """Of segments in a store, which answer one read after the other, several at a time."""
+        if self._folder.requests is None or len(to_ask) < 2:
+            return [_hits(*each) for each in to_ask]
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(_AT_ONCE, "pbloom-segment") as pool:
+            return list(pool.map(lambda each: _hits(*each), to_ask))
 
     def num_files(self, column: str) -> int:
         """How many files the index knows, of which nothing else may be known."""

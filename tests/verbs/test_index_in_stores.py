@@ -1,12 +1,14 @@
 """An index in an object store, over files there."""
 
 import io
+import threading
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import parquet_bloom as pb
+from parquet_bloom.index import asking
 
 FILES = 5
 INDEX = "s3://lake/users.index"
@@ -68,6 +70,28 @@ def test_asking_takes_few_requests_for_each_segment(s3):
     # The file that may hold it is still the same.
     assert asked.count("3.parquet") == 1
     assert len(asked) == FILES + 2
+
+
+def test_segments_are_asked_at_once(s3, monkeypatch):
+    for number in range(FILES):
+        s3.put(f"lake/in/{number}.parquet", data(number))
+        if number:
+            with pb.Index(INDEX, s3.options) as index:
+                index.add()
+        else:
+            pb.Index.build(INDEX, "s3://lake/in", "id", storage_options=s3.options).close()
+    everybody, hits = threading.Barrier(FILES), asking._hits
+
+    def hits_of(*asked: object) -> object:
+        everybody.wait(timeout=60)
+        return hits(*asked)
+
+    monkeypatch.setattr(asking, "_hits", hits_of)
+    with pb.Index(INDEX, s3.options) as index:
+        assert [names(each) for each in index.probe("id", [5, 3001]).results] == [
+            ["0.parquet"],
+            ["3.parquet"],
+        ]
 
 
 def test_a_large_segment_takes_a_request_for_each_of_three_reads(s3, tmp_path):
