@@ -109,6 +109,7 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.report import FileReport as FileReport
     from parquet_bloom.verbs.report import report as report
     from parquet_bloom.verbs.row_groups import row_groups as row_groups
+    from parquet_bloom.verbs.rows import rows as rows
     from parquet_bloom.verbs.strip import StripReport as StripReport
     from parquet_bloom.verbs.strip import strip as strip
     from parquet_bloom.verbs.strip_table import TableStripReport as TableStripReport
@@ -162,6 +163,7 @@ _NAMES = {
     "verbs.repair": "RepairReport repair",
     "verbs.report": "FileReport report",
     "verbs.row_groups": "row_groups",
+    "verbs.rows": "rows",
     "verbs.strip": "StripReport strip",
     "verbs.repair_table": "TableRepairReport repair_table",
     "verbs.strip_table": "TableStripReport strip_table",

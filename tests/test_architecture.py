@@ -96,6 +96,7 @@ HOMES = {
         "verbs/dataset.py",
         "verbs/reading.py",
         "verbs/row_groups.py",
+        "verbs/rows.py",
     },
     "pyiceberg": {"tables/iceberg/"},
     "pyspark": {"spark/"},
@@ -304,7 +305,13 @@ LATE = {
     "after a crash": {"storage.journal", "storage.leftovers"},
     "with an option that is seldom given": {
         *("render.dump_footer", "render.findings_for_ci", "render.histogram", "render.report"),
-        *("commands.value_files", "reads.rows", "verbs.account", "verbs.json_values"),
+        *(
+            "commands.value_files",
+            "reads.matching",
+            "reads.rows",
+            "verbs.account",
+            "verbs.json_values",
+        ),
         "verbs.table_file",
         *("storage.inventory", "storage.manifest", "storage.shard", "storage.stream"),
         *("values.given", "verbs.advise", "verbs.answer_file", "verbs.arrow_table"),

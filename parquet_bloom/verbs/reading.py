@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -94,6 +95,26 @@ class Reading:
         base = self.names[0] if self.names is not None and len(self.names) == 1 else ""
         fragments = Fragments(list(files.found), base, self.keys, self.storage_options)
         return fragments.dataset(left, schema, of_all=self._view is not None)
+
+    def rows(self, filters: Any, columns: Sequence[str] | None) -> pa.Table:
+        """The rows of all files that match the filters. Raises as verbs.rows."""
+        from parquet_bloom.reads.matching import Matching
+
+        matching = Matching(filters, columns)
+        left = self.row_groups()
+        self._check_plain(left)
+        # What no row tells, the types of the columns, a file does.
+        for each in left or [Left(path, (), ()) for path in list(self.files.found)[:1]]:
+            with self.files.open(each.path, self.keys) as file:
+                matching.add(file, each)
+        found = matching.table()
+        read = {
+            "files_read": matching.num_files,
+            "row_groups_read": matching.num_groups,
+            "pages_read": matching.pages_read,
+            "bytes_read": matching.bytes_read,
+        }
+        return found.replace_schema_metadata({"parquet_bloom": json.dumps(read)})
 
     def _pruner(self, predicate: Predicate, most_left: float = MOST_LEFT) -> Pruner:
         indexed = None

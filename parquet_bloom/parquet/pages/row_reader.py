@@ -118,7 +118,7 @@ def _pieces(
 
 def _narrowed(file: OpenFile, piece: _Piece, rows: Sequence[int]) -> _Piece:
     """Only the pages that hold these rows, if anything says which these are."""
-    if len(piece.chunks) > 1:
+    if len(piece.chunks) > 1 or len(rows) == piece.num_rows:
         return piece
     places = page_places(file, piece.chunks[0])
     if places is None or len(places) == 1:

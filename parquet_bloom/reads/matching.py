@@ -1,0 +1,183 @@
+"""The rows that match filters, of what is left of files: the columns of the filters first, as pyarrow compares them, and
+then of all columns that are wanted only the pages with these rows.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_bloom.errors import UnsupportedError, ValueTypeError
+from parquet_bloom.reads.rows import RowTables
+
+if TYPE_CHECKING:
+    from parquet_bloom.container.protocols import Container
+    from parquet_bloom.reads.pruning import Group, Left
+
+_COMPARISONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "=": operator.eq,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+class _Condition(NamedTuple):
+    """A column, an operator, and a scalar or an array."""
+
+    column: str
+    operator: str
+    value: Any
+
+    def of(self, names: Sequence[str]) -> pc.Expression:
+        """What it says about files with these columns."""
+        field = pc.field(*_path(self.column, names))
+        if self.operator in ("in", "not in"):
+            is_in = field.isin(self.value)
+            return is_in if self.operator == "in" else ~is_in
+        return _COMPARISONS[self.operator](field, self.value)
+
+
+def _path(column: str, names: Sequence[str]) -> list[str]:
+    """A whole column, or a field of a struct."""
+    return [column] if column in names else column.split(".")
+
+
+def conditions_of(filters: Any) -> list[list[_Condition]]:
+    """Filters as predicates.predicate_of takes them, which has checked them: one of these lists must hold. Raises
+    ValueError for an operator that only engines have."""
+    if isinstance(filters, Mapping):
+        return [[_one_of(column, value) for column, value in filters.items()]]
+    if all(isinstance(part[0], str) for part in filters):
+        filters = [filters]
+    return [[_condition(*each) for each in part] for part in filters]
+
+
+def _condition(column: str, operator: str, value: Any) -> _Condition:
+    if operator in _COMPARISONS:
+        return _Condition(
+            column, operator, value if isinstance(value, pa.Scalar) else _plain(value)
+        )
+    if operator in ("in", "not in"):
+        return _Condition(column, operator, _array(column, value))
+    expected = ", ".join([*_COMPARISONS, "in", "not in"])
+    raise ValueError(f"filters: column {column}: {operator!r}, expected one of {expected}")
+
+
+def _one_of(column: str, value: Any) -> _Condition:
+    is_one = isinstance(value, str | bytes) or not hasattr(value, "__iter__")
+    return _condition(column, "==" if is_one else "in", value)
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy as one of Python."""
+    return value.item() if isinstance(value, np.number | np.bool_) else value
+
+
+def _array(column: str, values: Any) -> pa.Array:
+    if hasattr(values, "to_arrow"):
+        values = values.to_arrow()
+    if isinstance(values, set | frozenset):
+        values = list(values)
+    try:
+        found = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
+    except (pa.ArrowException, OverflowError, TypeError) as error:
+        raise ValueTypeError(f"filters: column {column}: {error}") from None
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+
+
+def listed(filters: Any) -> Any:
+    """Filters whose values can be looked at more than once."""
+    if isinstance(filters, Mapping):
+        return {column: _listed(value) for column, value in filters.items()}
+    return _listed(filters)
+
+
+def _listed(values: Any) -> Any:
+    return list(values) if isinstance(values, Iterator) else values
+
+
+class Matching:
+    """Collects the rows of files that match. `columns`: None for all that the first file has."""
+
+    def __init__(self, filters: Any, columns: Sequence[str] | None) -> None:
+        self._any_of = conditions_of(filters)
+        self._columns = columns
+        self._tables: RowTables | None = None
+        self.num_files = self.num_groups = self.pages_read = self.bytes_read = 0
+
+    def add(self, file: Container, left: Left) -> None:
+        """The rows of a file, in what is left of it. Raises ValueTypeError for what cannot be compared with the values
+        of a column, UnsupportedError, FormatError, EncryptionError, OSError."""
+        names = file.top_columns
+        if self._tables is None:
+            self._tables = RowTables(tuple(dict.fromkeys(self._columns or names)))
+        wanted = {_path(each.column, names)[0]: each for all_of in self._any_of for each in all_of}
+        _check_partitions(file, [*wanted, *self._tables.columns])
+        rows: dict[int, Sequence[int]] = {}
+        for group in left.groups or ():
+            keys = self._keys(file, wanted, group)
+            if len(found := self._matching(file, keys)):
+                rows[group.number] = found
+        table = self._tables.read(file, rows, range(sum(map(len, rows.values()))))
+        file.source.check_unchanged()
+        self._tables.add(table)
+        self.num_files += 1
+        self.num_groups += len(left.groups or ())
+        self.pages_read += file.pages_read
+        self.bytes_read += file.source.bytes_read
+
+    def _keys(self, file: Container, wanted: Mapping[str, _Condition], group: Group) -> pa.Table:
+        """The columns of the filters, nulls for one that the file lacks, and the numbers of the rows."""
+        there = [name for name in wanted if name in file.top_columns]
+        found = file.read_rows(there, {group.number: range(group.num_rows)})
+        columns = {name: found[name] for name in there}
+        for name, condition in wanted.items():
+            if name not in there:
+                value = condition.value
+                kind = value.type if hasattr(value, "type") else pa.scalar(value).type
+                columns[name] = pa.nulls(group.num_rows, kind)
+        numbers = pa.array(np.arange(group.num_rows))
+        return pa.table([*columns.values(), numbers], [*columns, _unlike(columns)])
+
+    def _matching(self, file: Container, keys: pa.Table) -> Sequence[int]:
+        """The numbers of the rows that match."""
+        *names, number = keys.column_names
+        try:
+            any_of = [
+                reduce(operator.and_, [each.of(names) for each in all_of])
+                for all_of in self._any_of
+            ]
+            found = keys.filter(reduce(operator.or_, any_of))
+        except (pa.ArrowException, OverflowError, TypeError) as error:
+            reason = " ".join(str(error).split())
+            raise ValueTypeError(f"{file.path}: filters: {reason}") from None
+        rows: Sequence[int] = found[number].to_numpy()
+        return rows
+
+    def table(self) -> pa.Table:
+        """All rows. Raises as RowTables.table."""
+        return (self._tables or RowTables(self._columns or ())).table()
+
+
+def _unlike(names: Collection[str]) -> str:
+    """A name that none of these is."""
+    return "#" * (1 + max(map(len, names), default=0))
+
+
+def _check_partitions(file: Container, columns: Sequence[str]) -> None:
+    """Raise UnsupportedError for a column that the file lacks and whose value is in the name of a folder."""
+    for name in columns:
+        if name not in file.top_columns and f"/{name}=" in f"/{file.path}":
+            raise UnsupportedError(
+                f"{file.path}: column {name}: is in the path, not in the file; pb.dataset reads it"
+            )

@@ -1,0 +1,51 @@
+"""The rows that match filters, for the price of the pages that hold them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from parquet_bloom.arguments import columns_given
+from parquet_bloom.verbs.reading import Reading
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from parquet_bloom.arguments import SomeNames
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.options import TableView
+    from parquet_bloom.vocabulary import TableChoice
+
+
+def rows(
+    files: Any,
+    filters: Any,
+    columns: SomeNames | None = None,
+    *,
+    table: TableChoice | TableView | None = None,
+    index: str | os.PathLike[str] | None = None,
+    hash_key: bytes | str | None = None,
+    keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> pa.Table:
+    """The rows of `files` that match `filters`, as a pyarrow Table, file by file: those that pyarrow's
+    `Table.filter` leaves of all.
+
+    Of the row groups that are left by statistics, filters and an `index`, the columns of the filters are read, and of
+    `columns` (None: all of the first file) only the pages with rows that match. For a few rows; where many match,
+    pb.dataset takes less. What was read is in the schema's metadata: JSON under `parquet_bloom`, with `files_read`,
+    `row_groups_read`, `pages_read` and `bytes_read`.
+
+    filters: as for row_groups, and `!=` and `not in` are obeyed, too; columns are whole ones, or fields of structs.
+    columns: whole ones; a file that lacks one has nulls in it. All others as for row_groups.
+
+    Raises as row_groups; ValueTypeError for what pyarrow does not compare with the values of a column; UnsupportedError
+    for ORC files, for columns whose values are in the names of folders, for tables whose files do not hold all that
+    they say, and if the types of a column in several files do not go together.
+    """
+    from parquet_bloom.reads.matching import listed
+
+    filters = listed(filters)
+    reading = Reading(files, filters, table, index, hash_key, keys, storage_options)
+    return reading.rows(filters, columns_given(columns))

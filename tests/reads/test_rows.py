@@ -1,0 +1,154 @@
+"""`pb.rows`: the rows that pyarrow's filter leaves of the whole table, out of few pages."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from make.awkward_files import TYPES, awkward_lake, conditions
+from make.reading_engines import _OF_PYARROW
+
+import parquet_bloom as pb
+from parquet_bloom.errors import ColumnError, ParquetBloomError, UnsupportedError, ValueTypeError
+
+COLUMNS = [name for name in TYPES if name not in ("n", "l")] + ["n.x", "n.y"]
+
+
+def expression(condition: tuple[str, str, Any]) -> Any:
+    column, operator, value = condition
+    field = pc.field(*column.split("."))
+    if operator in ("in", "not in"):
+        return field.isin(value) if operator == "in" else ~field.isin(value)
+    return _OF_PYARROW[operator](field, value)
+
+
+def by_pyarrow(paths: list[str], any_of: list[list[tuple[str, str, Any]]]) -> list[pa.Table] | None:
+    try:
+        wanted = None
+        for all_of in any_of:
+            part = expression(all_of[0])
+            for each in all_of[1:]:
+                part &= expression(each)
+            wanted = part if wanted is None else wanted | part
+        return [pq.read_table(path).filter(wanted) for path in paths]
+    except (pa.ArrowException, OverflowError, TypeError):
+        return None
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(4))
+def test_the_rows_are_those_of_pyarrow(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    paths = awkward_lake(chance, tmp_path)
+    index = None
+    if seed % 2:
+        index = tmp_path / "lake.index"
+        columns = chance.sample([name for name in COLUMNS if name != "bool"], 8)
+        pb.Index.build(index, paths, columns).close()
+    compared = some = 0
+    for _ in range(40):
+        any_of = [
+            [conditions(chance, COLUMNS) for _ in range(chance.choice((1, 1, 2)))]
+            for _ in range(chance.choice((1, 1, 2)))
+        ]
+        wanted = by_pyarrow(paths, any_of)
+        names = chance.sample(list(TYPES), 4)
+        for at, path in enumerate(paths):
+            try:
+                found = pb.rows(path, any_of, ["row", *names], index=index)
+            except (ParquetBloomError, ValueError):
+                assert wanted is None
+                continue
+            if wanted is not None:
+                compared += 1
+                some += found.num_rows > 0
+                table = wanted[at].select(["row", *names])
+                assert found.schema.equals(table.schema), any_of
+                assert repr(found.to_pylist()) == repr(table.to_pylist()), any_of
+    assert compared > 60
+    assert some > 15
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    for number in range(3):
+        rows = np.arange(10_000 * number, 10_000 * (number + 1))
+        table = pa.table({"id": rows, "half": rows // 2, "text": rows.astype(str)})
+        pq.write_table(
+            table, folder / f"{number}.parquet", row_group_size=5000, write_page_index=True,
+            data_page_size=1, write_batch_size=500, use_dictionary=False, compression="none",
+        )  # fmt: skip
+    return folder
+
+
+def read(table: pa.Table) -> dict[str, int]:
+    found: dict[str, int] = json.loads(table.schema.metadata[b"parquet_bloom"])
+    return found
+
+
+def test_only_pages_with_rows_are_read_of_other_columns(lake: Path) -> None:
+    found = pb.rows(lake, {"id": [12_345, 27_000]}, columns=["text"])
+    assert found["text"].to_pylist() == ["12345", "27000"]
+    # Two row groups of ten pages of `id`, and a page for each row.
+    about = read(found)
+    assert (about["files_read"], about["row_groups_read"], about["pages_read"]) == (2, 2, 22)
+    assert about["bytes_read"] < 3 * (40_000 + 6000 + 8000)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([7, 29_999]),
+        pa.array([7, 29_999]),
+        pa.chunked_array([[7], [29_999]]),
+        pl.Series([7, 29_999]),
+        {7, 29_999},
+        (np.int32(each) for each in (7, 29_999)),
+    ],
+    ids=lambda values: type(values).__name__,
+)
+def test_values_of_any_kind(lake: Path, values: Any) -> None:
+    assert pb.rows(lake, {"id": values})["id"].to_pylist() == [7, 29_999]
+
+
+def test_without_columns_all_are_read(lake: Path) -> None:
+    found = pb.rows(lake, [("half", "==", 3), ("id", "!=", 6)])
+    assert found.to_pylist() == [{"id": 7, "half": 3, "text": "7"}]
+    nothing = pb.rows(lake, {"id": -1})
+    assert nothing.num_rows == 0
+    assert nothing.schema.equals(pq.read_schema(lake / "0.parquet"))
+    assert [batch.num_rows for batch in found.to_batches()] == [1]
+
+
+def test_files_that_lack_a_column(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"id": [1, 2], "more": [5, 6]}), tmp_path / "1.parquet")
+    found = pb.rows(tmp_path, {"id": 1}, columns=["id", "more"])
+    assert found["more"].to_pylist() == [None, 5]
+    assert pb.rows(tmp_path, {"more": 5})["id"].to_pylist() == [1]
+    assert pb.rows(tmp_path, [[("more", "in", [5])], [("id", "<", 2)]])["id"].to_pylist() == [1, 1]
+    with pytest.raises(ColumnError, match="no column moer; did you mean more"):
+        pb.rows(tmp_path, {"id": 1}, columns=["moer"])
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "day=1").mkdir()
+    path = tmp_path / "day=1/0.parquet"
+    pq.write_table(pa.table({"id": [1]}), path)
+    for filters, columns in (({"id": 1}, ["day"]), ({"id": 1, "day": 1}, ["id"])):
+        with pytest.raises(UnsupportedError, match="column day: is in the path"):
+            pb.rows(path, filters, columns)
+    with pytest.raises(ValueTypeError, match="filters: "):
+        pb.rows(path, [("id", "!=", "text")])
+    with pytest.raises(ValueError, match="'is', expected one of"):
+        pb.rows(path, [("id", "is", None)])
