@@ -216,7 +216,8 @@ class FilterCollector:
     def add(self, bitset: bytes) -> None:
         """Add a filter behind the others. Raises OSError."""
         self._held.append(bitset)
-        self.num_held += len(bitset) // _KEY_BYTES
+        # Nothing is put together in memory: it has room for more filters than keys.
+        self.num_held += len(bitset) // (_KEY_BYTES * _COPIES)
         self._room.make_room()
 
     def spill(self) -> None:

@@ -68,6 +68,14 @@ class SlicesFile:
         """Of the checksums of a page."""
         return ROWS // self.rows_at_once * _SUM_BYTES
 
+    def block(self, hash: int) -> int:
+        """That has the bits of a hash."""
+        return (hash >> 32) * self.num_blocks >> 32
+
+    def rows(self, hash: int) -> list[int]:
+        """The numbers, in the file, of the rows in which a filter has the bits of a hash."""
+        return [ROWS * self.block(hash) + row for row in _kernel.hash_rows(hash)]
+
     def start(self, block: int) -> int:
         """Where the rows of a block are."""
         group, at = divmod(block, self.per_group)
@@ -107,7 +115,7 @@ class SlicesReader:
 
     def slots(self, hash: int) -> list[int]:
         """The filters in which a hash may be, ascending. Takes nine small reads or two."""
-        about, block = self.about, self._block(hash)
+        about, block = self.about, self.about.block(hash)
         start, sums = about.start(block), about.sums(block)
         if about.rows_at_once == 1:
             numbers, size = _kernel.hash_rows(hash), about.row_bytes
@@ -126,9 +134,6 @@ class SlicesReader:
             (page,), size = parts, about.row_bytes
             parts = [page[row * size : (row + 1) * size] for row in _kernel.hash_rows(hash)]
         return _kernel.slots_in_rows(b"".join(parts), about.num_slots)
-
-    def _block(self, hash: int) -> int:
-        return (hash >> 32) * self.about.num_blocks >> 32
 
     def _check(self, parts: Sequence[bytes], sums: Sequence[int], start: int) -> None:
         for part, expected in zip(parts, sums, strict=True):

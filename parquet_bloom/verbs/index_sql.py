@@ -12,6 +12,7 @@ from parquet_bloom.index.asking import key_of
 from parquet_bloom.index.kinds import AskedHashes, asked_hashes
 from parquet_bloom.index.manifest import Places, Segment, existing
 from parquet_bloom.index.opened import OpenSegment
+from parquet_bloom.index.slices import SlicesFile, SlicesFiles
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.values.given import list_values, show_values
@@ -40,6 +41,12 @@ _WHERE: Final[Mapping[Places, str]] = {
     "page": "u.row_group AS row_group, {place} - u.first_place AS page",
 }
 
+# The same of slices, whose units begin with any row group.
+_OF_SLICES: Final[Mapping[Places, str]] = {
+    "file": "NULL AS row_group, NULL AS page",
+    "row-group": "u.row_group + {place} AS row_group, NULL AS page",
+}
+
 
 def index_sql(
     index: str | os.PathLike[str],
@@ -51,7 +58,8 @@ def index_sql(
     storage_options: Mapping[str, str] | None = None,
 ) -> str:
     """The query, without a semicolon, that asks an index which files may hold values of `column`: a row with value,
-    verdict (`maybe` or `unknown`), path, row_group and page for each place; none for a value that is absent.
+    verdict (`maybe` or `unknown`), path, row_group and page for each place; none for a value that is absent. Of
+    `slices`, only of DuckDB.
     hash_key: as for build_index; it is not in the query.
 
     Raises UnsupportedError for more than 20 values, ValueTypeError for what cannot be looked up, ColumnError,
@@ -71,7 +79,12 @@ def index_sql(
     key = key_of(folder.path, manifest, hash_key)
     segments = [segment for segment in manifest.segments if segment.column == column]
     query = _Query(folder, manifest.places, engine, key, show_values(wanted))
-    is_alone = len({segment.kind for segment in segments if segment.map is not None}) == 1
+    if engine != "duckdb" and any(segment.slices for segment in segments):
+        raise UnsupportedError(
+            f"{folder.path}: {column}: slices can be asked in SQL by duckdb, which has bits; not by {engine}"
+        )
+    indexed = [segment for segment in segments if segment.map or segment.slices]
+    is_alone = len({segment.kind for segment in indexed}) == 1
     parts = [part for segment in segments for part in query.of_segment(segment, wanted, is_alone)]
     return "\nUNION ALL\n".join(parts or [query.nothing])
 
@@ -97,13 +110,13 @@ class _Query:
         """The queries for one segment; `is_alone`: whether all that is indexed of the column has its type, so that
         what it cannot hold is an error."""
         asked = None
-        if segment.map is not None:
+        if segment.map is not None or segment.slices is not None:
             try:
                 asked = asked_hashes(segment.kind, values)
             except ValueTypeError:
                 if is_alone:
                     raise
-        if asked is None or segment.map is None:
+        if asked is None:
             for text in self._texts:
                 yield self._of_unknown(segment, text)
             return
@@ -112,6 +125,10 @@ class _Query:
             asked = asked.keyed(self._hash_key)
         for value, reason in asked.unknown.items():
             raise ValueTypeError(f"{self._texts[value]}: cannot be looked up: {reason}")
+        if segment.slices is not None:
+            yield from self._of_slices(segment, segment.slices, asked)
+            return
+        assert segment.map is not None
         bits = segment.map.bits
         for hash, owner in dict.fromkeys(zip(asked.hashes, asked.owners, strict=True)):
             key = bits.key(hash)
@@ -126,6 +143,47 @@ class _Query:
             f"WHERE m.k BETWEEN {key} AND {key + (1 << place_bits) - 1}\n"
             f"  AND u.first_place <= {place} AND {place} < u.first_place + u.num_places"
             + self._alive(segment)
+        )
+
+    def _of_slices(
+        self, segment: Segment, slices: SlicesFiles, asked: AskedHashes
+    ) -> Iterator[str]:
+        hashes: dict[int, list[int]] = {}
+        for hash, owner in zip(asked.hashes, asked.owners, strict=True):
+            hashes.setdefault(owner, []).append(hash)
+        for owner, some in hashes.items():
+            text = self._texts[owner]
+            found = [self._of_slices_file(segment, file, some, text) for file in slices.files]
+            if found:
+                # A file can have filters of several sizes.
+                yield "SELECT * FROM (\n" + "\nUNION\n".join(found) + "\n)"
+            if slices.num_others:
+                where = _OF_SLICES[self._places]
+                yield (
+                    f"SELECT DISTINCT {_quoted(text)} AS value,"
+                    f" 'unknown' AS verdict, u.path AS path, {where.format(place='0')}\n"
+                    f"FROM {self._named(segment.units.name)} AS u\nWHERE u.reason <> ''"
+                    + self._alive(segment)
+                )
+
+    def _of_slices_file(
+        self, segment: Segment, file: SlicesFile, hashes: Sequence[int], text: str
+    ) -> str:
+        """Row groups whose filters have all eight bits of one of the hashes, and the units that they are in."""
+        bits = " OR ".join(
+            f"get_bit((SELECT bit_and(bits::BIT) FROM {self._named(file.name)}"
+            f" WHERE row IN ({', '.join(map(str, file.rows(hash)))})),"
+            f" (u.first_place - {file.first_place} + p.at)::INTEGER) = 1"
+            for hash in hashes
+        )
+        end = file.first_place + file.num_slots
+        return (
+            f"SELECT DISTINCT {_quoted(text)} AS value, 'maybe' AS verdict, u.path AS path,"
+            f" {_OF_SLICES[self._places].format(place='p.at')}\n"
+            f"FROM {self._named(segment.units.name)} AS u,"
+            " LATERAL (SELECT unnest(range(u.num_places)) AS at) AS p\n"
+            f"WHERE u.first_place >= {file.first_place} AND u.first_place < {end}\n"
+            f"  AND ({bits})" + self._alive(segment)
         )
 
     def _of_unknown(self, segment: Segment, text: str) -> str:
@@ -144,6 +202,7 @@ class _Query:
             return ""
         with closing(OpenSegment(self._folder, segment)) as opened:
             dead = [unit for number, unit in enumerate(opened.units) if segment.is_dead(number)]
+        # Of slices, units of one file are in several places.
         if segment.map is None:
             pairs = (
                 f"(u.path = {_quoted(unit.path)} AND u.version = {_quoted(unit.version)})"

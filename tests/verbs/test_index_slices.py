@@ -3,9 +3,11 @@
 import random
 import shutil
 from binascii import crc32
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,6 +15,7 @@ from make.commands import outcome
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.index import collecting, slices, slices_proof
 from parquet_bloom.index.manifest import IndexForm
 from parquet_bloom.vocabulary import words
@@ -195,7 +198,7 @@ def test_filters_that_do_not_fit_the_memory(tmp_path, monkeypatch):
 
 def small_room(spilled: list[Any]) -> collecting.KeyRoom:
     room = collecting.KeyRoom(0)
-    room.most = 30
+    room.most = 8
     make = room.temporary
 
     def temporary() -> Any:
@@ -384,3 +387,47 @@ def test_check_proves_slices(lake, tmp_path, monkeypatch, problem):
     }
     assert finding.problem == problem
     assert finding.message == f"{path}: id: row group {part}: {what[problem]}"
+
+
+@pytest.mark.parametrize("places", ["row-group", "file"])
+@pytest.mark.parametrize("form", ["slices", "auto"])
+def test_duckdb_asks_slices(lake, tmp_path, form, places):
+    write(lake / "7.parquet", random.Random(8), 500, 0.5)
+    pq.write_table(pa.table({"id": [1], "name": ["x"]}), lake / "8.parquet")
+    with pb.Index.build(
+        tmp_path / "index", lake, ["id", "name"], form=form, places=places
+    ) as index:
+        write(lake / "1.parquet", random.Random(9), 300)
+        (lake / "2.parquet").unlink()
+        index.add()
+        for column in ("id", "name"):
+            values = values_of(lake, column)[::10]
+            report = index.probe(column, values)
+            rows = [
+                row
+                for some in (values[:20], values[20:40])
+                for row in duckdb.sql(index.sql(column, some)).fetchall()
+            ]
+            assert {row[:4] for row in rows} == {*places_of(report, 40, places)}
+            assert len(rows) == len(set(rows))
+        with pytest.raises(UnsupportedError, match="slices can be asked in SQL by duckdb"):
+            index.sql("id", 5, engine="polars")
+
+
+def places_of(report: pb.IndexReport, count: int, places: str) -> Iterator[tuple[Any, ...]]:
+    """Value, verdict, path and row group, as a query has them."""
+    for result in report.results[:count]:
+        for file in result.files:
+            reasons = (file.reason or "").split("; ")
+            unknown = {
+                int(each.split()[2][:-1]) for each in reasons if each.startswith("row group ")
+            }
+            if places == "file" or not file.parts:
+                if file.verdict == "maybe":
+                    yield result.value, "maybe", file.path, None
+                if file.reason is not None:
+                    yield result.value, "unknown", file.path, None
+            else:
+                for part in file.parts:
+                    verdict = "unknown" if part in unknown else "maybe"
+                    yield result.value, verdict, file.path, part
