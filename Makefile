@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.px?)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs thrift proto clean writers engines stores layouts readers catalogs spark-matrix
+.PHONY: demo test cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs thrift proto clean writers engines stores layouts readers recipes catalogs spark-matrix
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -94,6 +94,11 @@ catalogs: .venv/dev
 # for some of them. Installs what is not there yet, into .readers; docs/tables.md shows what was found.
 readers: .venv/dev
 	PYTHONPATH=tests $(BIN)/python tests/readers/run.py $(READERS)
+
+# The recipes of docs/reading.md whose libraries want an environment of their own, in .recipes; RECIPES="daft" for one
+# of them. `test` has the others.
+recipes: .venv/dev
+	PYTHONPATH=tests $(BIN)/python tests/recipes/run.py $(RECIPES)
 
 # All of parquet_bloom.spark with Spark 3.5 to the newest, classic and Connect, and with each Python that is
 # here; SPARKS="3.5 4.0" for some of them. Installs what is not there yet, into .sparks; needs Java.

@@ -51,8 +51,9 @@ class Indexed:
 def _looked_up(asked: AskedIndex, condition: In, is_known: IsKnown) -> _Places | None:
     """None if the index cannot be asked."""
     column = condition.column
-    segments = list(asked.of_column(column))
-    if not segments or not all(is_agreed(each.about.kind, condition.values) for each in segments):
+    # Those without places have no kind, and say nothing about their files.
+    kinds = {each.about.kind for each in asked.of_column(column) if each.places is not None}
+    if not kinds or not all(is_agreed(kind, condition.values) for kind in kinds):
         return None
     try:
         found = asked.look_up(column, condition.values)
@@ -67,10 +68,15 @@ def _looked_up(asked: AskedIndex, condition: In, is_known: IsKnown) -> _Places |
     for unit in found.unknown:
         known.pop(unit.path, None)
     parts: dict[str, set[int] | None] = {}
-    for hits in found.hits:
-        for unit, place in hits.distinct_places:
-            if unit.version in known.get(unit.path, ()):
-                numbers = parts.setdefault(unit.path, None if asked.places == "file" else set())
-                if numbers is not None:
-                    numbers.add(place if asked.places == "row-group" else unit.row_group)
+    is_whole = asked.places == "file"
+    places = [each for hits in found.hits for each in hits.distinct_places]
+    for unit, place in places:
+        if unit.version in known.get(unit.path, ()):
+            numbers = parts.setdefault(unit.path, None if is_whole else set())
+            if numbers is not None:
+                numbers.add(unit.row_group + (place if asked.places == "row-group" else 0))
+    for unit in found.unknown_parts:
+        numbers = parts.setdefault(unit.path, set())
+        if numbers is not None:
+            numbers.add(unit.row_group)
     return _Places(known, parts)

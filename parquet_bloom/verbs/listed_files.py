@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -48,7 +48,7 @@ class ListedFiles:
     _recorded: _Recorded = field(default_factory=dict)
     _lake_tables: Sequence[LakeTable] = ()
 
-    def open(self, path: str, keys: Keys | None) -> AbstractContextManager[Container]:
+    def open(self, path: str, keys: Keys | None) -> Container:
         """One of the files, or another one. Of a table, as far as it records it, and with its names of columns. Raises
         as open_file."""
         of_table = self._recorded.get(path)

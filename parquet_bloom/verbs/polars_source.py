@@ -44,5 +44,6 @@ def polars_source(
     given = {} if filters is None else filters
     reading = Reading(files, given, table, index, hash_key, None, storage_options)
 
+    reading.check_first()
     rows = Rows(next(iter(reading.files.found)), reading.slices, storage_options)
     return register_io_source(rows, schema=rows.schema())

@@ -6,24 +6,28 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.arguments import paths_given
+from parquet_bloom.container import ROW_GROUPS
+from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.manifest import existing
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import read_once
 from parquet_bloom.reads.indexed import Indexed
 from parquet_bloom.reads.predicates import Predicate, all_of, conditions_in, predicate_of
-from parquet_bloom.reads.pruning import MOST_LEFT, Left, Pruner
+from parquet_bloom.reads.pruning import MOST_LEFT, Left, Open, Pruner
 from parquet_bloom.storage import open_folder, with_options
+from parquet_bloom.storage.source import is_url
 from parquet_bloom.verbs.listed_files import ListedFiles, files_asked, list_files, names_in_index
+from parquet_bloom.vocabulary import FORMAT_TITLES
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.dataset as pads
 
+    from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.vocabulary import TableChoice
 
@@ -73,13 +77,14 @@ class Reading:
 
     def row_groups(self) -> list[Left]:
         """What is left of each file by the filters, with the rows of all row groups. Raises as Pruner.left."""
-        pruner = self._pruner(self.predicate)
+        pruner = self._pruner(self.predicate, self._open)
         return pruner.with_groups(pruner.left(list(self.files.found)), of_whole=True)
 
     def slices(self, pushed: Predicate) -> list[Left]:
         """What is left by the filters and by another predicate, with the rows of row groups of files that are not left
         as a whole. Raises as dataset."""
-        pruner = self._pruner(all_of([self.predicate, pushed]), _MOST_LEFT_IN_SLICES)
+        predicate = all_of([self.predicate, pushed])
+        pruner = self._pruner(predicate, self._open_parquet, _MOST_LEFT_IN_SLICES)
         left = pruner.left(list(self.files.found))
         self._check_plain(left)
         return pruner.with_groups(left, of_whole=False)
@@ -89,8 +94,9 @@ class Reading:
         not hold all that they say."""
         from parquet_bloom.reads.fragments import Fragments
 
+        self.check_first()
         files = self.files
-        left = self._pruner(self.predicate).left(list(files.found))
+        left = self._pruner(self.predicate, self._open_parquet).left(list(files.found))
         self._check_plain(left)
         base = self.names[0] if self.names is not None and len(self.names) == 1 else ""
         fragments = Fragments(list(files.found), base, self.keys, self.storage_options)
@@ -116,12 +122,30 @@ class Reading:
         }
         return found.replace_schema_metadata({"parquet_bloom": json.dumps(read)})
 
-    def _pruner(self, predicate: Predicate, most_left: float = MOST_LEFT) -> Pruner:
+    def check_first(self) -> None:
+        """Raise UnsupportedError if the first file is of a format that only we read; behind a URL, nobody looks. Other
+        errors are those of whoever reads it."""
+        first = next(iter(self.files.found))
+        if not is_url(first):
+            self._open_parquet(first).close()
+
+    def _pruner(self, predicate: Predicate, opener: Open, most_left: float = MOST_LEFT) -> Pruner:
         indexed = None
         if self._index is not None:
             with self._asked() as asked:
                 indexed = Indexed(asked, conditions_in(predicate), self.files.is_known)
-        return Pruner(predicate, partial(self.files.open, keys=self.keys), indexed, most_left)
+        return Pruner(predicate, opener, indexed, most_left)
+
+    def _open(self, path: str) -> Container:
+        return self.files.open(path, self.keys)
+
+    def _open_parquet(self, path: str) -> Container:
+        """Raises UnsupportedError for another format, too."""
+        file = self._open(path)
+        if file.units is ROW_GROUPS:
+            return file
+        file.close()
+        raise UnsupportedError(f"{path}: {FORMAT_TITLES[file.format]}, expected Parquet")
 
     def _check_plain(self, left: Sequence[Left]) -> None:
         """Raise UnsupportedError for files that other readers would read otherwise."""

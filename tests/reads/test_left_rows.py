@@ -41,7 +41,10 @@ def test_no_row_is_lost(tmp_path: Path, seed: int) -> None:
         index = tmp_path / "lake.index"
         known = paths if chance.random() < 0.5 else paths[:-1]
         columns = chance.sample([name for name in COLUMNS if name != "bool"], 8)
-        pb.Index.build(index, known, columns, places=chance.choice(("row-group", "file", "page")))
+        form, places = chance.choice(
+            [("map", "row-group"), ("map", "file"), ("map", "page"), ("slices", "row-group")]
+        )
+        pb.Index.build(index, known, columns, form=form, places=places)
     lost, excluded, asked = [], 0, 0
     for _ in range(PREDICATES):
         dnf = [
@@ -52,6 +55,8 @@ def test_no_row_is_lost(tmp_path: Path, seed: int) -> None:
         groups = zip(left["path"].to_pylist(), left["row_group"].to_pylist(), strict=True)
         kept = frozenset().union(*(rows[group] for group in groups))
         excluded += kept != everything
+        dataset = pb.dataset(paths, dnf, index=index)
+        assert frozenset(dataset.to_table(columns=["row"])["row"].to_pylist()) == kept
         for name, engine in ENGINES.items():
             each = [[engine(paths, condition) for condition in all_of] for all_of in dnf]
             if any(None in all_of for all_of in each):

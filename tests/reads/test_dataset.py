@@ -1,0 +1,181 @@
+"""A dataset of what may match has the rows that one of everything has."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+import pyarrow.parquet as pq
+import pytest
+from make.delta_tables import delete_rows, inline_vector, make_table
+from pyarrow import orc
+
+import parquet_bloom as pb
+
+FILES, GROUPS, ROWS = 4, 5, 100
+
+
+def table_of(number: int) -> pa.Table:
+    start = GROUPS * ROWS * number
+    ids = np.random.default_rng(7).permutation(FILES * GROUPS * ROWS)
+    numbers = range(start, start + GROUPS * ROWS)
+    part = ids[start : start + GROUPS * ROWS]
+    return pa.table({"id": part, "text": [f"key {id}" for id in part], "row": numbers})
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    for number in range(FILES):
+        path = folder / f"{number}.parquet"
+        pq.write_table(table_of(number), path, row_group_size=ROWS)
+        pb.build(path, columns=["id", "text"], in_place=True, fpp=0.0001)
+    return folder
+
+
+def groups_of(dataset: pads.FileSystemDataset) -> list[tuple[str, list[int]]]:
+    return [
+        (Path(each.path).stem, [group.id for group in each.row_groups])
+        for each in dataset.get_fragments()
+    ]
+
+
+FILTERS: list[tuple[Any, pc.Expression]] = [
+    ({"id": 42}, pc.field("id") == 42),
+    ({"id": [42, 43]}, pc.field("id").isin([42, 43])),
+    ([("text", "==", "key 42"), ("row", "<", 1500)], (pc.field("text") == "key 42") & (pc.field("row") < 1500)),
+    ([[("id", "==", 42)], [("row", ">=", 1990)]], (pc.field("id") == 42) | (pc.field("row") >= 1990)),
+    ({"id": -1}, pc.field("id") == -1),
+    ({}, pc.field("id") >= 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("filters", "wanted"), FILTERS, ids=[str(each) for each, _ in FILTERS])
+@pytest.mark.parametrize("with_index", [False, True])
+def test_the_rows_are_those_of_all_files(
+    lake: Path, tmp_path: Path, filters: Any, wanted: pc.Expression, with_index: bool
+) -> None:
+    index = tmp_path / "ids.index" if with_index else None
+    if index is not None:
+        pb.Index.build(index, lake, "id").close()
+    dataset = pb.dataset(lake, filters, index=index)
+    assert dataset.to_table(filter=wanted) == pads.dataset(lake).to_table(filter=wanted)
+    assert dataset.schema == pads.dataset(lake).schema
+
+
+def test_only_row_groups_that_are_left_are_in_it(lake: Path) -> None:
+    table = pa.concat_tables(map(table_of, range(FILES)))
+    row = table["id"].to_pylist().index(42)
+    file, group = divmod(row // ROWS, GROUPS)
+    assert groups_of(pb.dataset(lake, {"id": 42})) == [(str(file), [group])]
+    assert groups_of(pb.dataset(lake, {"id": -1})) == []
+
+
+def test_others_read_it(lake: Path) -> None:
+    dataset = pb.dataset(lake, {"id": [42, 43]})
+    rows = {42, 43}
+    assert (
+        set(
+            duckdb.sql("select id from dataset where id in (42, 43)")
+            .to_arrow_table()["id"]
+            .to_pylist()
+        )
+        == rows
+    )
+    frame = pl.scan_pyarrow_dataset(dataset).filter(pl.col("id").is_in([42, 43])).collect()
+    assert set(frame["id"]) == rows
+    pandas = dataset.to_table(filter=pc.field("id").isin([42, 43])).to_pandas()
+    assert set(pandas["id"]) == rows
+    again = pickle.loads(pickle.dumps(dataset))
+    assert again.to_table() == dataset.to_table()
+
+
+def test_partitions_are_columns(tmp_path: Path) -> None:
+    folder = tmp_path / "lake=1"
+    for number in range(3):
+        path = folder / f"day={number}" / "land=a%20b" / "0.parquet"
+        path.parent.mkdir(parents=True)
+        pq.write_table(pa.table({"id": [number, 9]}), path)
+    everything = pads.dataset(folder, partitioning="hive")
+    for filters, wanted in (
+        ({"id": 9, "day": 2}, (pc.field("id") == 9) & (pc.field("day") == 2)),
+        ({"id": 1, "land": "a b"}, (pc.field("id") == 1) & (pc.field("land") == "a b")),
+    ):
+        found = pb.dataset(folder, filters)
+        assert found.to_table(filter=wanted) == everything.to_table(filter=wanted)
+        assert found.to_table(filter=wanted).num_rows == 1
+
+
+def test_a_schema_can_be_given(lake: Path) -> None:
+    schema = pa.schema({"id": pa.int32(), "more": pa.string()})
+    found = pb.dataset(lake, {"id": 42}, schema=schema).to_table(filter=pc.field("id") == 42)
+    assert found.to_pylist() == [{"id": 42, "more": None}]
+
+
+def test_files_in_a_store_are_read_in_few_requests(lake: Path, s3: Any) -> None:
+    for path in sorted(lake.glob("*.parquet")):
+        s3.put(f"lake/{path.name}", path.read_bytes())
+    s3.forget()
+    dataset = pb.dataset("s3://lake/", {"id": 42}, storage_options=s3.options)
+    # A listing, the end of each file, and of the first one for pyarrow.
+    assert sorted(s3.kinds()) == ["GET"] * (FILES + 1) + ["LIST"]
+    s3.forget()
+    assert dataset.to_table(filter=pc.field("id") == 42)["id"].to_pylist() == [42]
+    assert len(s3.kinds()) <= 3
+    again = pickle.loads(pickle.dumps(dataset))
+    assert again.to_table(filter=pc.field("id") == 42)["id"].to_pylist() == [42]
+
+
+def test_one_key_opens_encrypted_files(tmp_path: Path) -> None:
+    encryption = pytest.importorskip("pyarrow.parquet.encryption")
+    if not hasattr(encryption, "create_encryption_properties"):
+        pytest.skip("this pyarrow encrypts only with a KMS")
+    key = b"0123456789abcdef"
+    path = tmp_path / "a.parquet"
+    properties = encryption.create_encryption_properties(key)
+    with pq.ParquetWriter(path, table_of(0).schema, encryption_properties=properties) as writer:
+        writer.write_table(table_of(0), row_group_size=ROWS)
+    row = table_of(0)["row"][GROUPS * ROWS - 1].as_py()
+    dataset = pb.dataset(path, {"row": row}, keys=pb.Keys(footer=key))
+    assert groups_of(dataset) == [("a", [GROUPS - 1])]
+    assert dataset.to_table(filter=pc.field("row") == row).num_rows == 1
+    with pytest.raises(pb.UnsupportedError) as caught:
+        pb.dataset(path, {"row": row}, keys=pb.Keys(footer=key, columns={"id": key}))
+    expected = "expected one for the footer and all columns, as pyarrow takes no others"
+    assert str(caught.value) == f"keys: several, {expected}"
+
+
+def test_a_table_is_read_as_its_files(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "table")
+    wanted = pc.field("n") == 3
+    found = pb.dataset(table, {"n": 3}, table="delta").to_table(filter=wanted)
+    live = [str(file.path) for file in pb.open_table(table).files()]
+    assert found.num_rows == pads.dataset(live).to_table(filter=wanted).num_rows == 1
+
+
+def test_deleted_rows_are_not_read_as_if_they_were_there(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "table")
+    file = pb.open_table(table).files()[0]
+    delete_rows(table, file.name, inline_vector({3}))
+    with pytest.raises(pb.UnsupportedError) as caught:
+        pb.dataset(table, {}, table="delta")
+    assert str(caught.value) == (
+        f"{file.path}: {table} says more about it than is in it: deleted rows;"
+        " expected an engine that reads the table"
+    )
+
+
+def test_orc_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.orc"
+    orc.write_table(table_of(0), path)
+    with pytest.raises(pb.UnsupportedError) as caught:
+        pb.dataset(path, {"id": 1})
+    assert str(caught.value) == f"{path}: ORC, expected Parquet"
