@@ -64,6 +64,15 @@ hash_key = encryption_option(
 )
 
 
+hash_key_for_executors = encryption_option(
+    "--hash-key",
+    metavar="KEYSPEC",
+    envvar="PBLOOM_HASH_KEY",
+    show_envvar=True,
+    help="16 bytes that the hashes of the index are made with: env:VAR or file:PATH, read here and by the executors.",
+)
+
+
 def _options(keyspec: str, file: str) -> Decorator:
     """All of them; `keyspec` and `file` say what a KEYSPEC and a keys file are."""
     about = dict(_SETTINGS)

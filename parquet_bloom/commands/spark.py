@@ -19,7 +19,7 @@ from parquet_bloom.commands import options as option
 from parquet_bloom.commands.build_options import expose_filter_location, filters, orc_streams
 from parquet_bloom.commands.check_options import checks
 from parquet_bloom.commands.inputs import Answers
-from parquet_bloom.commands.key_options import executor_key_options
+from parquet_bloom.commands.key_options import executor_key_options, hash_key_for_executors
 from parquet_bloom.commands.parameters import any_size, settings
 from parquet_bloom.commands.sections import (
     SIZE,
@@ -27,6 +27,7 @@ from parquet_bloom.commands.sections import (
     Command,
     Decorator,
     columns_option,
+    encryption_option,
     files_option,
     filters_option,
     output_option,
@@ -34,7 +35,9 @@ from parquet_bloom.commands.sections import (
     together,
 )
 from parquet_bloom.commands.table_options import appending_in_tables
+from parquet_bloom.container import number_of
 from parquet_bloom.errors import SparkError
+from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
 from parquet_bloom.render.changes import TABLE_BUILD
@@ -43,16 +46,18 @@ from parquet_bloom.render.terminal import (
     Cells,
     complain,
     progress_in_words,
+    write_json,
     write_line,
     write_table,
     write_text,
 )
 from parquet_bloom.render.wording import size
 from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
+from parquet_bloom.vocabulary import words
 
 if TYPE_CHECKING:
     from parquet_bloom.parallel import Progress
-    from parquet_bloom.spark.outcome import Report
+    from parquet_bloom.spark.outcome import LakeIndex, Report
     from parquet_bloom.verbs.build_table import TableBuildReport
 
 # Whose classes and methods the package uses.
@@ -64,6 +69,12 @@ audit = output_option(
     "audit",
     metavar="DIR",
     help="Keep the account of the run here, as Parquet; later runs add theirs.",
+)
+
+run_id = output_option(
+    "--run-id",
+    metavar="ID",
+    help="Of this run in the audit; one that died goes on under its id.",
 )
 
 # Which files, and the keys to them.
@@ -80,11 +91,7 @@ _inputs = together(
         help="Only the first files, up to so many bytes.",
     ),
     audit,
-    output_option(
-        "--run-id",
-        metavar="ID",
-        help="Of this run in the audit; one that died goes on under its id.",
-    ),
+    run_id,
     executor_key_options,
 )
 _job = together(
@@ -175,7 +182,7 @@ def _verb(*options: Decorator) -> Decorator:
             ship: bool, as_json: bool, of_table: TableOptions | None = None, **given: Any,
         ) -> None:  # fmt: skip
             _check_pyspark()
-            from parquet_bloom.spark import cleaning, description, verbs
+            from parquet_bloom.spark import cleaning, description, lake_index, verbs
             from parquet_bloom.spark.checks import check_executors
             from parquet_bloom.spark.session import session
             from parquet_bloom.spark.shipping import ship as ship_package
@@ -186,7 +193,11 @@ def _verb(*options: Decorator) -> Decorator:
             if of_table is None and "since" in given:
                 given["since"] = file_options.time_of_files(given["since"])
             name = described.__name__
-            verb = cleaning.clean_temp if name == "clean_temp" else getattr(verbs, name)
+            elsewhere: dict[str, Any] = {
+                "clean_temp": cleaning.clean_temp,
+                "index": lake_index.index,
+            }
+            verb = elsewhere.get(name) or getattr(verbs, name)
             with session(master, remote, conf) as connected:
                 if ship:
                     ship_package(connected)
@@ -222,6 +233,9 @@ def _named(given: dict[str, Any]) -> str:
     if manifest is not None:
         given["paths"] = None
         return str(manifest)
+    if not given["paths"] and "index" in given:
+        # All that the index is about.
+        return str(given["index"])
     if not given["paths"]:
         context = click.get_current_context()
         (argument,) = (each for each in context.command.params if each.name == "paths")
@@ -260,6 +274,8 @@ def _answer(report: Report, as_json: bool, totals: bool) -> None:
         complain(outcome.message or outcome.path)
     if totals:
         write_line(json.dumps(report.to_dict()))
+    elif as_json and report.index is not None:
+        write_json(report.index)
     elif as_json:
         for line in report.lines():
             write_line(line)
@@ -392,6 +408,45 @@ def strip() -> None:
     """Remove Bloom filters from files, in place."""
 
 
+@_verb(
+    files_option(
+        "--index", "index", required=True, metavar="DIR", help="Folder of the index; can be a URL."
+    ),
+    option.columns(),
+    files_option(
+        "--places",
+        type=click.Choice(words(Places)),
+        help="What an answer leads to; a page is a data page of the column.  [default: row-group]",
+    ),
+    files_option(
+        "--form",
+        type=click.Choice(words(IndexForm)),
+        help="map: of all values; slices: of the filters that files have; auto: slices of files with a filter in every"
+        " row group, a map of others.  [default: map]",
+    ),
+    encryption_option(
+        "--include-encrypted",
+        is_flag=True,
+        help="Index encrypted columns, too, with their keys.",
+    ),
+    hash_key_for_executors,
+    audit,
+    run_id,
+    executor_key_options,
+)
+def index() -> None:
+    """Make an index over files, or bring one up to date: which of them hold a value.
+
+    Executors read what is new or has changed, and write segments; one manifest by this process names them. Of an
+    index that is there, --column is not needed, and PATH is what it is about from now on, too.
+
+    \b
+    Example:
+      pbloom spark index /lake/events --index /lake/_users.index -c user_id
+      pbloom index probe --index /lake/_users.index -c user_id -v 42
+    """
+
+
 @_verb(option.older_than, audit)
 def clean_temp() -> None:
     """Remove temporary files that killed attempts have left."""
@@ -417,6 +472,23 @@ def _write(report: Report) -> None:
     header, rows = _TABLES.get(report.verb, _by_status)(report)
     if rows:
         write_table(header, rows, _GIVES)
+    if report.index is not None:
+        write_text(_of_index(report.index))
+
+
+def _of_index(index: LakeIndex) -> str:
+    """`users.index: 3 files, 0 removed; 2 of 5 segments are new: 1,234 keys, 4.2 KiB`"""
+    new = f"{index.new:,} of {number_of(index.segments, 'segment')} new"
+    content = f"{number_of(index.filters, 'filter')}, " if index.filters else ""
+    content += f"{number_of(index.keys, 'key')}, {size(index.bytes_written)}"
+    files = f"{number_of(index.files, 'file')}, {index.removed:,} removed"
+    return f"{index.index}: {files}; {new}: {content}"
+
+
+def _unread(report: Report) -> tuple[Cells, Sequence[Cells]]:
+    """What the index knows nothing of, and why."""
+    found = [each for each in report.each(["read", "skipped"]) if each.message]
+    return ("file", "reason"), [(each.path, each.message) for each in found]
 
 
 def _by_status(report: Report) -> tuple[Cells, Sequence[Cells]]:
@@ -489,6 +561,7 @@ def _advice(report: Report) -> tuple[Cells, Sequence[Cells]]:
 _TABLES = {
     "advise": _advice,
     "clean-temp": _removed,
+    "index": _unread,
     "probe": _remaining,
     "validate": _findings,
 }

@@ -233,17 +233,18 @@ def _check_there(folder: Folder, names: Iterable[str]) -> None:
 def _encoded(manifest: Manifest) -> bytes:
     has_slices = manifest.form != "map" or any(each.slices for each in manifest.segments)
     version = VERSION if has_slices else _WITHOUT_SLICES
-    body = json.dumps({"version": version, **_plain(manifest)}, indent=None).encode()
+    body = json.dumps({"version": version, **as_plain(manifest)}, indent=None).encode()
     return (_HEAD % crc32(body)).encode() + body + b"}"
 
 
-def _plain(item: Any) -> Any:
+def as_plain(item: Any) -> Any:
+    """A manifest or a part of it, as JSON has it."""
     if hasattr(item, "_asdict"):
         return list(item)
     if hasattr(item, "__dataclass_fields__"):
-        return {name: _plain(getattr(item, name)) for name in item.__dataclass_fields__}
+        return {name: as_plain(getattr(item, name)) for name in item.__dataclass_fields__}
     if isinstance(item, tuple):
-        return [_plain(each) for each in item]
+        return [as_plain(each) for each in item]
     return item
 
 
@@ -257,7 +258,7 @@ def _manifest(found: dict[str, Any]) -> Manifest:
         columns=tuple(map(_text, found["columns"])),
         places=cast("Places", _word("places", found["places"], words(Places))),
         sources=tuple(map(_text, found["sources"])),
-        segments=tuple(map(_segment, found["segments"])),
+        segments=tuple(map(segment_of, found["segments"])),
         generation=_number(found["generation"]),
         made=float(found["made"]),
         key_check=_text(found["key_check"]),
@@ -280,7 +281,8 @@ def _table(found: dict[str, Any]) -> TableSource:
     )
 
 
-def _segment(found: dict[str, Any]) -> Segment:
+def segment_of(found: dict[str, Any]) -> Segment:
+    """A segment, of what JSON has of it. Raises KeyError, TypeError, ValueError for what is none."""
     units = _units_file(found["units"])
     dead = tuple([(_number(start), _number(end)) for start, end in found["dead"]])
     _check_ascending([number for each in dead for number in each])

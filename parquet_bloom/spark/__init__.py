@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from parquet_bloom.spark.checks import check_executors
 from parquet_bloom.spark.cleaning import clean_temp
-from parquet_bloom.spark.outcome import Outcome, Report
+from parquet_bloom.spark.lake_index import files_for, index
+from parquet_bloom.spark.outcome import LakeIndex, Outcome, Report
 from parquet_bloom.spark.schemas import FILTER, OUTCOME
 from parquet_bloom.spark.shipping import ship
 from parquet_bloom.spark.verbs import advise, build, build_table, inspect, probe, strip, validate
@@ -20,6 +21,7 @@ from parquet_bloom.spark.verbs import advise, build, build_table, inspect, probe
 __all__ = [
     "FILTER",
     "OUTCOME",
+    "LakeIndex",
     "Outcome",
     "Report",
     "advise",
@@ -27,6 +29,8 @@ __all__ = [
     "build_table",
     "check_executors",
     "clean_temp",
+    "files_for",
+    "index",
     "inspect",
     "probe",
     "ship",

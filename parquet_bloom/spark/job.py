@@ -35,20 +35,26 @@ from parquet_bloom.errors import SparkError
 from parquet_bloom.parallel import Progress
 from parquet_bloom.spark.advising import Merging
 from parquet_bloom.spark.description import described
+from parquet_bloom.spark.executors import Executors
 from parquet_bloom.spark.failures import failing
+from parquet_bloom.spark.index_commit import committed
 from parquet_bloom.spark.listing import names_for_executors
 from parquet_bloom.spark.meter import Meter
 from parquet_bloom.spark.outcome import Outcome, Report, Status, TableAdvice, Total
 from parquet_bloom.spark.plan import Plan
-from parquet_bloom.spark.planning import ACCOUNTS_AT_ONCE, Planning, Search, without_files
-from parquet_bloom.spark.request import Request, Tasks, on_executor
+from parquet_bloom.spark.planning import (
+    ACCOUNTS_AT_ONCE,
+    COMPARED_AT_ONCE,
+    Planning,
+    Search,
+    without_files,
+)
+from parquet_bloom.spark.request import Request, Tasks
 from parquet_bloom.spark.run import Account, Run
 from parquet_bloom.spark.schemas import CONTROL, OUTCOME, SEEN, TOTAL
-from parquet_bloom.spark.shipping import shipped
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
 PLANNING = "parquet_bloom.spark.planning"
 TASKS = "parquet_bloom.spark.tasks"
@@ -59,30 +65,8 @@ ENDING = "parquet_bloom.spark.ending"
 # Where a run keeps its account in a lake that other machines work on, if it is told no place.
 TEMPORARY: Final = ".pbloom-run-"
 
-# Files whose earlier outcomes one task compares.
-COMPARED_AT_ONCE: Final = 100_000
-
 # Bytes of a manifest whose files one task looks up: as text some 100,000, compressed more.
 MANIFEST_AT_ONCE: Final = 8 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Executors:
-    """Runs functions of this package on the executors of a session."""
-
-    spark: SparkSession
-
-    def frame(
-        self, module: str, function: str, sent: object, schema: StructType, num_tasks: int
-    ) -> DataFrame:
-        """What a function gives for the numbers from 0 on, one to a task. Nothing has been done yet."""
-        work = on_executor(module, function, sent, shipped(self.spark))
-        return self.spark.range(0, num_tasks, 1, num_tasks).mapInArrow(work, schema)
-
-    def documents(self, module: str, function: str, sent: object, num_tasks: int = 1) -> list[Any]:
-        """The documents that it gives."""
-        rows = self.frame(module, function, sent, CONTROL, num_tasks).collect()
-        return [json.loads(row.document) for row in rows]
 
 
 # Those that DataFrames read, which do not say how long they live: until the process ends.
@@ -137,6 +121,19 @@ def audit_given(audit: object) -> str | None:
     return place
 
 
+def run_id_given(run_id: object, audit: str | None) -> str | None:
+    """The id of a run. Raises TypeError, ValueError for one that nobody can find again."""
+    if run_id is None:
+        return None
+    if not (isinstance(run_id, str) and run_id):
+        raise TypeError(f"run_id: {run_id!r}, expected a name")
+    if audit is None:
+        raise ValueError(
+            "run_id: expected an audit, in which a run with this id can be found again"
+        )
+    return run_id
+
+
 def run_job(
     spark: SparkSession,
     request: Request,
@@ -174,6 +171,7 @@ def run_job(
             totals = [*_missing(plan), *_worked(executors, tasks)]
         with described(spark, f"{verb}: sum up"):
             advice = _judged(executors, tasks) if verb == "advise" else ()
+            index = committed(executors, tasks, search) if verb == "index" else None
             executors.documents(ENDING, "finish", (tasks, is_kept and not search.is_limited))
     seconds = (datetime.now(UTC) - started_at).total_seconds()
     accounts = Outcomes(executors, tasks)
@@ -188,6 +186,7 @@ def run_job(
         audit=audit and place,
         accounts=accounts,
         advice=advice,
+        index=index,
     )
 
 
@@ -261,7 +260,7 @@ def _planned(executors: Executors, run: Run, search: Search) -> tuple[Run, Plan]
     if begun["is_settled"]:
         return run, plan
     plan = _listed(executors, Planning(run, search), plan, begun)
-    if begun["earlier"] or search.has_rows:
+    if begun["earlier"] or search.has_rows or search.index is not None:
         earlier = tuple((name, account) for name, account in begun["earlier"])
         planning = Planning(run, search, plan, earlier=earlier)
         plan = _compared(executors, planning, begun["manifest_bytes"])
@@ -286,14 +285,14 @@ def _compared(executors: Executors, planning: Planning, manifest_bytes: int) -> 
     """The plan with the files of a manifest, and with what is known from earlier runs: files and earlier
     outcomes meet by folder."""
     plan = planning.plan
-    num_tasks = plan.num_sheets + 1 + ceil(len(planning.earlier) / ACCOUNTS_AT_ONCE)
+    num_known = planning.search.num_segments + ceil(len(planning.earlier) / ACCOUNTS_AT_ONCE)
+    num_tasks = plan.num_sheets + 1 + num_known
     num_compared = 1 + plan.num_files // COMPARED_AT_ONCE + manifest_bytes // MANIFEST_AT_ONCE
-    work = on_executor(PLANNING, "leave_complete", planning, shipped(executors.spark))
     rows = (
         executors.frame(PLANNING, "listed_files", planning, SEEN, num_tasks)
         .repartition(num_compared, "folder")
         .sortWithinPartitions("folder", "path", f.desc("is_earlier"))
-        .mapInArrow(work, CONTROL)
+        .mapInArrow(executors.work(PLANNING, "leave_complete", planning), CONTROL)
         .collect()
     )
     compared = Plan(missing=plan.missing)

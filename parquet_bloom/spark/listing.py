@@ -130,7 +130,7 @@ def _local(given: str, path: str) -> Iterator[Found | FolderToList]:
     if not _is_pattern(path) or os.path.lexists(path):
         yield from _at(given, path)
         return
-    for pattern in _alternatives(path):
+    for pattern in alternatives(path):
         by_suffix = not pattern.rpartition("/")[2].strip("*")
         for match in sorted(glob(pattern, recursive=True)):
             name = os.path.basename(match.rstrip("/"))
@@ -145,14 +145,14 @@ def _is_pattern(name: str) -> bool:
     return has_wildcard(name) or _BRACES.search(name) is not None
 
 
-def _alternatives(pattern: str) -> list[str]:
+def alternatives(pattern: str) -> list[str]:
     """The globs for a glob with alternatives in braces, which Hadoop has and Python lacks."""
     braces = _BRACES.search(pattern)
     if braces is None:
         return [pattern]
     ends = pattern[: braces.start()], pattern[braces.end() :]
     each = (each.join(ends) for each in braces[1].split(","))
-    return [alternative for one in each for alternative in _alternatives(one)]
+    return [alternative for one in each for alternative in alternatives(one)]
 
 
 def _at(given: str, path: str) -> Iterator[Found | FolderToList]:
@@ -171,7 +171,7 @@ def _in_store(given: str, url: str) -> Iterator[Found | FolderToList]:
             scheme = url.partition("://")[0]
             what = f"globs are not supported on {scheme}://: name files or folders"
             raise OSError(errno.ENOTSUP, what, url)
-        for pattern in _alternatives(url):
+        for pattern in alternatives(url):
             yield from match_objects(pattern)
         return
     found = find_file(url)

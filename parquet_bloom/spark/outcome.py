@@ -141,6 +141,22 @@ class TableAdvice:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class LakeIndex:
+    """An index in a folder, of so many `files`, as a run has left it. `generation`: of its manifest; `removed`: files
+    that are gone, or are in another state by now; `keys`, `filters`, `bytes_written`: of the `new` segments."""
+
+    index: str
+    generation: int
+    files: int
+    removed: int
+    segments: int
+    new: int
+    keys: int
+    filters: int
+    bytes_written: int
+
+
 class Accounts(Protocol):
     """What the tasks of a run have said of its files, wherever that is."""
 
@@ -159,7 +175,8 @@ class Report:
     """What became of all files; the run `run_id` began at `started_at` and took `seconds`. `totals` is
     small whatever the lake; whoever asks for single files reads the run's own account of them, which is
     in the folder `audit`: kept if the run was given one, else as long as this report. `advice`: of advise,
-    on each table, with all its files as one."""
+    on each table, with all its files as one. `index`: of index, as it is by then; None if there were no files to make
+    one of."""
 
     verb: str
     run_id: str
@@ -169,6 +186,7 @@ class Report:
     audit: str | None = None
     accounts: Accounts | None = field(default=None, repr=False, compare=False)
     advice: tuple[TableAdvice, ...] = ()
+    index: LakeIndex | None = None
 
     @property
     def counts(self) -> dict[Status, int]:
@@ -256,6 +274,7 @@ class Report:
             "requests": self.requests,
             "core_hours": self.core_hours,
             "audit": self.audit,
+            **({} if self.index is None else {"index": asdict(self.index)}),
         }
 
     def to_arrow(self) -> pa.Table:

@@ -14,12 +14,14 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import SparkError
+from parquet_bloom.spark.index_request import KnownIndex
+from parquet_bloom.spark.index_units import AS_KNOWN, is_known, known_files
 from parquet_bloom.spark.listing import (
     ENOUGH_FOLDERS,
     FolderToList,
@@ -63,6 +65,9 @@ LOCAL_AT_ONCE = 8
 # Accounts of earlier runs that one task reads.
 ACCOUNTS_AT_ONCE = 16
 
+# Files whose earlier outcomes one task compares.
+COMPARED_AT_ONCE: Final = 100_000
+
 # Of a file that is not opened.
 LEFT_SO = "as an earlier run left it"
 
@@ -75,7 +80,8 @@ class Search:
     """What a run is about: `names`, each with what executors open for it, or `files`, or those in a
     `manifest`. since: only files changed since then, in seconds since 1970. most_files, most_bytes: only the first ones, for a trial.
     as_folders: not the files, but the folders that names stand for or have files in. skips_complete:
-    whether a file that an earlier run has left so is not opened again."""
+    whether a file that an earlier run has left so is not opened again. index: whose files, if they are as it knows them,
+    are not opened."""
 
     names: tuple[tuple[str, str], ...] = ()
     files: tuple[LakeFile, ...] | None = None
@@ -86,6 +92,7 @@ class Search:
     as_folders: bool = False
     skips_complete: bool = False
     bounds: Bounds = BOUNDS
+    index: KnownIndex | None = None
 
     @property
     def of_many(self) -> Search:
@@ -111,6 +118,11 @@ class Search:
     @property
     def is_limited(self) -> bool:
         return self.is_trial or self.since is not None
+
+    @property
+    def num_segments(self) -> int:
+        """Of the index that knows files."""
+        return 0 if self.index is None else self.index.num_segments
 
     @property
     def has_rows(self) -> bool:
@@ -148,12 +160,13 @@ def begin(request: Planning, batches: Batches) -> Iterator[RowFields]:
     search = request.search
     earlier = list(_earlier(account, request)) if search.skips_complete else []
     # Such sheets are cut anew.
-    listed = _begun(account, search.to_compare if earlier else search)
+    listed = _begun(account, search.to_compare if earlier or search.index else search)
     plan = Plan.of(listed["plan"])
     if not listed["left"]:
         plan += Plan(missing=without_files(listed["folders"], listed["found"]))
         listed |= {"plan": plan.as_fields(), "folders": []}
-    is_settled = not listed["left"] and not earlier and not search.has_rows
+    is_compared = bool(earlier or search.has_rows or search.index)
+    is_settled = not listed["left"] and not is_compared
     if is_settled:
         _settle(account, plan)
     manifest = search.manifest if search.has_rows else None
@@ -373,6 +386,8 @@ def listed_files(request: Planning, batches: Batches) -> Iterator[RowFields]:
                 yield _seen(each.file)
         elif number == num_sheets:
             yield from _files_of_manifest(request.search)
+        elif request.search.index is not None:
+            yield from known_files(request.search.index, number - num_sheets - 1)
         else:
             start = (number - num_sheets - 1) * ACCOUNTS_AT_ONCE
             for run, name in request.earlier[start : start + ACCOUNTS_AT_ONCE]:
@@ -415,6 +430,7 @@ def leave_complete(request: Planning, batches: Batches) -> Iterator[RowFields]:
     """A document for each task, which has rows of SEEN by path: its sheets, in which files that an
     earlier run left as they are to be are known already."""
     rows: Iterator[RowFields] = (row for batch in batches for row in batch.to_pylist())
+    index = request.search.index
     if request.search.has_rows:
         rows = completed(rows, request.search.since)
     sheets = SheetWriter(Account(request.run), f"new-{os.urandom(4).hex()}", request.search.bounds)
@@ -426,6 +442,12 @@ def leave_complete(request: Planning, batches: Batches) -> Iterator[RowFields]:
         file = LakeFile(last["path"], last["size"], last["version"])
         if last["status"] is not None:
             sheets.add_known(file, last["status"], last["message"])
+            continue
+        if index is not None:
+            if is_known(index, others, file.version):
+                sheets.add_known(file, "unchanged", AS_KNOWN)
+            else:
+                sheets.add(file)
             continue
         same = [
             row

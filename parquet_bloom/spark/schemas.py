@@ -57,6 +57,15 @@ SEEN = _schema(
 )
 """A file that was listed, or that an earlier run has left so: `is_earlier` is 1."""
 
+UNIT = _schema(
+    "folder string!, path string!, version string!, segment string!, number long!, column string!,"
+    " is_new boolean!"
+)
+"""A unit of a segment of an index; without a segment, a file in the state in which a run has seen it."""
+
+ANSWER = _schema("path string, row_group integer, verdict string!")
+"""What an index says of a value; see files_for."""
+
 BUILT = _schema("row_group integer!, column integer!, bits binary, message string")
 """The filter of one column chunk of a file in parts, or the `message` why it gets none."""
 

@@ -10,7 +10,6 @@ from dataclasses import asdict
 from functools import partial
 from importlib import import_module
 
-from parquet_bloom.spark.advising import name_of
 from parquet_bloom.spark.outcome import Outcome, Totals, rows_of
 from parquet_bloom.spark.parts import written_in_parts
 from parquet_bloom.spark.plan import planned
@@ -35,11 +34,12 @@ from parquet_bloom.spark.worker import (
 )
 from parquet_bloom.storage.table_formats import asking_once
 
-# The functions of verbs that do not take files one by one.
+# The functions of verbs that do not take files one by one, and what the names of what they keep begin with.
 TOGETHER = {
-    "advise": ("parquet_bloom.spark.advising", "survey"),
-    "change_in_table": ("parquet_bloom.spark.tables", "change_in_table"),
-    "clean_temp": ("parquet_bloom.spark.cleaning", "sweep"),
+    "advise": ("parquet_bloom.spark.advising", "survey", "sketches-0"),
+    "change_in_table": ("parquet_bloom.spark.tables", "change_in_table", "nothing"),
+    "index": ("parquet_bloom.spark.indexing", "index_files", "segments"),
+    "clean_temp": ("parquet_bloom.spark.cleaning", "sweep", "nothing"),
 }
 
 
@@ -76,9 +76,13 @@ def _outcomes(account: Account, tasks: Tasks, number: int) -> Iterator[Outcome]:
     request, sheet = tasks.request, tasks.plan.sheet(number)
     together = TOGETHER.get(request.verb)
     if together is not None:
-        module, name = together
-        files = [each.file for each in planned(account, sheet)]
-        keep = partial(account.put, name_of(0, number))
+        module, name, kept = together
+        rows = list(planned(account, sheet))
+        for each in rows:
+            if each.status is not None:
+                yield as_listed(each.file, each.status, each.message)
+        files = [each.file for each in rows if each.status is None]
+        keep = partial(account.put, f"{kept}-{number:06}")
         yield from getattr(import_module(module), name)(request, files, keep)
         return
     for each in planned(account, sheet):

@@ -33,7 +33,7 @@ from parquet_bloom.options import (
 )
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.policy import Policy, policy_given
-from parquet_bloom.spark.job import audit_given, run_job
+from parquet_bloom.spark.job import audit_given, run_id_given, run_job
 from parquet_bloom.spark.listing import Paths, names_for_executors
 from parquet_bloom.spark.manifests import GivenManifest, manifest_named
 from parquet_bloom.spark.outcome import Report
@@ -297,15 +297,10 @@ def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:
         given.get("only_missing", False),
         *_advised(given.get("advice")),
     )
-    since, audit, run_id = given["since"], audit_given(given["audit"]), given["run_id"]
+    since, audit = given["since"], audit_given(given["audit"])
+    run_id = run_id_given(given["run_id"], audit)
     if since is not None and not isinstance(since, datetime):
         raise TypeError(f"since: {since!r}, expected a datetime")
-    if run_id is not None and not (isinstance(run_id, str) and run_id):
-        raise TypeError(f"run_id: {run_id!r}, expected a name")
-    if run_id is not None and audit is None:
-        raise ValueError(
-            "run_id: expected an audit, in which a run with this id can be found again"
-        )
     search = Search(
         names=tuple(names_for_executors(() if paths is None else paths_given("paths", paths))),
         manifest=_manifest(manifest),

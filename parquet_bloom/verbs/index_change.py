@@ -43,7 +43,7 @@ from parquet_bloom.vocabulary import TableChoice, check_word
 
 if TYPE_CHECKING:
     from parquet_bloom.arguments import SomeNames
-    from parquet_bloom.container.protocols import Askable
+    from parquet_bloom.container.protocols import Askable, Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.index.building import SegmentsBuilder
     from parquet_bloom.index.hash_key import HashKey
@@ -196,6 +196,65 @@ def _folder(
     return open_folder(with_options(os.fspath(index), storage_options))
 
 
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """A file that was read for an index. `version`: of the state that it was in; `reasons`: why columns are not indexed,
+    by name; `lacking`: those that the file does not have; `error`: what it failed of as a whole."""
+
+    version: str
+    reasons: Mapping[str, str]
+    lacking: tuple[str, ...] = ()
+    error: ParquetBloomError | OSError | None = None
+
+
+class FileIndexer:
+    """Adds files to the new segments of an index with the terms of `index`."""
+
+    def __init__(
+        self, builder: SegmentsBuilder, index: Manifest, key: HashKey | None, threads: int | None
+    ) -> None:
+        self._builder, self._index, self._key, self._threads = builder, index, key, threads
+
+    def add(self, file: Found, among: ListedFiles, keys: Keys | None) -> ReadFile:
+        """Index a file, or keep why it is not."""
+        columns = self._index.columns
+        read_as = {column: among.read_as(file.path, column) for column in columns}
+        try:
+            with among.open(file.path, keys) as opened:
+                version = opened.source.version
+                reasons = self._add_columns(opened, read_as)
+                opened.source.check_unchanged()
+                lacking = [column for column in reasons if not _has(opened, column)]
+                return ReadFile(version, reasons, tuple(lacking))
+        except (ParquetBloomError, OSError) as error:
+            # Whatever was added of it is about a state that it may not be in any more.
+            self._builder.forget_last(file.path)
+            reason = str(error).removeprefix(f"{file.path}: ")
+            # What may pass is tried again by the next `add`, in whatever state the file is.
+            version = "" if isinstance(error, OSError) else file.version or ""
+            for column in columns:
+                self._builder.add_unknown(
+                    file.path, file.size, version, column, reason, read_as[column]
+                )
+            return ReadFile(version, dict.fromkeys(columns, reason), error=error)
+
+    def _add_columns(self, opened: Container, read_as: Mapping[str, str]) -> dict[str, str]:
+        """Why columns are not indexed."""
+        from parquet_bloom.index.chosen_values import chosen
+
+        reader = chosen(
+            FORMATS[opened.format].values_reader(opened),
+            self._index.include_encrypted,
+            self._key,
+        )
+        version = opened.source.version
+        found = {
+            column: self._builder.add(reader, column, version, self._threads, read_as[column])
+            for column in self._index.columns
+        }
+        return {column: reason for column, reason in found.items() if reason}
+
+
 class _Change:
     """One change of an index in `folder`."""
 
@@ -308,10 +367,16 @@ class _Change:
 
         with KeyRoom.within_budget() as room:
             builder = SegmentsBuilder(wanted.places, room, wanted.form)
+            indexer = FileIndexer(builder, wanted, self._hash_key, self._threads)
             for done, file in enumerate(files):
                 if self._progress:
                     self._progress(done, len(files))
-                self._states[file.path] = self._read_file(builder, file, among, wanted)
+                read = indexer.add(file, among, self._keys)
+                self._states[file.path] = read.version
+                self._not_indexed += [
+                    NotIndexed(file.path, column, reason) for column, reason in read.reasons.items()
+                ]
+                self._lacking.update(read.lacking)
                 room.check()
             if self._progress:
                 self._progress(len(files), len(files))
@@ -325,40 +390,6 @@ class _Change:
             if lacking == num_files:
                 last = next(each for each in reversed(self._not_indexed) if each.column == column)
                 raise ColumnError(f"{last.path}: {last.reason}; no other of the files has it")
-
-    def _read_file(
-        self, builder: SegmentsBuilder, file: Found, among: ListedFiles, wanted: Manifest
-    ) -> str:
-        """Index a file; returns its state as it was read."""
-        from parquet_bloom.index.chosen_values import chosen
-
-        try:
-            with among.open(file.path, self._keys) as opened:
-                version = opened.source.version
-                reader = chosen(
-                    FORMATS[opened.format].values_reader(opened),
-                    wanted.include_encrypted,
-                    self._hash_key,
-                )
-                for column in wanted.columns:
-                    read_as = among.read_as(file.path, column)
-                    reason = builder.add(reader, column, version, self._threads, read_as)
-                    if reason:
-                        self._not_indexed.append(NotIndexed(file.path, column, reason))
-                        self._lacking[column] += not _has(opened, column)
-                opened.source.check_unchanged()
-                return version
-        except (ParquetBloomError, OSError) as error:
-            # Whatever was added of it is about a state that it may not be in any more.
-            builder.forget_last(file.path)
-            reason = str(error).removeprefix(f"{file.path}: ")
-            # What may pass is tried again by the next `add`, in whatever state the file is.
-            version = "" if isinstance(error, OSError) else file.version or ""
-        for column in wanted.columns:
-            read_as = among.read_as(file.path, column)
-            builder.add_unknown(file.path, file.size, version, column, reason, read_as)
-            self._not_indexed.append(NotIndexed(file.path, column, reason))
-        return version
 
     def _with(
         self, old: Manifest | None, start: Manifest, wanted: _Sources, new: Sequence[Segment]

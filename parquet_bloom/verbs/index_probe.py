@@ -13,7 +13,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, no_column
 from parquet_bloom.index.asking import AskedIndex, FoundValues, Hits
-from parquet_bloom.index.manifest import Places, TableSource, existing
+from parquet_bloom.index.manifest import Manifest, Places, TableSource, existing
 from parquet_bloom.index.states import states_of
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.storage import open_folder, with_options
@@ -171,6 +171,12 @@ def files_if_given(
     return files_asked(names_in_index(files, view), view, storage_options)
 
 
+def check_column(path: str, index: Manifest, column: str) -> None:
+    """Raise ColumnError unless the index is about this column."""
+    if column not in index.columns:
+        raise ColumnError(f"{path}: {no_column(column, index.columns, 'index')}")
+
+
 def probe_asked(
     asked: AskedIndex,
     path: str,
@@ -181,8 +187,7 @@ def probe_asked(
 ) -> IndexReport:
     """The same of an open index."""
     manifest = asked.manifest
-    if column not in manifest.columns:
-        raise ColumnError(f"{path}: {no_column(column, manifest.columns, 'index')}")
+    check_column(path, manifest, column)
     found = asked.look_up(column, values)
     others: list[IndexedFile] = []
     if files is None:

@@ -48,6 +48,7 @@ class Lake:
 
     def __init__(self, folder: Path, where: str) -> None:
         self.files, self.copies, self.table = (folder / name for name in ("a b", "copies", "table"))
+        self.index = folder / "of ids"
         self.where = where
         self.session = connected(where)
         for number in range(FILES):
@@ -215,6 +216,29 @@ def table(at: Lake) -> None:
     expect((sizes, pb.inspect(path).num_filters), ([path.stat().st_size], 2))
 
 
+def index(at: Lake) -> None:
+    """It says what the index of this machine says; and nothing is read twice."""
+    report = lake.index(at.session, str(at.files), index=at.index, columns="id")
+    expect(dict(report.counts), {"read": FILES + 1})
+    with pb.Index.build(at.copies / "index", at.files, "id") as local, pb.Index(at.index) as found:
+        expect([each.problem for each in found.check(deep=True).findings], [])
+        values = ids(2)[::100]
+        for of_spark, of_this in zip(
+            found.probe("id", values).results, local.probe("id", values).results, strict=True
+        ):
+            true = {each.path for each in of_spark.files} & {each.path for each in of_this.files}
+            expect(str(at.files / "d=0" / "2.parquet") in true, True)
+    again = lake.index(at.session, index=at.index)
+    expect(dict(again.counts), {"unchanged": FILES + 1})
+
+
+def files_for(at: Lake) -> None:
+    values = at.session.createDataFrame([(each,) for each in ids(3)[::50]], "id long")
+    found = lake.files_for(at.session, at.index, "id", values).where("verdict = 'maybe'")
+    path = str(at.files / "d=1" / "3.parquet")
+    expect(found.where(f"path = '{path}'").select("id").distinct().count(), ROWS // 50)
+
+
 def bloom(at: Lake) -> None:
     """spark.read.format("bloom")"""
     source = at.session.read.format("bloom")
@@ -273,6 +297,8 @@ STEPS: dict[str, Step] = {
     "report": report,
     "missing names": missing,
     "build --table": table,
+    "index": index,
+    "files_for": files_for,
     'format("bloom")': bloom,
     "pushdown": pushdown,
     "strip": strip,

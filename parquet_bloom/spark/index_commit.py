@@ -1,0 +1,164 @@
+"""The end of a run that makes an index: one manifest, by the driver.
+
+new segments    told by the tasks that have written them
+dead units      of files that are gone or in another state: executors find them, where there was an index
+manifest        made only if the index is still what they were found in; else they are looked for again
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+from parquet_bloom.errors import ColumnError, RewriteError
+from parquet_bloom.index.manifest import Manifest, Segment, commit, newest
+from parquet_bloom.index.opened import as_ranges, numbers_in
+from parquet_bloom.spark.executors import Executors
+from parquet_bloom.spark.index_request import IndexOptions, NewSegments
+from parquet_bloom.spark.indexing import TOLD_AT_ONCE, Written
+from parquet_bloom.spark.listing import alternatives
+from parquet_bloom.spark.outcome import LakeIndex
+from parquet_bloom.spark.planning import COMPARED_AT_ONCE, Search
+from parquet_bloom.spark.request import Tasks
+from parquet_bloom.spark.schemas import CONTROL, UNIT
+from parquet_bloom.storage import open_folder
+
+if TYPE_CHECKING:
+    from parquet_bloom.storage.folder import WritableFolder
+
+INDEXING = "parquet_bloom.spark.indexing"
+UNITS = "parquet_bloom.spark.index_units"
+
+
+def committed(executors: Executors, tasks: Tasks, search: Search) -> LakeIndex | None:
+    """Make the manifest. Raises RewriteError if somebody has made another index there meanwhile, FormatError,
+    OSError."""
+    options: IndexOptions = tasks.request.options
+    folder = open_folder(options.place)
+    told = ceil(tasks.plan.num_sheets / TOLD_AT_ONCE)
+    documents = executors.documents(INDEXING, "new_segments", tasks, told) if told else []
+    written = Written(documents)
+    if search.index is None:
+        for column, lacking in written.lacking.items():
+            if lacking == tasks.plan.num_files:
+                raise ColumnError(f"{folder.path}: no index: no file has the column {column}")
+    return _Commit(executors, tasks, folder, options, search).done(written.segments)
+
+
+def _sources(search: Search) -> tuple[str, ...]:
+    """The names as `pbloom index add` takes them."""
+    return tuple(each for _, place in search.names for each in alternatives(place))
+
+
+class _Commit:
+    def __init__(
+        self,
+        executors: Executors,
+        tasks: Tasks,
+        folder: WritableFolder,
+        options: IndexOptions,
+        search: Search,
+    ) -> None:
+        self._executors, self._tasks, self._folder = executors, tasks, folder
+        self._options, self._sources = options, _sources(search)
+        self._generation = 0 if search.index is None else search.index.generation
+
+    def done(self, new: Sequence[Segment]) -> LakeIndex | None:
+        while True:
+            old = newest(self._folder)
+            if old is None and not new:
+                return None
+            start = old or self._options.empty
+            if start.terms != self._options.empty.terms:
+                raise RewriteError(f"{self._folder.path}: another index was made here meanwhile")
+            # Of a run that has been here before.
+            known = {segment.id for segment in start.segments}
+            added = tuple(segment for segment in new if segment.id not in known)
+            dead = self._dead(start, added)
+            wanted = self._with(start, added, dead)
+            made = start if wanted == start else self._made(wanted)
+            if made is not None:
+                return self._report(made, added, dead)
+
+    def _dead(self, old: Manifest, new: tuple[Segment, ...]) -> Mapping[str, dict[str, Any]]:
+        """By the ids of segments, which of their units are dead from now on."""
+        if not old.segments:
+            return {}
+        executors, is_overtaken = self._executors, old.generation != self._generation
+        about = NewSegments(self._options.place, old.generation, old.segments, new)
+        num_segments = len(old.segments) + len(new)
+        num_units = sum(each.units.num_units for each in (*old.segments, *new))
+        num_compared = 1 + (num_units + self._tasks.plan.num_files) // COMPARED_AT_ONCE
+        rows = (
+            executors.frame(
+                UNITS,
+                "listed_units",
+                (self._tasks, about),
+                UNIT,
+                self._tasks.plan.num_sheets + num_segments,
+            )
+            .repartition(num_compared, "folder")
+            .sortWithinPartitions("folder", "path")
+            .mapInArrow(executors.work(UNITS, "dead_units", is_overtaken), UNIT)
+            .repartition(min(num_segments, num_compared), "segment")
+            .sortWithinPartitions("segment", "number")
+            .mapInArrow(executors.work(UNITS, "dead_numbers", None), CONTROL)
+            .collect()
+        )
+        found = [json.loads(row.document) for row in rows]
+        return {each["segment"]: each for each in found}
+
+    def _with(
+        self, old: Manifest, new: Sequence[Segment], dead: Mapping[str, dict[str, Any]]
+    ) -> Manifest:
+        segments = [_without(each, dead.get(each.id)) for each in (*old.segments, *new)]
+        return replace(
+            old,
+            sources=tuple(dict.fromkeys([*old.sources, *self._sources])),
+            segments=tuple(segments),
+        )
+
+    def _made(self, wanted: Manifest) -> Manifest | None:
+        """None if somebody else was first: what is dead in other segments, nobody has found out."""
+
+        def change(old: Manifest | None) -> Manifest | None:
+            return wanted if (old.generation if old else 0) == wanted.generation else None
+
+        return commit(self._folder, time.time(), change)
+
+    def _report(
+        self, made: Manifest, new: Sequence[Segment], dead: Mapping[str, dict[str, Any]]
+    ) -> LakeIndex:
+        ids = {segment.id for segment in new}
+        of_column = [each for each in made.segments if each.column == made.columns[0]]
+        removed = [
+            dead[each.id]["num_files"]
+            for each in of_column
+            if each.id in dead and each.id not in ids
+        ]
+        return LakeIndex(
+            index=self._folder.path,
+            generation=made.generation,
+            files=sum(segment.num_files for segment in of_column),
+            removed=sum(removed),
+            segments=len(made.segments),
+            new=len(new),
+            keys=sum(segment.num_keys for segment in new),
+            filters=sum(segment.num_filters for segment in new),
+            bytes_written=sum(segment.num_bytes for segment in new),
+        )
+
+
+def _without(segment: Segment, dead: dict[str, Any] | None) -> Segment:
+    if dead is None:
+        return segment
+    numbers = numbers_in(tuple((start, end) for start, end in dead["dead"]))
+    return replace(
+        segment,
+        dead=as_ranges(numbers_in(segment.dead) | numbers),
+        num_files=segment.num_files - dead["num_files"],
+    )

@@ -1,0 +1,140 @@
+"""What an index knows of files, on the executors, where they meet what a run has found.
+
+known_files     its files, to be left alone if they are as it knows them
+listed_units    its units, those of new segments, and what a run has found
+dead_units      of these, path by path: units of another state than the one that counts
+dead_numbers    by segment
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from itertools import groupby
+from operator import itemgetter
+from typing import Final
+
+from parquet_bloom.index.manifest import Segment, manifest_name, read_manifest
+from parquet_bloom.index.opened import OpenSegment, as_ranges
+from parquet_bloom.index.states import state_of
+from parquet_bloom.index.units import Unit
+from parquet_bloom.spark.index_request import KnownIndex, NewSegments
+from parquet_bloom.spark.request import Tasks
+from parquet_bloom.spark.rows import RowFields
+from parquet_bloom.spark.run import Account
+from parquet_bloom.spark.schemas import CONTROL, UNIT, Batches, giving, numbers_in
+from parquet_bloom.storage import open_folder
+from parquet_bloom.storage.folder import Folder
+
+AS_KNOWN: Final = "in the index as it is"
+
+
+def known_files(index: KnownIndex, number: int) -> Iterator[RowFields]:
+    """Rows of SEEN, of a segment by its number; the status is the column."""
+    folder = open_folder(index.place)
+    segment = read_manifest(folder, manifest_name(index.generation)).segments[number]
+    for unit in _live(folder, segment):
+        yield {
+            "folder": os.path.dirname(unit.path),
+            "path": unit.path,
+            "is_earlier": 1,
+            "size": unit.size,
+            "version": unit.version,
+            "status": segment.column,
+            "message": None,
+        }
+
+
+def is_known(index: KnownIndex, known: Sequence[RowFields], version: str | None) -> bool:
+    """Whether an index knows a file of that version for every column. `known`: its rows."""
+    columns = {row["status"] for row in known if row["version"] == version}
+    return bool(version) and columns >= {*index.columns}
+
+
+def _live(folder: Folder, segment: Segment) -> Iterator[Unit]:
+    for _, unit in _numbered(folder, segment):
+        yield unit
+
+
+def _numbered(folder: Folder, segment: Segment) -> Iterator[tuple[int, Unit]]:
+    with closing(OpenSegment(folder, segment)) as opened:
+        yield from opened.live_units()
+
+
+@giving(UNIT)
+def listed_units(sent: tuple[Tasks, NewSegments], batches: Batches) -> Iterator[RowFields]:
+    """Rows of UNIT: of the files of each sheet, of old segments, of new ones."""
+    tasks, about = sent
+    account, folder = Account(tasks.run), open_folder(about.place)
+    num_sheets = tasks.plan.num_sheets
+    for number in numbers_in(batches):
+        if number < num_sheets:
+            columns = ["path", "version"]
+            for row in account.outcomes(f"task-{number:06}", columns) or ():
+                yield _row(row["path"], row["version"] or "")
+            continue
+        number -= num_sheets
+        is_new = number >= len(about.old)
+        segment = (*about.old, *about.new)[number]
+        for at, unit in _numbered(folder, segment):
+            yield _row(unit.path, unit.version) | {
+                "segment": segment.id,
+                "number": at,
+                "column": segment.column,
+                "is_new": is_new,
+            }
+
+
+def _row(path: str, version: str) -> RowFields:
+    return {
+        "folder": os.path.dirname(path),
+        "path": path,
+        "version": version,
+        "segment": "",
+        "number": 0,
+        "column": "",
+        "is_new": False,
+    }
+
+
+@giving(UNIT)
+def dead_units(is_overtaken: bool, batches: Batches) -> Iterator[RowFields]:
+    """Of rows of UNIT by path, those that are to be dead. `is_overtaken`: somebody else has changed the index since the
+    files were listed."""
+    rows: Iterator[RowFields] = (row for batch in batches for row in batch.to_pylist())
+    for path, of_path in groupby(rows, itemgetter("path")):
+        yield from _dead(path, list(of_path), is_overtaken)
+
+
+def _dead(path: str, rows: Sequence[RowFields], is_overtaken: bool) -> Iterator[RowFields]:
+    """The units of one file that are to be dead, so that those of one state are left: of the one in which this run has
+    seen it, unless somebody else has seen it later, or put it there."""
+    listed = [row for row in rows if not row["segment"]]
+    new = [row for row in rows if row["is_new"]]
+    old = [row for row in rows if row["segment"] and not row["is_new"]]
+    seen = next((row["version"] for row in (*new, *listed)), None)
+    if any(row["version"] != seen for row in old) or (new and is_overtaken):
+        now = state_of(path)
+        if now is None:
+            seen = None
+        elif now.version in {row["version"] for row in old if row["version"]}:
+            seen = now.version
+    columns = {row["column"] for row in old if row["version"] == seen}
+    yield from (row for row in old if row["version"] != seen)
+    yield from (row for row in new if row["version"] != seen or row["column"] in columns)
+
+
+@giving(CONTROL)
+def dead_numbers(_: object, batches: Batches) -> Iterator[RowFields]:
+    """Of such rows by segment and number, a document for each segment: its dead units, and how many files they were."""
+    rows: Iterator[RowFields] = (row for batch in batches for row in batch.to_pylist())
+    for segment, of_segment in groupby(rows, itemgetter("segment")):
+        numbers: set[int] = set()
+        paths: set[str] = set()
+        for row in of_segment:
+            numbers.add(row["number"])
+            paths.add(row["path"])
+        found = {"segment": segment, "dead": as_ranges(numbers), "num_files": len(paths)}
+        yield {"document": json.dumps(found)}

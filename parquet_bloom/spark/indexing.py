@@ -1,0 +1,104 @@
+"""What runs on the executors for an index: the files of a task become segments in its folder.
+
+    account    segments-0-000017    what the task has written; the first attempt at it counts
+    index      ID.units.parquet     its files; those of other attempts, no manifest names
+
+Nothing of this is in the index until the driver commits a manifest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final
+
+from parquet_bloom.index.building import SegmentsBuilder
+from parquet_bloom.index.collecting import KeyRoom
+from parquet_bloom.index.manifest import as_plain, segment_of
+from parquet_bloom.spark.index_request import IndexOptions
+from parquet_bloom.spark.outcome import Outcome
+from parquet_bloom.spark.plan import LakeFile
+from parquet_bloom.spark.request import Request, Tasks
+from parquet_bloom.spark.rows import RowFields
+from parquet_bloom.spark.run import Account, as_document
+from parquet_bloom.spark.schemas import CONTROL, Batches, giving, numbers_in
+from parquet_bloom.spark.worker import attempt
+from parquet_bloom.storage import open_folder
+from parquet_bloom.storage.folder import Found
+from parquet_bloom.verbs.index_change import FileIndexer
+from parquet_bloom.verbs.listed_files import ListedFiles
+
+# For the keys of a task, in bytes; others are in temporary files meanwhile. Each core has a task.
+KEYS_MEMORY: Final = 96 << 20
+
+# Tasks whose segments one task tells the driver.
+TOLD_AT_ONCE: Final = 64
+
+
+def index_files(
+    request: Request, files: Sequence[LakeFile], keep: Callable[[bytes], object]
+) -> Iterator[Outcome]:
+    """The outcomes for the files of a task, whose segments are kept. Raises EncryptionError, OSError if none can be
+    written."""
+    options: IndexOptions = request.options
+    folder, key = open_folder(options.place), options.key()
+    with KeyRoom(KEYS_MEMORY) as room:
+        builder = SegmentsBuilder(options.places, room, options.form)
+        indexer, lacking = FileIndexer(builder, options.empty, key, 1), Counter[str]()
+        for file in files:
+            yield attempt(file, partial(_indexed, indexer, file, request, lacking))
+            room.check()
+        segments = builder.write(folder)
+    written = {"segments": list(map(as_plain, segments)), "lacking": lacking}
+    if not keep(as_document(written)):
+        # Another attempt at this task was first.
+        for name in (name for segment in segments for name in segment.files):
+            folder.remove(name)
+
+
+def _indexed(
+    indexer: FileIndexer, file: LakeFile, request: Request, lacking: Counter[str]
+) -> Outcome:
+    """Counts the columns that files do not have. Raises what the file failed of, which the index knows by then."""
+    found = Found(file.path, file.size or 0, file.version, None)
+    read = indexer.add(found, ListedFiles({}), request.keys.read())
+    lacking.update(read.lacking)
+    if read.error is not None:
+        raise read.error
+    reasons = [f"{column}: {reason}" for column, reason in read.reasons.items()]
+    is_indexed = len(reasons) < len(request.options.columns)
+    return Outcome(
+        file.path,
+        "read" if is_indexed else "skipped",
+        size=file.size,
+        version=read.version,
+        message="; ".join(reasons) or None,
+    )
+
+
+def name_of(number: int) -> str:
+    """Of the segments of a task in the run's folder."""
+    return f"segments-{number:06}"
+
+
+@giving(CONTROL)
+def new_segments(tasks: Tasks, batches: Batches) -> Iterator[RowFields]:
+    """What tasks have written: a document for each of them."""
+    account = Account(tasks.run)
+    for number in numbers_in(batches):
+        for task in range(tasks.plan.num_sheets)[number * TOLD_AT_ONCE :][:TOLD_AT_ONCE]:
+            data = account.get(name_of(task))
+            if data is None:
+                raise FileNotFoundError(f"{name_of(task)}: the segments of the run are gone")
+            yield {"document": data.decode()}
+
+
+class Written:
+    """What new_segments has told: all segments, and how many files lack a column."""
+
+    def __init__(self, documents: Sequence[dict[str, Any]]) -> None:
+        self.segments = tuple(segment_of(each) for of in documents for each in of["segments"])
+        self.lacking = Counter[str]()
+        for of in documents:
+            self.lacking.update(of["lacking"])

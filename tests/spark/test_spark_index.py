@@ -1,0 +1,300 @@
+"""An index that executors make: it answers what the index of one machine answers, and no attempt that dies, is late, or
+is done twice adds a file twice or loses one. Runs on classic, and once more on Connect."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from make.commands import outcome
+from make.executors_here import IndexingHere
+from make.index_lakes import COLUMNS, write_file
+from pyarrow import orc
+
+import parquet_bloom as pb
+from parquet_bloom import spark as lake
+from parquet_bloom.errors import ColumnError, EncryptionError, RewriteError
+from parquet_bloom.spark.plan import Bounds
+from parquet_bloom.storage.folder import LocalFolder
+
+pytestmark = pytest.mark.interop
+
+ASKED = {
+    "n": [*range(-200, 200, 9), "user 7"],
+    "s": [f"user {n}" for n in range(0, 300, 11)],
+    "x": [n / 2 for n in range(-200, 200, 13)],
+}
+
+
+def make_lake(folder: Path, seed: int, files: int = 11) -> Path:
+    """Parquet and ORC files of several types, some without a column, one that is none."""
+    source = random.Random(seed)
+    folder.mkdir(parents=True)
+    for number in range(files):
+        (folder / f"d={number % 3}").mkdir(exist_ok=True)
+        write_file(folder / f"d={number % 3}" / f"{number}.parquet", source)
+    for number in range(2):
+        table = pa.table({"n": range(number, 90), "s": [f"user {n}" for n in range(number, 90)]})
+        orc.write_table(table, folder / f"{number}.orc")
+    (folder / "broken.parquet").write_bytes(b"PAR1 is how it begins, and PAR2")
+    return folder
+
+
+def answers(index: Path, hash_key: str | None = None) -> Iterator[Any]:
+    """On all values that are asked for: the rows, and the files of which nothing is known. Which other files a hash
+    stands for, depends on the segments."""
+    with pb.Index(index, hash_key=hash_key) as found:
+        for column, values in ASKED.items():
+            for value in values:
+                try:
+                    (result,) = found.probe(column, value).results
+                    report = pb.find(None, column, value, index=index, hash_key=hash_key)
+                except pb.ValueTypeError as error:
+                    yield str(error)
+                else:
+                    unknown = [file.path for file in result.files if file.verdict == "unknown"]
+                    yield report.rows, unknown
+                    maybe = {(file.path, part) for file in result.files for part in file.parts}
+                    assert maybe >= {(row.path, row.part) for row in report.rows}
+
+
+def problems(index: Path, hash_key: str | None = None) -> list[str]:
+    with pb.Index(index, hash_key=hash_key) as found:
+        return [each.problem for each in found.check(deep=True).findings]
+
+
+@pytest.fixture
+def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three files each."""
+    monkeypatch.setattr("parquet_bloom.spark.lake_index.BOUNDS", Bounds(files=3, first_files=3))
+
+
+def test_it_answers_what_the_index_of_one_machine_answers(spark, tmp_path, small_tasks):
+    (tmp_path / "key").write_text("hex:" + "07" * 16)
+    key = f"file:{tmp_path}/key"
+    source = make_lake(tmp_path / "lake", 3)
+    terms = {"columns": COLUMNS, "places": "page", "hash_key": key}
+    report = lake.index(spark, source, index=tmp_path / "by-spark", **terms)
+    local = pb.Index.build(tmp_path / "local", source, COLUMNS, places="page", hash_key=key)
+    assert report.counts["error"] == 1
+    assert report.troubles[0].path == str(source / "broken.parquet")
+    assert report.index.files == 14
+    assert report.index.new > 5
+    assert list(answers(tmp_path / "by-spark", hash_key=key)) == list(
+        answers(tmp_path / "local", hash_key=key)
+    )
+    assert problems(tmp_path / "by-spark", key) == ["unread"]
+
+    # Nothing new, then some of everything.
+    again = lake.index(spark, index=tmp_path / "by-spark", hash_key=key)
+    assert (again.index.generation, again.index.new) == (1, 0)
+    changed = random.Random(5)
+    write_file(source / "d=0" / "0.parquet", changed)
+    write_file(source / "d=1" / "new.parquet", changed)
+    (source / "d=2" / "2.parquet").unlink()
+    report = lake.index(spark, index=tmp_path / "by-spark", hash_key=key)
+    assert report.counts["unchanged"] == 12
+    assert report.index.files == 14
+    local.add()
+    local.close()
+    assert list(answers(tmp_path / "by-spark", hash_key=key)) == list(
+        answers(tmp_path / "local", hash_key=key)
+    )
+    assert problems(tmp_path / "by-spark", key) == ["unread"]
+    with pb.Index(tmp_path / "by-spark", hash_key=key) as found:
+        # The other way of adding goes on with it.
+        assert found.add().added == 0
+
+
+def test_the_command_and_the_frame_of_values(spark, tmp_path, capfd):
+    source, index = make_lake(tmp_path / "lake", 8, files=4), tmp_path / "index"
+    arguments = ("spark", "index", "--index", index)
+    result = outcome(*arguments, source, "-c", "n,s")
+    assert result.code == 2
+    assert result.complaint.startswith(f"{source}/broken.parquet: truncated or not a Parquet file")
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("index: ")
+    assert lines[-1].startswith(f"{index}: 7 files, 0 removed; ")
+    result = outcome(*arguments, "--json")
+    assert (result.code, json.loads(result.stdout)["generation"]) == (0, 1)
+    with pb.Index(index) as found:
+        values = [*range(-20, 120, 7), 10_000]
+        frame = spark.createDataFrame([(n,) for n in [*values, None]], "number long")
+        answer = lake.files_for(spark, index, "n", frame)
+        assert answer.columns == ["number", "path", "row_group", "verdict"]
+        rows = {tuple(row) for row in answer.collect()}
+        expected = set()
+        for value, result in zip(values, found.probe("n", values).results, strict=True):
+            for file in result.files:
+                expected |= {(value, file.path, at, file.verdict) for at in file.parts or (None,)}
+            if not result.files:
+                expected.add((value, None, None, "absent"))
+    assert rows == expected
+    assert answer.where("verdict = 'maybe'").count() > 20
+
+
+def test_what_is_refused(tmp_path):
+    index = tmp_path / "index"
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "a.parquet")
+    pb.Index.build(index, tmp_path / "a.parquet", "id").close()
+    for given, error, message in [
+        ({"columns": "idd"}, RewriteError, "is an index of id, expected no columns, or these"),
+        ({"places": "page"}, RewriteError, "is an index of places row-group, expected no places"),
+        ({"form": "slices"}, RewriteError, "is an index of form map, expected no form, or these"),
+        ({"include_encrypted": True}, RewriteError, "is an index without encrypted columns"),
+        ({"hash_key": "hex:" + "00" * 16}, EncryptionError, "would be part of the job"),
+        ({"run_id": "x"}, ValueError, "run_id: expected an audit"),
+    ]:
+        with pytest.raises(error, match=message):
+            lake.index(None, index=index, **given)
+    with pytest.raises(ColumnError, match="idd"):
+        lake.files_for(None, index, "idd", None)
+    with pytest.raises(EncryptionError, match="would be part of the job"):
+        lake.files_for(None, index, "id", None, hash_key="ascii:0123456789abcdef")
+    frame = SimpleNamespace(columns=["a", "b"])
+    with pytest.raises(ValueError, match="values: columns a, b, expected one of the name id"):
+        lake.files_for(None, index, "id", frame)
+    with pytest.raises(FileNotFoundError, match="no index"):
+        lake.files_for(None, tmp_path / "none", "id", frame)
+
+
+# ------------------------------------------------------------------------------------------------
+# The same without Spark
+
+
+class Killed(BaseException):
+    """An executor that is gone."""
+
+
+class Weather:
+    """What becomes of attempts: they die at some step, are done twice, or are late."""
+
+    def __init__(self, source: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._source, self._left = source, 0
+        for name in ("making", "put_if_absent"):
+            monkeypatch.setattr(LocalFolder, name, self._stumbling(getattr(LocalFolder, name)))
+
+    def _stumbling(self, real: Any) -> Any:
+        def step(*arguments: Any) -> Any:
+            self._left -= 1
+            if self._left == 0:
+                raise Killed
+            return real(*arguments)
+
+        return step
+
+    def attempts(self, attempt: Any) -> None:
+        for _ in range(self._source.randrange(3)):
+            self._left = self._source.randrange(1, 9)
+            with suppress(Killed):
+                attempt()
+        self._left = 0
+        totals = attempt()
+        # A speculative one that comes last tells the same.
+        if self._source.random() < 0.5:
+            assert [each["files"] for each in attempt()] == [each["files"] for each in totals]
+
+
+def change(source: random.Random, folder: Path) -> None:
+    files = sorted(path for path in folder.rglob("*.parquet") if path.parent.name != "of n")
+    kind = source.choice(["create", "create", "change", "delete"])
+    if kind == "create":
+        write_file(folder / f"new-{source.randrange(10**6)}.parquet", source)
+    elif kind == "change":
+        write_file(source.choice(files), source)
+    elif len(files) > 2:
+        source.choice(files).unlink()
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("PBLOOM_RACES", "6"))))
+def test_whatever_becomes_of_attempts(tmp_path, monkeypatch, small_tasks, seed):
+    """Files change, tasks die, and others add to the index: each file is there once, in its state."""
+    source = random.Random(seed)
+    folder, index = make_lake(tmp_path / "lake", seed, files=8), tmp_path / "lake" / "of n"
+    here = IndexingHere(monkeypatch)
+    here.attempts = Weather(source, monkeypatch).attempts
+    terms = {"places": source.choice(["file", "row-group", "page"])}
+    if seed % 3 == 2:
+        terms = {"form": "auto"}
+        for path in sorted(folder.rglob("*.parquet"))[::2]:
+            with suppress(pb.ParquetBloomError):
+                pb.build(path, in_place=True, columns=["n", "s"], force=True)
+
+    def others() -> None:
+        if any(index.glob("manifest-*")) and source.random() < 0.7:
+            with pb.Index(index) as rival:
+                change(source, folder)
+                rival.add()
+                if source.random() < 0.5:
+                    rival.compact(everything=True)
+
+    here.before_commit = others
+    for number in range(4):
+        run = {"audit": str(tmp_path / "audit"), "run_id": f"run {number}"}
+        first = {"columns": ["n", "s"], **terms} if number == 0 else {}
+        made = lake.index(None, folder, index=index, **run, **first)
+        if number:
+            # What it has already done, it does not do again.
+            here.before_commit = lambda: None
+            again = lake.index(None, folder, index=index, **run)
+            assert again.generation == made.generation
+            here.before_commit = others
+        found = problems(index)
+        # One may be gone since it was read, as the next `add` finds.
+        assert set(found) <= {"unread", "gone"}
+        with pb.Index(index) as opened:
+            units = list(opened._asked.units("n"))
+            paths = {unit.path for unit, _ in units}
+            assert len({(unit.path, unit.version) for unit, _ in units}) == len(paths)
+            assert made.files == len(paths)
+        for _ in range(source.randrange(3)):
+            change(source, folder)
+    with pb.Index(index) as opened:
+        opened.add()
+        assert set(problems(index)) <= {"unread"}
+        opened.compact(everything=True, older_than=0)
+        opened.compact(everything=True, older_than=0)
+        assert opened.check().unneeded == 0
+        there = {path.name for path in index.iterdir() if not path.name.startswith("manifest")}
+        assert there == set(opened._asked.manifest.files)
+
+
+def test_nothing_is_made_of_no_files(tmp_path, monkeypatch):
+    IndexingHere(monkeypatch)
+    terms = {"audit": str(tmp_path / "audit"), "run_id": "x"}
+    (tmp_path / "lake").mkdir()
+    assert (
+        lake.index(None, tmp_path / "lake", index=tmp_path / "index", columns="n", **terms) is None
+    )
+    assert not (tmp_path / "index").exists()
+    make_lake(tmp_path / "lake" / "x", 1, files=3)
+    (tmp_path / "lake" / "x" / "broken.parquet").unlink()
+    terms["run_id"] = "y"
+    with pytest.raises(ColumnError, match="no index: no file has the column nn"):
+        lake.index(None, tmp_path / "lake", index=tmp_path / "index", columns=["n", "nn"], **terms)
+
+
+def test_another_key_on_an_executor_is_no_index(tmp_path, monkeypatch):
+    """Each value would be absent."""
+    here = IndexingHere(monkeypatch)
+    make_lake(tmp_path / "lake", 1, files=2)
+    key = tmp_path / "key"
+    key.write_text("hex:" + "01" * 16)
+
+    def attempts(attempt: Any) -> None:
+        key.write_text("hex:" + "02" * 16)
+        attempt()
+
+    here.attempts = attempts
+    terms = {"audit": str(tmp_path / "audit"), "run_id": "x", "hash_key": f"file:{key}"}
+    with pytest.raises(EncryptionError, match="is another hash key here than on the driver"):
+        lake.index(None, tmp_path / "lake", index=tmp_path / "index", columns="n", **terms)
