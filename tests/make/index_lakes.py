@@ -11,8 +11,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import parquet_bloom as pb
+
 COLUMNS = ("n", "s", "x")
 GROUP = 30
+
+FILTERED = pa.schema({"id": pa.int64(), "name": pa.string()})
+FILTERED_GROUP = 100
+FPPS = (0.3, 0.02, 0.001)
 
 Values = Callable[[random.Random, int], pa.Array]
 
@@ -68,6 +74,26 @@ def write_file(path: Path, source: random.Random) -> None:
         data_page_size=source.choice([64, 1 << 20]), write_batch_size=7,
         data_page_version=source.choice(["1.0", "2.0"]),
     )  # fmt: skip
+
+
+def write_filtered(path: Path, source: random.Random, rows: int, share: float = 1) -> Path:
+    """A file of row groups of FILTERED_GROUP rows, of which more and fewer are distinct: filters of several sizes, and
+    none in some row groups."""
+    ids, names = [], []
+    for _ in range(0, rows, FILTERED_GROUP):
+        distinct = source.choice([3, 40, 1 << 40])
+        ids += [source.randrange(distinct) for _ in range(FILTERED_GROUP)]
+        names += [f"user {source.randrange(distinct)}" for _ in range(FILTERED_GROUP)]
+    plain = path.with_suffix(".plain")
+    table = pa.table({"id": ids[:rows], "name": names[:rows]}, FILTERED)
+    pq.write_table(table, plain, row_group_size=FILTERED_GROUP)
+    parts = [part for part in range(-(-rows // FILTERED_GROUP)) if source.random() < share]
+    pb.build(
+        plain, path, columns=["id", "name"], row_groups=parts or None, fpp=source.choice(FPPS),
+        overwrite=True,
+    )  # fmt: skip
+    plain.unlink()
+    return path
 
 
 def where(path: Path, column: str, value: Any) -> set[int]:

@@ -41,10 +41,13 @@ def test_no_row_is_lost(tmp_path: Path, seed: int) -> None:
         index = tmp_path / "lake.index"
         known = paths if chance.random() < 0.5 else paths[:-1]
         columns = chance.sample([name for name in COLUMNS if name != "bool"], 8)
-        form, places = chance.choice(
-            [("map", "row-group"), ("map", "file"), ("map", "page"), ("slices", "row-group")]
+        places, form = chance.choice(
+            [
+                *(("row-group", "map"), ("file", "map"), ("page", "map"), ("row-group", "slices")),
+                *(("file", "slices"), ("row-group", "auto")),
+            ]
         )
-        pb.Index.build(index, known, columns, form=form, places=places)
+        pb.Index.build(index, known, columns, places=places, form=form)
     lost, excluded, asked = [], 0, 0
     for _ in range(PREDICATES):
         dnf = [

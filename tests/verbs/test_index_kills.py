@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.dying import builds
-from make.index_lakes import write_file
+from make.index_lakes import write_file, write_filtered
 
 import parquet_bloom as pb
 from parquet_bloom.index import collecting
@@ -20,20 +20,28 @@ from parquet_bloom.index import collecting
 MOST_STEPS = 200
 
 
-@pytest.fixture
-def original(tmp_path: Path) -> Path:
+@pytest.fixture(params=["map", "slices", "auto"])
+def original(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """An index of several segments, over a lake that has changed since."""
     source, lake, index = random.Random(4), tmp_path / "lake", tmp_path / "original"
+
+    def write(name: str) -> None:
+        if request.param == "map":
+            write_file(lake / name, source)
+        else:
+            write_filtered(lake / name, source, 150, source.choice([0.5, 1]))
+
     lake.mkdir()
     for number in range(4):
-        write_file(lake / f"{number}.parquet", source)
-    pb.Index.build(index, lake, "n").close()
+        write(f"{number}.parquet")
+    column = "n" if request.param == "map" else "id"
+    pb.Index.build(index, lake, column, form=request.param).close()
     with pb.Index(index) as opened:
         for number in (1, 2):
-            write_file(lake / f"{number}.parquet", source)
+            write(f"{number}.parquet")
             opened.add()
-    write_file(lake / "0.parquet", source)
-    write_file(lake / "new.parquet", source)
+    write("0.parquet")
+    write("new.parquet")
     (lake / "3.parquet").unlink()
     return index
 

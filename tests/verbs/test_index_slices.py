@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
+from make.index_lakes import write_filtered
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -20,32 +21,7 @@ from parquet_bloom.index import collecting, slices, slices_proof
 from parquet_bloom.index.manifest import IndexForm
 from parquet_bloom.vocabulary import words
 
-FPPS = (0.3, 0.02, 0.001)
-GROUP = 100
 NOT_OF_ORC = "filters of ORC cannot be sliced, only values mapped"
-
-
-SCHEMA = pa.schema({"id": pa.int64(), "name": pa.string()})
-
-
-def write(path: Path, source: random.Random, rows: int, share: float = 1) -> Path:
-    """A file of row groups of GROUP rows, of which more and fewer are distinct: filters of several sizes, and none in
-    some row groups."""
-    ids, names = [], []
-    for _ in range(0, rows, GROUP):
-        distinct = source.choice([3, 40, 1 << 40])
-        ids += [source.randrange(distinct) for _ in range(GROUP)]
-        names += [f"user {source.randrange(distinct)}" for _ in range(GROUP)]
-    plain = path.with_suffix(".plain")
-    table = pa.table({"id": ids[:rows], "name": names[:rows]}, SCHEMA)
-    pq.write_table(table, plain, row_group_size=GROUP)
-    parts = [part for part in range(-(-rows // GROUP)) if source.random() < share]
-    pb.build(
-        plain, path, columns=["id", "name"], row_groups=parts or None, fpp=source.choice(FPPS),
-        overwrite=True,
-    )  # fmt: skip
-    plain.unlink()
-    return path
 
 
 @pytest.fixture
@@ -53,7 +29,7 @@ def lake(tmp_path: Path) -> Path:
     folder, source = tmp_path / "lake", random.Random(5)
     folder.mkdir()
     for number in range(7):
-        write(folder / f"{number}.parquet", source, source.randrange(30, 700))
+        write_filtered(folder / f"{number}.parquet", source, source.randrange(30, 700))
     return folder
 
 
@@ -125,6 +101,8 @@ def test_row_groups_of_which_nothing_is_known(lake, tmp_path):
         ]  # fmt: skip
         assert not index.new_values("id", [1 << 41]).any()
         # Of these row groups, all rows are looked at.
+        left = pb.row_groups(part, {"id": [1 << 41, 250]}, index=tmp_path / "index")
+        assert left["row_group"].to_pylist() == [1, 2, 4]
         rows = pb.find(part, "id", [70, 1, 290], index=tmp_path / "index").rows
         assert [(row.value, row.part, row.row) for row in rows] == [
             ("1", 0, 1), ("70", 1, 70), ("290", 4, 290),
@@ -183,7 +161,7 @@ def test_filters_that_do_not_fit_the_memory(tmp_path, monkeypatch):
     source, lake = random.Random(1), tmp_path / "lake"
     lake.mkdir()
     for number in range(3):
-        write(lake / f"{number}.parquet", source, 1000)
+        write_filtered(lake / f"{number}.parquet", source, 1000)
     pb.Index.build(tmp_path / "whole", lake, "id", form="slices").close()
     spilled = []
     monkeypatch.setattr(collecting.KeyRoom, "within_budget", lambda: small_room(spilled))
@@ -215,7 +193,7 @@ def test_damage_is_an_error_and_no_answer(tmp_path, monkeypatch, small_page):
     monkeypatch.setattr(slices, "_SMALL_PAGE", small_page)
     lake, index = tmp_path / "lake", tmp_path / "index"
     lake.mkdir()
-    write(lake / "0.parquet", random.Random(3), 600)
+    write_filtered(lake / "0.parquet", random.Random(3), 600)
     with pb.Index.build(index, lake, "id", form="slices") as found:
         check(found, lake, "id", values_of(lake, "id"))
     values = values_of(lake, "id")
@@ -252,7 +230,7 @@ class Lake:
     def write(self, path: Path) -> None:
         path.unlink(missing_ok=True)
         share = self.source.choice([0.6, 1, 1])
-        write(path, self.source, self.source.choice([0, 1, 80, 250, 430]), share)
+        write_filtered(path, self.source, self.source.choice([0, 1, 80, 250, 430]), share)
 
     def create(self) -> None:
         self.write(self.folder / f"{next(self.numbers)}.parquet")
@@ -392,12 +370,12 @@ def test_check_proves_slices(lake, tmp_path, monkeypatch, problem):
 @pytest.mark.parametrize("places", ["row-group", "file"])
 @pytest.mark.parametrize("form", ["slices", "auto"])
 def test_duckdb_asks_slices(lake, tmp_path, form, places):
-    write(lake / "7.parquet", random.Random(8), 500, 0.5)
+    write_filtered(lake / "7.parquet", random.Random(8), 500, 0.5)
     pq.write_table(pa.table({"id": [1], "name": ["x"]}), lake / "8.parquet")
     with pb.Index.build(
         tmp_path / "index", lake, ["id", "name"], form=form, places=places
     ) as index:
-        write(lake / "1.parquet", random.Random(9), 300)
+        write_filtered(lake / "1.parquet", random.Random(9), 300)
         (lake / "2.parquet").unlink()
         index.add()
         for column in ("id", "name"):
