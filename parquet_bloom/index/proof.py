@@ -15,7 +15,12 @@ from parquet_bloom.errors import FormatError
 from parquet_bloom.index.manifest import Places
 from parquet_bloom.index.opened import OpenSegment
 from parquet_bloom.index.parquet_writer import MAGIC
-from parquet_bloom.index.slices_proof import FiltersProof, file_problems, unit_problems
+from parquet_bloom.index.slices_proof import (
+    FiltersProof,
+    file_problems,
+    reading_footer,
+    unit_problems,
+)
 from parquet_bloom.index.sorted_map import KeyPage, SortedMap
 from parquet_bloom.index.units import Unit
 from parquet_bloom.native._kernel import ScanError
@@ -85,7 +90,8 @@ class SegmentProof:
         files = len({unit.path for unit in self.units})
         if files != about.num_files:
             yield f"{path}: {files} files, expected {about.num_files}"
-        rows = [group.num_rows for group in _row_groups(self.segment.units.source)]
+        with reading_footer(self.segment.units.source):
+            rows = [group.num_rows for group in _row_groups(self.segment.units.source)]
         if rows != [group.num_units for group in about.units.groups]:
             yield f"{path}: other rows for engines than for us"
 
@@ -103,7 +109,9 @@ class SegmentProof:
                 yield from self._of_page(map, page, max(first, page.first), last)
                 last, count = int(page.keys[-1]), count + page.keys.size
                 pages.append((page.start, page.size, int(page.keys[0]), last))
-            if _pages_seen(map.source, seen.columns[0]) != pages:
+            with reading_footer(map.source):
+                pages_seen = _pages_seen(map.source, seen.columns[0])
+            if pages_seen != pages:
                 yield f"{path}: row group {number}: other pages for engines than for us"
         if count != about.num_keys:
             yield f"{path}: {count:,} keys, expected {about.num_keys:,}"
@@ -176,8 +184,8 @@ def _row_groups(source: Source) -> list[Any]:
     if magics != (MAGIC, MAGIC) or size > source.size - 8:
         raise FormatError(f"{source.path}: not between two of {MAGIC!r}, or no footer there")
     footer = source.read_at(source.size - 8 - size, size)
-    found: list[Any] = _decoded(source, thrift.FileMetaData, footer).row_groups
-    return found
+    with reading_footer(source):
+        return list(_decoded(source, thrift.FileMetaData, footer).row_groups)
 
 
 def _pages_seen(source: Source, chunk: Any) -> list[tuple[int, int, int, int]]:

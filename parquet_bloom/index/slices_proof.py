@@ -4,11 +4,13 @@ bits of the filters in the files."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parquet_bloom.errors import FormatError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.index.parquet_writer import plain_header
 from parquet_bloom.index.slices import ROWS, Slices, SlicesReader
@@ -17,9 +19,19 @@ from parquet_bloom.index.units import Unit
 from parquet_bloom.index.values_reader import FoundFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import memory
+from parquet_bloom.storage.source import Source
 
 # Of the memory budget, what filters may take while they are compared.
 _FOR_FILTERS: Final = 4
+
+
+@contextmanager
+def reading_footer(source: Source) -> Iterator[None]:
+    """Make FormatErrors of what is missing in a footer, which engines need and we do not."""
+    try:
+        yield
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        raise FormatError(f"{source.path}: no footer of an index: {error}") from None
 
 
 def file_problems(reader: SlicesReader, row_groups: Sequence[Any]) -> Iterator[str]:
@@ -33,7 +45,9 @@ def file_problems(reader: SlicesReader, row_groups: Sequence[Any]) -> Iterator[s
         end = min(first + about.per_group, about.num_blocks)
         rows = (ROWS * (end - first), ROWS * first, ROWS * end - 1)
         expected.append((start, (end - first) * stride, *rows))
-    if [_seen(group) for group in row_groups] != expected:
+    with reading_footer(reader.source):
+        seen = [_seen(group) for group in row_groups]
+    if seen != expected:
         yield f"{path}: other rows for engines than for us"
     header = plain_header(about.page_bytes, ROWS)
     for block in range(about.num_blocks):

@@ -17,14 +17,16 @@ from parquet_bloom.errors import ParquetBloomError
 ODD = [None, -1, 0, 1, 1 << 40, 1 << 70, "", [], {}, "x", 1.5, True, [1], ["a"], {"a": 1}]
 
 
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=["map", "slices"])
+def index(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "lake").mkdir()
     for number in range(3):
-        path = folder / "lake" / f"{number}.parquet"
-        pq.write_table(pa.table({"id": range(number, 900, 2)}), path, row_group_size=200)
-    pb.Index.build(folder / "index", folder / "lake", "id").close()
+        plain, path = folder / "plain.parquet", folder / "lake" / f"{number}.parquet"
+        pq.write_table(pa.table({"id": range(number, 900, 2)}), plain, row_group_size=200)
+        parts = [0, 1] if number == 1 else None
+        pb.build(plain, path, columns=["id"], row_groups=parts, fpp=(number + 1) / 100)
+    pb.Index.build(folder / "index", folder / "lake", "id", form=request.param).close()
     return folder / "index"
 
 
@@ -91,7 +93,7 @@ def test_any_units_and_directories(index, seed):
     for _ in range(40):
         found = json.loads(whole)["index"]
         (segment,) = found["segments"]
-        of = rng.choice(["units", "map"])
+        of = rng.choice(["units", "map"] if segment["map"] else ["units"])
         path = index / segment[of]["name"]
         kept = path.read_bytes()
         data = bytearray(kept)
@@ -105,3 +107,39 @@ def test_any_units_and_directories(index, seed):
         ask(index)
         path.write_bytes(kept)
     manifest.write_bytes(whole)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_slices(index, seed):
+    """With the checksums of whatever is there; and anything in their footers."""
+    (manifest,) = index.glob("manifest-*")
+    (segment,) = json.loads(manifest.read_bytes())["index"]["segments"]
+    rng = random.Random(seed)
+    for found in (segment["slices"] or {"files": []})["files"] * 10:
+        path, rows = index / found["name"], 256 * ((found["num_slots"] + 7) // 8)
+        kept = path.read_bytes()
+        data, at = bytearray(kept), found["starts"][0] + found["header"]
+        sums = found["starts"][0] + found["num_blocks"] * (found["header"] + rows)
+        for _ in range(5):
+            data[rng.randrange(at, at + rows)] = rng.randrange(256)
+        data[sums : sums + 4] = crc32(data[at : at + rows]).to_bytes(4, "little")
+        for _ in range(rng.choice([0, 3])):
+            data[rng.randrange(sums, len(data))] = rng.randrange(256)
+        path.write_bytes(data)
+        ask(index)
+        path.write_bytes(kept)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_footer(index, seed):
+    rng = random.Random(seed)
+    for path in sorted(index.glob("*.parquet")):
+        kept = path.read_bytes()
+        footer = len(kept) - 8 - int.from_bytes(kept[-8:-4], "little")
+        for _ in range(12):
+            data = bytearray(kept)
+            for _ in range(rng.randint(1, 3)):
+                data[rng.randrange(footer, len(data))] = rng.randrange(256)
+            path.write_bytes(data)
+            ask(index)
+        path.write_bytes(kept)
