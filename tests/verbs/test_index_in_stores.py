@@ -6,6 +6,8 @@ import threading
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
+from make import delta_tables
 
 import parquet_bloom as pb
 from parquet_bloom.index import asking
@@ -118,3 +120,47 @@ def test_a_segment_of_another_size_than_the_manifest_says_is_damaged(s3, tmp_pat
             index.probe("id", 5)
         (finding,) = index.check().findings
     assert finding.message == f"s3://{name}: is another file than the manifest names"
+
+
+def test_a_table_is_known_by_its_log(s3, tmp_path):
+    """No file is asked for its state until it may hold a value; then a changed one is no longer believed."""
+    table = delta_tables.make_table(tmp_path / "events", commits=4, partition_by=["day"])
+    where, value = "s3://lake/events", str(delta_tables.rows_of(5, 1)["id"][0])
+
+    def upload() -> None:
+        for path in table.rglob("*"):
+            name = f"lake/events/{path.relative_to(table)}"
+            if path.is_file() and name not in s3.objects:
+                s3.put(name, path.read_bytes())
+
+    upload()
+    with pb.Index.build(INDEX, where, "id", table="auto", storage_options=s3.options) as index:
+        s3.forget()
+        report = index.probe("id", "nobody", files=where, table="delta")
+        assert (report.num_files, report.is_absent) == (8, True)
+        assert not [
+            each for each in s3.asked if each.path.endswith(".parquet") and "day=" in each.path
+        ]
+        (file,) = index.probe("id", value, files=where, table="delta").results[0].files
+        assert file.verdict == "maybe"
+        heads = [each.path for each in s3.asked if "day=" in each.path]
+        assert heads == [file.path.removeprefix("s3://")]
+        (row,) = pb.find(None, "id", value, index=INDEX, storage_options=s3.options).rows
+        assert row.path == file.path
+        s3.forget()
+        assert index.add().generation == 1
+        assert not [each for each in s3.asked if "day=" in each.path]
+
+        write_deltalake(table, delta_tables.rows_of(5000, 10), mode="append", partition_by=["day"])
+        upload()
+        s3.forget()
+        assert index.add().added == 2
+        assert len({each.path for each in s3.asked if "day=" in each.path}) == 2
+        assert index.check(deep=True).findings == ()
+
+        # Somebody puts another file in its place, which no table does.
+        s3.put(file.path.removeprefix("s3://"), data(3))
+        (found,) = index.probe("id", value, files=where, table="delta").results[0].files
+        assert (found.verdict, found.reason) == ("unknown", "not in the index as it is now")
+        (found,) = index.probe("id", value).results[0].files
+        assert found.verdict == "unknown"
