@@ -1,6 +1,6 @@
 """The end of a run that makes an index: one manifest, by the driver.
 
-new segments    told by the tasks that have written them
+new segments    told by the tasks that have written them; many become few
 dead units      of files that are gone or in another state: executors find them, where there was an index
 manifest        made only if the index is still what they were found in; else they are looked for again
 """
@@ -15,11 +15,11 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.errors import ColumnError, RewriteError
-from parquet_bloom.index.manifest import Manifest, Segment, commit, newest
+from parquet_bloom.index.manifest import Manifest, Segment, commit, newest, segment_of
 from parquet_bloom.index.opened import as_ranges, numbers_in
 from parquet_bloom.spark.executors import Executors
 from parquet_bloom.spark.index_request import IndexOptions, NewSegments
-from parquet_bloom.spark.indexing import TOLD_AT_ONCE, Written
+from parquet_bloom.spark.indexing import TOLD_AT_ONCE, Merging, Written, groups_to_merge
 from parquet_bloom.spark.listing import alternatives
 from parquet_bloom.spark.outcome import LakeIndex
 from parquet_bloom.spark.planning import COMPARED_AT_ONCE, Search
@@ -46,7 +46,23 @@ def committed(executors: Executors, tasks: Tasks, search: Search) -> LakeIndex |
         for column, lacking in written.lacking.items():
             if lacking == tasks.plan.num_files:
                 raise ColumnError(f"{folder.path}: no index: no file has the column {column}")
-    return _Commit(executors, tasks, folder, options, search).done(written.segments)
+    new = _merged(executors, tasks, written.segments)
+    return _Commit(executors, tasks, folder, options, search).done(new)
+
+
+def _merged(
+    executors: Executors, tasks: Tasks, segments: tuple[Segment, ...]
+) -> tuple[Segment, ...]:
+    """The same in few segments."""
+    round = 0
+    while groups := groups_to_merge(segments):
+        merging = Merging(tasks.run, tasks.request.options.place, round, groups)
+        documents = executors.documents(INDEXING, "merge_segments", merging, len(groups))
+        inputs = {segment.id for group in groups for segment in group}
+        made = [segment_of(each) for each in documents if each is not None]
+        segments = (*[each for each in segments if each.id not in inputs], *made)
+        round += 1
+    return segments
 
 
 def _sources(search: Search) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """What runs on the executors for an index: the files of a task become segments in its folder.
 
-    account    segments-0-000017    what the task has written; the first attempt at it counts
+    account    segments-000017      what the task has written; the first attempt at it counts
+               merged-0-000001      a segment in the place of some of these
     index      ID.units.parquet     its files; those of other attempts, no manifest names
 
 Nothing of this is in the index until the driver commits a manifest.
@@ -9,19 +10,23 @@ Nothing of this is in the index until the driver commits a manifest.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.index.building import SegmentsBuilder
 from parquet_bloom.index.collecting import KeyRoom
-from parquet_bloom.index.manifest import as_plain, segment_of
+from parquet_bloom.index.compaction import merge
+from parquet_bloom.index.keys import MOST_PLACES
+from parquet_bloom.index.manifest import Segment, as_plain, segment_of
+from parquet_bloom.index.slices import MOST_SLOTS
 from parquet_bloom.spark.index_request import IndexOptions
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Request, Tasks
 from parquet_bloom.spark.rows import RowFields
-from parquet_bloom.spark.run import Account, as_document
+from parquet_bloom.spark.run import Account, Run, as_document
 from parquet_bloom.spark.schemas import CONTROL, Batches, giving, numbers_in
 from parquet_bloom.spark.worker import attempt
 from parquet_bloom.storage import open_folder
@@ -31,6 +36,12 @@ from parquet_bloom.verbs.listed_files import ListedFiles
 
 # For the keys of a task, in bytes; others are in temporary files meanwhile. Each core has a task.
 KEYS_MEMORY: Final = 96 << 20
+
+# Of one column and type, so many stay: each look-up asks all of them.
+FEW_SEGMENTS: Final = 8
+
+# Segments that one task merges.
+MERGED_AT_ONCE: Final = 16
 
 # Tasks whose segments one task tells the driver.
 TOLD_AT_ONCE: Final = 64
@@ -92,6 +103,53 @@ def new_segments(tasks: Tasks, batches: Batches) -> Iterator[RowFields]:
             if data is None:
                 raise FileNotFoundError(f"{name_of(task)}: the segments of the run are gone")
             yield {"document": data.decode()}
+
+
+@dataclass(frozen=True, slots=True)
+class Merging:
+    """Segments in the folder `place`, each group of which becomes one, in a `round`, from 0 on."""
+
+    run: Run
+    place: str
+    round: int
+    groups: tuple[tuple[Segment, ...], ...]
+
+
+@giving(CONTROL)
+def merge_segments(merging: Merging, batches: Batches) -> Iterator[RowFields]:
+    """Numbers of groups to a document for each: the segment that it is by now, null if nothing in it is alive."""
+    account, folder = Account(merging.run), open_folder(merging.place)
+    for number in numbers_in(batches):
+        name = f"merged-{merging.round}-{number:06}"
+        if account.get(name) is None:
+            with KeyRoom(KEYS_MEMORY) as room:
+                made = merge(folder, merging.groups[number], room.most).made
+            if not account.put(name, as_document(as_plain(made))):
+                for file in () if made is None else made.files:
+                    folder.remove(file)
+        yield {"document": (account.get(name) or b"null").decode()}
+
+
+def groups_to_merge(segments: Iterable[Segment]) -> tuple[tuple[Segment, ...], ...]:
+    """Of segments that are alike, if there are many, those that become one, respectively."""
+    alike: dict[tuple[object, ...], list[Segment]] = {}
+    for each in segments:
+        alike.setdefault((each.subject, each.map is None, each.slices is None), []).append(each)
+    many = [those for those in alike.values() if len(those) > FEW_SEGMENTS]
+    groups = [tuple(group) for those in many for group in _in_groups(those)]
+    return tuple(group for group in groups if len(group) > 1)
+
+
+def _in_groups(segments: Iterable[Segment]) -> Iterator[list[Segment]]:
+    group: list[Segment] = []
+    for segment in segments:
+        most = MOST_PLACES if segment.slices is None else MOST_SLOTS
+        num_places = sum(each.units.num_places for each in (*group, segment))
+        if group and (len(group) == MERGED_AT_ONCE or num_places > most):
+            yield group
+            group = []
+        group.append(segment)
+    yield group
 
 
 class Written:

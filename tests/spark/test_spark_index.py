@@ -220,6 +220,9 @@ def test_whatever_becomes_of_attempts(tmp_path, monkeypatch, small_tasks, seed):
     """Files change, tasks die, and others add to the index: each file is there once, in its state."""
     source = random.Random(seed)
     folder, index = make_lake(tmp_path / "lake", seed, files=8), tmp_path / "lake" / "of n"
+    if seed % 2:
+        monkeypatch.setattr("parquet_bloom.spark.indexing.FEW_SEGMENTS", 1)
+        monkeypatch.setattr("parquet_bloom.spark.indexing.MERGED_AT_ONCE", 2)
     here = IndexingHere(monkeypatch)
     here.attempts = Weather(source, monkeypatch).attempts
     terms = {"places": source.choice(["file", "row-group", "page"])}
@@ -252,6 +255,10 @@ def test_whatever_becomes_of_attempts(tmp_path, monkeypatch, small_tasks, seed):
         # One may be gone since it was read, as the next `add` finds.
         assert set(found) <= {"unread", "gone"}
         with pb.Index(index) as opened:
+            segments = opened._asked.manifest.segments
+            # Those of one kind are one, if that is few.
+            kinds = {(each.subject, each.map is None, each.slices is None) for each in segments}
+            assert number or not seed % 2 or len(kinds) == len(segments) == made.new
             units = list(opened._asked.units("n"))
             paths = {unit.path for unit, _ in units}
             assert len({(unit.path, unit.version) for unit, _ in units}) == len(paths)
