@@ -9,17 +9,24 @@ from __future__ import annotations
 import json
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from benchmarks.links import link
 from benchmarks.processes import PBLOOM, ask, module, run
 from benchmarks.tables import NO_GOAL, Row, Table, at_least, at_most, megabytes
 
+if TYPE_CHECKING:
+    from parquet_bloom.index.manifest import Segment
+
 FILES = 100_000
 VALUES = 3_000
 NO_VALUE = 1
+# Of filters: 10.9 bits for each value, and many more.
+SMALL_BLOCKS, LARGE_BLOCKS = 128, 4096
 COMMANDS = {"1 value": 1, "100 values": 100}
 
 
@@ -28,7 +35,9 @@ def compare_index(num_files: int, rounds: int = 5) -> Table:
         lake, index = Path(folder) / "lake", Path(folder) / "index"
         built = ask(module("compare_index", "make", lake, index, num_files))
         asked = ask(module("compare_index", "ask", index, num_files))
-        rows = [*_of_building(built), *_of_asking(asked)]
+        slices = Path(folder) / "slices"
+        sliced = ask(module("compare_index", "slice", lake, slices, num_files))
+        rows = [*_of_building(built), *_of_asking(asked), *_of_slices(sliced)]
         start = median(run([PBLOOM, "--help"]).cpu for _ in range(rounds))
         for name, count in COMMANDS.items():
             values = [f"-v{VALUES * at + 7}" for at in range(count)]
@@ -78,6 +87,19 @@ def _of_asking(asked: dict[str, float]) -> list[Row]:
             *at_most(asked["false"], 0.2, ""),
         ],
     ]
+
+
+def _of_slices(sliced: dict[str, float]) -> list[Row]:
+    speed, size = sliced["speed"] / 1e6, sliced["size"]
+    return [
+        ["slices of filters of 128 KiB, turned and written", f"{speed:.0f} MB/s", *at_least(speed, 300, " MB/s")],
+        ["slices of filters of 4 KiB without the names of files, over these", f"{size:.3f}x", *at_most(size, 1.03, "x")],
+        ["slices open, 1 value", f"{1000 * sliced['one']:.2f} ms", *NO_GOAL],
+        ["slices open, 100 values", f"{1000 * sliced['hundred']:.1f} ms", *at_most(1000 * sliced["hundred"], 40, " ms")],
+        ["slices open, 10,000 values", f"{1000 * sliced['many']:.0f} ms", *NO_GOAL],
+        ["the same, with the files named, 1 value", f"{1000 * sliced['probe']:.1f} ms", *NO_GOAL],
+        ["places too many for each value", f"{sliced['false']:.0f}", *NO_GOAL],
+    ]  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------------
@@ -153,6 +175,80 @@ def ask_open(index: Path, num_files: int) -> dict[str, float]:
     return {**times, "false": places / len(wanted) - 1}
 
 
+def slice_filters(lake: Path, index: Path, num_files: int) -> dict[str, float]:
+    """An index of filters that have other values in each file."""
+    import numpy as np
+
+    import parquet_bloom as pb
+    from parquet_bloom.index.kinds import asked_hashes
+    from parquet_bloom.index.manifest import Manifest, commit
+    from parquet_bloom.storage import open_folder
+
+    index.mkdir()
+    speed, _, _ = sliced(lake, index, num_files // 20, LARGE_BLOCKS)
+    _, size, segment = sliced(lake, index, num_files, SMALL_BLOCKS)
+    commit(
+        open_folder(str(index)), time.time(), lambda _: Manifest(columns=("id",), segments=(segment,))
+    )  # fmt: skip
+    wanted = np.random.default_rng(1).integers(0, num_files * VALUES, 10_000)
+    found = {"speed": speed, "size": size}
+    with pb.Index(index) as opened:
+        (known,) = opened._asked.of_column("id")
+        assert known.slices is not None
+        hashes = asked_hashes(segment.kind, wanted).hashes
+        known.slices.places(int(hashes[1]))
+        for name, count in (("hundred", 100), ("many", 10_000)):
+            began = time.process_time()
+            positions, _ = known.slices.places_of_many(hashes[:count])
+            found[name] = time.process_time() - began
+        found["false"] = positions.size / len(wanted) - 1
+        began = time.process_time()
+        known.slices.places(int(hashes[0]))
+        found["one"] = time.process_time() - began
+        began = time.process_time()
+        opened.probe("id", wanted[:1])
+        found["probe"] = time.process_time() - began
+    return found
+
+
+def sliced(
+    lake: Path, index: Path, num_files: int, num_blocks: int
+) -> tuple[float, float, Segment]:
+    """Bytes of filters in a second, how many times their bytes were written but for the names of files, and the segment."""
+    import numpy as np
+
+    from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+    from parquet_bloom.index.building import NewSlices
+    from parquet_bloom.index.collecting import KeyRoom
+    from parquet_bloom.index.kinds import parquet_kind
+    from parquet_bloom.index.manifest import Subject
+    from parquet_bloom.index.states import listed
+    from parquet_bloom.index.units import Unit
+    from parquet_bloom.index.values_reader import FoundFilter
+    from parquet_bloom.native import _kernel
+    from parquet_bloom.storage import open_folder
+    from parquet_bloom.values.types import LeafType
+
+    files, _ = listed([str(lake)])
+    taken = 0.0
+    with KeyRoom.within_budget() as room:
+        segment = NewSlices(Subject("id", parquet_kind(LeafType("INT64"))), room)
+        for number, file in enumerate(files[:num_files]):
+            values = np.arange(VALUES * number, VALUES * (number + 1), dtype="<i8")
+            filter = SplitBlockBloomFilter.empty(num_blocks)
+            filter.insert_hashes(_kernel.xxh64_fixed(values.view(np.uint8), 8))
+            bits = filter.to_bytes()
+            unit = Unit(file.path, file.size, file.version or "", 0, 0, 0, VALUES)
+            began = time.process_time()
+            segment.add(unit, [(VALUES, FoundFilter(len(bits), partial(bytes, bits)))])
+            taken += time.process_time() - began
+        began = time.process_time()
+        written = segment.written(open_folder(str(index)))
+        taken += time.process_time() - began
+    num_bytes = 32 * num_blocks * num_files
+    return num_bytes / taken, (written.num_bytes - written.units.size) / num_bytes, written
+
+
 def select(lake: Path) -> None:
     import duckdb
 
@@ -168,6 +264,8 @@ if __name__ == "__main__":
             print(json.dumps(make(Path(lake), Path(index), int(count))))
         case ["ask", index, count]:
             print(json.dumps(ask_open(Path(index), int(count))))
+        case ["slice", lake, index, count]:
+            print(json.dumps(slice_filters(Path(lake), Path(index), int(count))))
         case ["duckdb", lake]:
             select(Path(lake))
         case arguments:

@@ -12,6 +12,8 @@ from conftest import ROOT
 from deltalake import write_deltalake
 from make.documents import blocks
 
+import parquet_bloom as pb
+
 PAGE = (ROOT / "docs" / "index.md").read_text()
 
 
@@ -20,7 +22,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("index")
     (folder / "lake").mkdir()
     for number in range(3):
-        pq.write_table(pa.table({"user_id": range(number, 90)}), folder / f"lake/{number}.parquet")
+        pq.write_table(pa.table({"user_id": range(number, 90)}), folder / "plain")
+        pb.build(folder / "plain", folder / f"lake/{number}.parquet", columns=["user_id"])
     (folder / "ids.txt").write_text("42\n1000\n")
     write_deltalake(folder / "events", pa.table({"user_id": range(90)}))
     return folder

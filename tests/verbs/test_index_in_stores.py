@@ -2,6 +2,7 @@
 
 import io
 import threading
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,7 +11,9 @@ from deltalake import write_deltalake
 from make import delta_tables
 
 import parquet_bloom as pb
-from parquet_bloom.index import asking
+from parquet_bloom.index import asking, slices
+from parquet_bloom.index.manifest import IndexForm
+from parquet_bloom.vocabulary import words
 
 FILES = 5
 INDEX = "s3://lake/users.index"
@@ -23,18 +26,31 @@ def data(number: int) -> bytes:
     return out.getvalue()
 
 
+def filtered(number: int, folder: Path) -> bytes:
+    plain, path = folder / "plain", folder / "filtered"
+    plain.write_bytes(data(number))
+    pb.build(plain, path, columns=["id"], fpp=1e-6, overwrite=True)
+    return path.read_bytes()
+
+
 def names(value: pb.IndexedValue) -> list[str]:
     return [file.path.rpartition("/")[2] for file in value.files]
 
 
-def test_build_add_compact_and_check(s3):
+@pytest.mark.parametrize("form", words(IndexForm))
+def test_build_add_compact_and_check(s3, tmp_path, monkeypatch, form):
+    if form == "slices":
+        # As if there were so many filters that rows are read by themselves.
+        monkeypatch.setattr(slices, "_SMALL_PAGE", 1)
     for number in range(FILES):
-        s3.put(f"lake/in/{number}.parquet", data(number))
-    with pb.Index.build(INDEX, "s3://lake/in", "id", storage_options=s3.options) as index:
+        s3.put(f"lake/in/{number}.parquet", filtered(number, tmp_path))
+    with pb.Index.build(
+        INDEX, "s3://lake/in", "id", form=form, storage_options=s3.options
+    ) as index:
         assert index.add().generation == 1
-        s3.put("lake/in/0.parquet", data(90))
+        s3.put("lake/in/0.parquet", filtered(90, tmp_path))
         del s3.objects["lake/in/1.parquet"]
-        s3.put("lake/in/new.parquet", data(91))
+        s3.put("lake/in/new.parquet", filtered(91, tmp_path))
         assert [finding.problem for finding in index.check().findings] == ["new", "changed", "gone"]
         change = index.add()
         assert (change.added, change.changed, change.removed) == (1, 1, 1)
@@ -44,6 +60,10 @@ def test_build_add_compact_and_check(s3):
             assert [each.verdict for each in found.results] == ["absent"] * 2 + ["maybe"] * 3
             assert names(found.results[3]) == ["0.parquet"]
             assert [file.parts for file in found.results[4].files] == [(3,)]
+            many = index.probe("id", list(range(90_000, 90_300)), files="s3://lake/in")
+            assert {(each.verdict, *names(each)) for each in many.results} == {
+                ("maybe", "0.parquet")
+            }
             report = index.compact(everything=True, older_than=0)
         assert report.segments == 1
         assert index.check(deep=True).unneeded == 0

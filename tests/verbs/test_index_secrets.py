@@ -18,6 +18,7 @@ from parquet_bloom.verbs.index_change import add_to_index
 from parquet_bloom.verbs.index_check import check_index
 from parquet_bloom.verbs.index_probe import probe_index
 from parquet_bloom.verbs.index_sql import index_sql
+from parquet_bloom.vocabulary import NO_KEY
 
 KEY, OTHER = bytes(range(16)), bytes(range(1, 17))
 RECIPE = Recipe(columns={"int64": OWN}, plaintext_footer=True)
@@ -128,3 +129,24 @@ def test_encrypted_columns_are_left_out_unless_they_are_wanted(tmp_path):
         assert [each.problem for each in report.findings] == ["unread"]
     with pb.Index.build(tmp_path / "locked", path, "int64", include_encrypted=True) as index:
         assert index.probe("int64", 5).results[0].verdict == "unknown"
+
+
+def test_filters_of_encrypted_columns_are_left_out_unless_they_are_wanted(tmp_path):
+    keys, path = keys_of(RECIPE), tmp_path / "with-filters.parquet"
+    pb.build(encrypted(tmp_path, RECIPE), path, columns=["int64"], keys=keys)
+    with pb.Index.build(tmp_path / "index", path, "int64", form="slices", keys=keys) as index:
+        (file,) = index.probe("int64", 5).results[0].files
+        assert (file.verdict, file.reason) == (
+            "unknown", "encrypted: an index would hold hashes of its values in the open"
+        )  # fmt: skip
+    wanted = tmp_path / "wanted"
+    with pb.Index.build(
+        wanted, path, "int64", form="slices", keys=keys, include_encrypted=True
+    ) as index:
+        report = index.check(deep=True, keys=keys)
+        assert (report.findings, report.filters > 0) == ((), True)
+        assert index.probe("int64", 123_456_789).is_absent
+    locked = tmp_path / "locked"
+    with pb.Index.build(locked, path, "int64", form="slices", include_encrypted=True) as index:
+        (file,) = index.probe("int64", 5).results[0].files
+        assert (file.verdict, file.reason) == ("unknown", NO_KEY)

@@ -157,6 +157,18 @@ def test_what_only_a_map_has(lake, tmp_path, form, given, message):
     assert not (tmp_path / "index").exists()
 
 
+def test_what_only_a_map_has_is_one_line(lake, tmp_path):
+    build = ("index", "build", "--index", tmp_path / "index", "-c", "id", "--form", "slices", lake)
+    for more, complaint in (
+        (("--places", "page"), "places: page, expected row-group or file: "),
+        (("--hash-key", "hex:" + "00" * 16), "hash_key: expected none: "),
+    ):
+        made = outcome(*build, *more)
+        assert made.code == 2
+        assert complaint in made.stderr
+        assert "Traceback" not in made.stderr
+
+
 def test_filters_that_do_not_fit_the_memory(tmp_path, monkeypatch):
     source, lake = random.Random(1), tmp_path / "lake"
     lake.mkdir()
