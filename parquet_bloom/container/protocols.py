@@ -247,6 +247,12 @@ class Askable(WithFilters, Protocol):
         to look into, all of them for None. Raises FormatError for damage, UnsupportedError if nothing here reads rows
         of the column or can look for a value, EncryptionError, OSError."""
 
+    def will_read_rows(
+        self, column: Column, columns: Sequence[str], parts: Collection[int]
+    ) -> None:
+        """Say that rows of these parts will be looked for in a column, and then read of whole columns. Raises
+        OSError."""
+
     def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any:
         """Top-level columns of some rows of each part, ascending, part by part, as a pyarrow.Table. Without any
         rows, it only says of which types the columns are. Raises ColumnError, FormatError for damage, UnsupportedError if nothing

@@ -225,6 +225,11 @@ class OrcContainer(OrcReader):
             f"{self.path}: ORC: rows are not looked for, ask `probe` for index groups"
         )
 
+    def will_read_rows(
+        self, column: OrcColumn, columns: Sequence[str], parts: Collection[int]
+    ) -> None:
+        """Rows are not read."""
+
     def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any:
         """Raises UnsupportedError, as find_rows does."""
         raise UnsupportedError(f"{self.path}: ORC: rows are not read")

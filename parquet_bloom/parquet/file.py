@@ -153,6 +153,13 @@ class ParquetContainer(OpenFile):
 
         return finder_of(column.type, asked).rows(self, column, places)
 
+    def will_read_rows(
+        self, column: LeafColumn, columns: Sequence[str], parts: Collection[int]
+    ) -> None:
+        from parquet_bloom.parquet.pages.row_reader import will_read_rows
+
+        will_read_rows(self, column, columns, parts)
+
     @property
     def top_columns(self) -> tuple[str, ...]:
         from parquet_bloom.parquet.footer.top_fields import top_names

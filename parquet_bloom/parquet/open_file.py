@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import Selection
     from parquet_bloom.parquet.filters.legacy_kind import LegacyKind
+    from parquet_bloom.parquet.pages.page_places import PagePlaces
 
 
 class OpenFile:
@@ -39,8 +40,9 @@ class OpenFile:
         self.keys = keys
         self.legacy = legacy
         self.footer: Footer = read_footer(source, keys)
-        # Data pages, by whoever reads rows.
+        # By whoever reads rows: data pages, and where they are, as far as anybody has asked.
         self.pages_read = 0
+        self.page_places: dict[ChunkKey, PagePlaces | None] = {}
         # Of the table that it is opened for.
         self._of_table: frozenset[str] | None = None
         self._in_commands: InCommands | None = None

@@ -316,6 +316,8 @@ class _RowSearch:
     def _found_in(self, file: Askable, places: Places) -> list[FoundAt]:
         self._parts_read += len(places)
         column = file.column(self._column)
+        if self._tables is not None:
+            file.will_read_rows(column, self._tables.columns, places)
         return list(file.find_rows(column, places, self._encoded(file, column)))
 
     def _encoded(self, file: Askable, column: Column) -> object:

@@ -23,7 +23,7 @@ from parquet_bloom.parquet.filters.asked import Asked
 from parquet_bloom.parquet.filters.insertion import is_stored_unusually, with_specials
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.pages.page_places import PagePlaces, index_range, page_places
+from parquet_bloom.parquet.pages.page_places import PagePlaces, page_places, will_read_places
 from parquet_bloom.parquet.pages.pages import (
     ChunkRun,
     PageRows,
@@ -65,10 +65,7 @@ class _Looked(NamedTuple):
 
 def _with_places(file: OpenFile, looked: Sequence[_Looked]) -> list[_Looked]:
     """The same with the places of the pages, where these are known. What is remote is fetched ahead."""
-    if file.source.is_remote:
-        file.source.will_read(
-            index_range(file, each.chunk) for each in looked if each.wanted is not None
-        )
+    will_read_places(file, [each.chunk for each in looked if each.wanted is not None])
     found = [each._replace(places=_places(file, each)) for each in looked]
     if file.source.is_remote:
         file.source.will_read(span for each in found for span in each.ranges(file))

@@ -91,8 +91,24 @@ def index_range(file: OpenFile, chunk: ColumnChunk) -> Range:
     return offset, offset + size
 
 
+def will_read_places(file: OpenFile, chunks: Iterable[ColumnChunk]) -> None:
+    """Read the OffsetIndexes of these chunks now, if the file is remote: they lie side by side. Raises OSError."""
+    if not file.source.is_remote:
+        return
+    new = [chunk for chunk in chunks if chunk.key not in file.page_places]
+    file.source.will_read(index_range(file, chunk) for chunk in new)
+    for chunk in new:
+        page_places(file, chunk)
+
+
 def page_places(file: OpenFile, chunk: ColumnChunk) -> PagePlaces | None:
     """The places of a chunk's pages; None if nothing says them, or not so that one can go by it. Raises OSError."""
+    if chunk.key not in file.page_places:
+        file.page_places[chunk.key] = _read_places(file, chunk)
+    return file.page_places[chunk.key]
+
+
+def _read_places(file: OpenFile, chunk: ColumnChunk) -> PagePlaces | None:
     start, end = index_range(file, chunk)
     if start == end or chunk.pages_start is None:
         return None

@@ -6,7 +6,7 @@ those without an OffsetIndex, or with one that is not right, are read whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 from parquet_bloom.errors import ColumnError, PageError
 from parquet_bloom.parquet.filters.ahead import pages_range
-from parquet_bloom.parquet.footer.top_fields import TopField, find_field
+from parquet_bloom.parquet.footer.top_fields import TopField, find_field, top_names
 from parquet_bloom.parquet.pages.carving import CutPages, cut_pages, cut_whole, decoded
-from parquet_bloom.parquet.pages.page_places import PagePlaces, index_range, page_places, runs
+from parquet_bloom.parquet.pages.page_places import PagePlaces, page_places, runs, will_read_places
 from parquet_bloom.parquet.pages.pages import located
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.layout import Range
+    from parquet_bloom.parquet.footer.schema import LeafColumn
     from parquet_bloom.parquet.open_file import OpenFile
 
 
@@ -58,6 +59,19 @@ class _Piece(NamedTuple):
 
     def whole(self) -> _Piece:
         return self._replace(places=None, pages=())
+
+
+def will_read_rows(
+    file: OpenFile, leaf: LeafColumn, columns: Sequence[str], parts: Iterable[int]
+) -> None:
+    """Read the page indexes of a leaf column and of those of `columns` that are there, if the file is remote. Raises
+    OSError."""
+    if not file.source.is_remote:
+        return
+    there = [name for name in columns if name in top_names(file.footer)]
+    fields = [find_field(file.footer, name) for name in there]
+    leaves = [leaf, *(field.leaves(file.footer)[0] for field in fields if field.num_leaves == 1)]
+    will_read_places(file, [chunk for part in parts for chunk in file.chunks(part, leaves)])
 
 
 def read_rows(
@@ -102,14 +116,10 @@ def _pieces(
         for part, wanted in rows.items()
         if len(wanted)
     }
-    if file.source.is_remote:
-        # The indexes of all columns lie side by side.
-        file.source.will_read(
-            index_range(file, piece.chunks[0])
-            for each in pieces.values()
-            for piece in each
-            if len(piece.chunks) == 1
-        )
+    will_read_places(
+        file,
+        [piece.chunks[0] for each in pieces.values() for piece in each if len(piece.chunks) == 1],
+    )
     return {
         part: [_narrowed(file, piece, rows[part]) for piece in each]
         for part, each in pieces.items()
