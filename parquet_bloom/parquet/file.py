@@ -162,9 +162,7 @@ class ParquetContainer(OpenFile):
 
     @property
     def top_columns(self) -> tuple[str, ...]:
-        from parquet_bloom.parquet.footer.top_fields import top_names
-
-        return top_names(self.footer)
+        return self.footer.top_fields.names(self.footer.leaves)
 
     def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any:
         from parquet_bloom.parquet.pages.row_reader import read_rows

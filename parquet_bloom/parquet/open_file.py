@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from parquet_bloom.container.in_commands import AsFile, InCommands
 from parquet_bloom.errors import ColumnError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import Selection
     from parquet_bloom.parquet.filters.legacy_kind import LegacyKind
-    from parquet_bloom.parquet.pages.page_places import PagePlaces
 
 
 class OpenFile:
@@ -42,7 +41,7 @@ class OpenFile:
         self.footer: Footer = read_footer(source, keys)
         # By whoever reads rows: data pages, and where they are, as far as anybody has asked.
         self.pages_read = 0
-        self.page_places: dict[ChunkKey, PagePlaces | None] = {}
+        self.page_places: dict[ChunkKey, Any] = {}
         # Of the table that it is opened for.
         self._of_table: frozenset[str] | None = None
         self._in_commands: InCommands | None = None

@@ -96,7 +96,7 @@ def test_the_values_are_those_of_the_rows(lake, tmp_path, places):
 
 
 def test_only_the_pages_that_an_index_names_are_read(tmp_path):
-    """Of the searched column, too; without a page index, all of its pages."""
+    """Of the searched column, too, of which all pages are read without a page index."""
     for number, has_index in enumerate((True, False)):
         pq.write_table(
             pa.table({"id": np.arange(10_000), "other": np.arange(10_000)}),
@@ -106,7 +106,7 @@ def test_only_the_pages_that_an_index_names_are_read(tmp_path):
     pb.Index.build(tmp_path / "index", tmp_path / "*.parquet", "id", places="page").close()
     report = pb.find(None, "id", [4321], columns=["other"], index=tmp_path / "index")
     assert report.values["other"].to_pylist() == [4321, 4321]
-    assert report.pages_read == 1 + 1 + 100 + 100
+    assert report.pages_read == 1 + 1 + 100 + 1
     one = pb.find(tmp_path / "0.parquet", "id", 4321, columns="other", index=tmp_path / "index")
     assert (one.pages_read, one.parts_read) == (2, 1)
     assert one.bytes_read < 20_000

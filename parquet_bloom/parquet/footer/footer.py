@@ -33,6 +33,7 @@ from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.compact import StructT
 from parquet_bloom.parquet.footer.layout import Layout
 from parquet_bloom.parquet.footer.schema import LeafColumn, leaves_of
+from parquet_bloom.parquet.footer.top_fields import TopFields, top_fields_of
 from parquet_bloom.parquet.sealed.modules import Modules, named
 from parquet_bloom.parquet.sealed.opened_chunks import Edit, EditOf, Fields, OpenedChunks, Seal
 from parquet_bloom.parquet.sealed.protection import UNPROTECTED, Protection
@@ -231,10 +232,14 @@ class Footer:
         check_fits(f"schema: {number_of(size, 'element')} take", _ELEMENT_BYTES * size)
         return self._decoded(ttypes.SchemaElement, "schema")
 
-    def stored_elements(self) -> list[bytes]:
-        """The same as they are stored. Raises as elements."""
+    @read_once
+    def top_fields(self) -> TopFields:
+        """Those that readers call columns. Raises as leaves."""
+        # They prove that the elements are a tree.
+        _ = self.leaves
         bounds = self._boundaries(self._fields["schema"][0])
-        return [self.raw[start:end] for start, end in pairwise(bounds)]
+        stored = [self.raw[start:end] for start, end in pairwise(bounds)]
+        return top_fields_of(stored, self.elements)
 
     @read_once
     def row_groups(self) -> GroupTable:

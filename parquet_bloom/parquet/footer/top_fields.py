@@ -6,16 +6,13 @@ file's own does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, no_column
-
-if TYPE_CHECKING:
-    from parquet_bloom.parquet.footer.footer import Footer
-    from parquet_bloom.parquet.footer.schema import LeafColumn
-    from parquet_bloom.parquet.thrift import ttypes
+from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.parquet.thrift import ttypes
 
 
 class TopField(NamedTuple):
@@ -27,12 +24,13 @@ class TopField(NamedTuple):
     num_leaves: int
     elements: tuple[bytes, ...]
 
-    def leaves(self, footer: Footer) -> tuple[LeafColumn, ...]:
-        return footer.leaves[self.first_leaf : self.first_leaf + self.num_leaves]
+    def leaves_in(self, leaves: Sequence[LeafColumn]) -> Sequence[LeafColumn]:
+        """Those of the field, of all."""
+        return leaves[self.first_leaf : self.first_leaf + self.num_leaves]
 
-    def called(self, footer: Footer) -> str:
+    def called(self, leaves: Sequence[LeafColumn]) -> str:
         """What the table calls it that the file is opened for; else its own name."""
-        leaf = footer.leaves[self.first_leaf]
+        leaf = leaves[self.first_leaf]
         if leaf.called is None:
             return self.name
         return leaf.called.rsplit(".", len(leaf.path) - 1)[0]
@@ -45,21 +43,38 @@ class TopFields:
     root: bytes
     fields: tuple[TopField, ...]
 
+    def names(self, leaves: Sequence[LeafColumn]) -> tuple[str, ...]:
+        """As the table calls them that the file is opened for; without groups that have nothing in them."""
+        return tuple(field.called(leaves) for field in self.fields if field.num_leaves)
 
-# The files of a folder mostly have the same.
-_latest: tuple[bytes, TopFields] = (b"", TopFields(b"", ()))
+    def find(self, leaves: Sequence[LeafColumn], name: str) -> TopField:
+        """The field with this name. Raises ColumnError, which suggests similar names."""
+        found = [
+            field for field in self.fields if field.num_leaves and field.called(leaves) == name
+        ]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise ColumnError(f"column {name}: {len(found)} columns have this name, expected one")
+        raise ColumnError(no_column(name, self.names(leaves)))
 
 
-def top_fields(footer: Footer) -> TopFields:
-    """Raises FooterError for a damaged schema."""
-    global _latest
-    stored = footer.stored_elements()
+# The files of a folder mostly have the same. A longer one would take memory that the next file may want.
+_KEPT_BYTES: Final = 64 << 10
+_latest: list[tuple[bytes, TopFields]] = [(b"", TopFields(b"", ()))]
+
+
+def top_fields_of(
+    stored: Sequence[bytes], decode: Callable[[], Sequence[ttypes.SchemaElement]]
+) -> TopFields:
+    """Of SchemaElements as they are stored, which are a tree; `decode`: gives them."""
     schema = b"".join(stored)
-    if _latest[0] != schema:
-        # The leaves prove that the elements are a tree.
-        assert footer.leaves is not None
-        _latest = schema, TopFields(stored[0], tuple(_fields(footer.elements(), stored)))
-    return _latest[1]
+    latest, found = _latest[0]
+    if latest != schema:
+        found = TopFields(stored[0], tuple(_fields(decode(), stored)))
+        if len(schema) <= _KEPT_BYTES:
+            _latest[0] = schema, found
+    return found
 
 
 def _fields(elements: Sequence[ttypes.SchemaElement], stored: Sequence[bytes]) -> list[TopField]:
@@ -82,23 +97,3 @@ def _end_of(elements: Sequence[ttypes.SchemaElement], at: int) -> int:
         left += -1 if element.type is not None else (element.num_children or 0) - 1
         at += 1
     return at
-
-
-def find_field(footer: Footer, name: str) -> TopField:
-    """The field with this name. Raises ColumnError, which suggests similar names."""
-    found = [field for field in _with_leaves(footer) if field.called(footer) == name]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise ColumnError(f"column {name}: {len(found)} columns have this name, expected one")
-    raise ColumnError(no_column(name, top_names(footer)))
-
-
-def top_names(footer: Footer) -> tuple[str, ...]:
-    """The names of all fields, as the table calls them that the file is opened for."""
-    return tuple(field.called(footer) for field in _with_leaves(footer))
-
-
-def _with_leaves(footer: Footer) -> list[TopField]:
-    """Without groups that have nothing in them."""
-    return [field for field in top_fields(footer).fields if field.num_leaves]

@@ -10,7 +10,8 @@ filters and indexes are left out. Pages of encrypted columns are decrypted.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from parquet_bloom.errors import PageError, UnsupportedError
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.footer import compact
-from parquet_bloom.parquet.footer.top_fields import TopField, top_fields
+from parquet_bloom.parquet.footer.top_fields import TopField
 from parquet_bloom.parquet.pages.page_places import PagePlaces, placed_pages, read_dictionary
 from parquet_bloom.parquet.pages.page_reader import PageReader
 from parquet_bloom.parquet.pages.pages import all_pages, check_readable, located, num_rows_of
@@ -30,7 +31,9 @@ from parquet_bloom.parquet.thrift.ttypes import PageType
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.parquet.footer.footer import Footer
+    from parquet_bloom.parquet.footer.layout import Range
     from parquet_bloom.parquet.open_file import OpenFile
+    from parquet_bloom.parquet.pages.page import Page
 
 _MAGIC: Final = b"PAR1"
 _ARROW_SCHEMA: Final = "ARROW:schema"
@@ -42,15 +45,58 @@ _NUM_VALUES, _SIZE, _DATA, _DICTIONARY = 5, 7, 9, 11
 _LEFT_OUT: Final = dict.fromkeys((8, 10, 12, 13, 14, 15, 16, 17))
 
 
+# What pyarrow takes at most, as measured: for each byte of a page without compression, and for each value.
+_ROOM, _ROOM_OF_TEXT = (2, 10), (6, 24)
+
+
 class CutPages(NamedTuple):
     """Pages of a chunk: the header and body of each, the dictionary page first; `num_values`: in the data pages, of
-    which there are `num_pages`."""
+    which there are `num_pages`; `covered`: the rows in them, in ranges."""
 
     chunk: ColumnChunk
     data: Sequence[bytes | memoryview]
     dictionary_size: int
     num_values: int
     num_pages: int
+    covered: tuple[Range, ...]
+
+
+class _Cutting:
+    """Collects pages of a chunk, as far as they fit the memory budget."""
+
+    def __init__(self, file: OpenFile, chunk: ColumnChunk) -> None:
+        check_readable(file.footer, chunk)
+        self.reader = PageReader(file.source, file.footer, chunk)
+        self._chunk = chunk
+        self._dictionary: Sequence[bytes | memoryview] = ()
+        self._data: list[bytes | memoryview] = []
+        self._num_values = self._room = 0
+
+    def take_dictionary(self, page: Page) -> None:
+        self._check_fits(page)
+        self._dictionary = self.reader.whole(page)
+
+    def take(self, page: Page) -> None:
+        self._check_fits(page)
+        self._data += self.reader.whole(page)
+        self._num_values += page.header.num_values or 0
+
+    def _check_fits(self, page: Page) -> None:
+        is_text = self._chunk.leaf.physical_type == "BYTE_ARRAY"
+        of_byte, of_value = _ROOM_OF_TEXT if is_text else _ROOM
+        values = max(0, page.header.num_values or 0)
+        self._room += page.size + of_byte * page.plain_size + of_value * values
+        check_fits("to decode its pages takes", self._room)
+
+    def pages(self, covered: Iterable[Range]) -> CutPages:
+        return CutPages(
+            self._chunk,
+            (*self._dictionary, *self._data),
+            sum(map(len, self._dictionary)),
+            self._num_values,
+            len(self._data) // 2,
+            tuple(covered),
+        )
 
 
 def cut_pages(
@@ -59,41 +105,47 @@ def cut_pages(
     """Single pages of a chunk. Raises PageError for damage, also if the pages are not those of `places`,
     UnsupportedError, OSError."""
     with located(file.footer, chunk):
-        check_readable(file.footer, chunk)
-        reader = PageReader(file.source, file.footer, chunk)
-        stored: list[bytes | memoryview] = []
+        cutting = _Cutting(file, chunk)
+        reader = cutting.reader
         if places.dictionary_size:
-            stored += reader.whole(read_dictionary(reader, places))
-        dictionary_size = sum(map(len, stored))
-        num_values = 0
+            cutting.take_dictionary(read_dictionary(reader, places))
         for page in placed_pages(reader, places, pages):
-            stored += reader.whole(page)
-            num_values += page.header.num_values or 0
+            cutting.take(page)
             if num_rows_of(reader, file.footer, page, chunk) != places.num_rows(page.ordinal):
                 raise PageError(f"page at {page.start}: other rows than its OffsetIndex says")
-        return CutPages(chunk, stored, dictionary_size, num_values, len(pages))
+        return cutting.pages(places.rows_of(pages))
+
+
+def cut_rows(file: OpenFile, chunk: ColumnChunk, rows: Sequence[int]) -> CutPages:
+    """The pages of a chunk that hold any of these rows, ascending, by the headers of all. Not of lists, whose headers
+    do not tell. Raises as cut_pages."""
+    with located(file.footer, chunk):
+        cutting = _Cutting(file, chunk)
+        covered: list[Range] = []
+        first = 0
+        for page in all_pages(cutting.reader, file.footer, chunk):
+            if page.header.type == PageType.DICTIONARY_PAGE:
+                cutting.take_dictionary(page)
+                continue
+            behind = first + (page.header.num_values or 0)
+            wanted = bisect_left(rows, first)
+            if wanted < len(rows) and rows[wanted] < behind:
+                cutting.take(page)
+                covered.append((first, behind))
+            first = behind
+        return cutting.pages(covered)
 
 
 def cut_whole(file: OpenFile, chunk: ColumnChunk) -> CutPages:
     """All pages of a chunk. Raises as cut_pages."""
     with located(file.footer, chunk):
-        check_readable(file.footer, chunk)
-        check_fits("its pages take", (chunk.total_uncompressed_size or 0) + chunk.stored_bytes)
-        reader = PageReader(file.source, file.footer, chunk)
-        dictionary: Sequence[bytes | memoryview] = ()
-        stored: list[bytes | memoryview] = []
-        for page in all_pages(reader, file.footer, chunk):
+        cutting = _Cutting(file, chunk)
+        for page in all_pages(cutting.reader, file.footer, chunk):
             if page.header.type == PageType.DICTIONARY_PAGE:
-                dictionary = reader.whole(page)
+                cutting.take_dictionary(page)
             else:
-                stored += reader.whole(page)
-        return CutPages(
-            chunk,
-            (*dictionary, *stored),
-            sum(map(len, dictionary)),
-            chunk.num_values or 0,
-            len(stored) // 2,
-        )
+                cutting.take(page)
+        return cutting.pages([(0, file.footer.row_group_num_rows(chunk.row_group))])
 
 
 def decoded(
@@ -172,7 +224,7 @@ def _foot(
 ) -> bytes:
     """A FileMetaData."""
     number = compact.TYPE_I32, compact.zigzag(len(fields))
-    root = compact.splice(top_fields(footer).root, 0, {_NUM_CHILDREN: number})
+    root = compact.splice(footer.top_fields.root, 0, {_NUM_CHILDREN: number})
     elements = [root, *(element for field in fields for element in field.elements)]
     stored = {1: (compact.TYPE_I32, compact.zigzag(2)), 2: _list(elements), 3: _i64(num_rows)}
     stored[4] = _list(groups)
@@ -190,7 +242,7 @@ def _arrow_schema(footer: Footer) -> pa.Schema | None:
     """What Arrow's writer said of the fields; None if the file is another's, or it said it of other ones."""
     text = footer.value_of(_ARROW_SCHEMA)
     found = None if text is None else _arrow_schema_of(text)
-    names = [field.name for field in top_fields(footer).fields]
+    names = [field.name for field in footer.top_fields.fields]
     return found if found is not None and found.names == names else None
 
 

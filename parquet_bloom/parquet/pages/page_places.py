@@ -59,6 +59,10 @@ class PagePlaces:
         # The last page that begins with a row: those before it that do so, too, are empty.
         return sorted({bisect_right(self.first_rows, row, hi=len(self)) - 1 for row in rows})
 
+    def rows_of(self, pages: Iterable[int]) -> Iterator[Range]:
+        """The rows in pages."""
+        return ((self.first_rows[page], self.first_rows[page + 1]) for page in pages)
+
     def ranges(self, pages: Iterable[int]) -> Iterator[Range]:
         """The bytes of the dictionary and of some pages, neighbours in one."""
         if self.dictionary_size:
@@ -105,7 +109,8 @@ def page_places(file: OpenFile, chunk: ColumnChunk) -> PagePlaces | None:
     """The places of a chunk's pages; None if nothing says them, or not so that one can go by it. Raises OSError."""
     if chunk.key not in file.page_places:
         file.page_places[chunk.key] = _read_places(file, chunk)
-    return file.page_places[chunk.key]
+    found: PagePlaces | None = file.page_places[chunk.key]
+    return found
 
 
 def _read_places(file: OpenFile, chunk: ColumnChunk) -> PagePlaces | None:

@@ -1,12 +1,14 @@
 """Reads single rows of a file: of each column only the pages that hold them, where an OffsetIndex says which these are.
 
-Columns whose pages cover the same rows are decoded together. Groups of several leaf columns, encrypted columns, and
-those without an OffsetIndex, or with one that is not right, are read whole.
+Columns whose pages cover the same rows are decoded together. Without an OffsetIndex, or with one that is not right, and
+of encrypted columns, the headers of all pages say it; groups of several leaf columns, and then also lists, are read
+whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,9 +18,9 @@ from numpy.typing import NDArray
 
 from parquet_bloom.errors import ColumnError, PageError
 from parquet_bloom.parquet.filters.ahead import pages_range
-from parquet_bloom.parquet.footer.top_fields import TopField, find_field, top_names
-from parquet_bloom.parquet.pages.carving import CutPages, cut_pages, cut_whole, decoded
-from parquet_bloom.parquet.pages.page_places import PagePlaces, page_places, runs, will_read_places
+from parquet_bloom.parquet.footer.top_fields import TopField
+from parquet_bloom.parquet.pages.carving import CutPages, cut_pages, cut_rows, cut_whole, decoded
+from parquet_bloom.parquet.pages.page_places import PagePlaces, page_places, will_read_places
 from parquet_bloom.parquet.pages.pages import located
 
 if TYPE_CHECKING:
@@ -37,28 +39,35 @@ class _Piece(NamedTuple):
     places: PagePlaces | None = None
     pages: Sequence[int] = ()
 
-    @property
-    def covered(self) -> tuple[Range, ...]:
-        """The rows in its pages, in ranges."""
-        if self.places is None:
-            return ((0, self.num_rows),)
-        first_rows = self.places.first_rows
-        return tuple((first_rows[first], first_rows[behind]) for first, behind in runs(self.pages))
-
     def ranges(self, file: OpenFile) -> Iterator[Range]:
         if self.places is None:
             yield from (pages_range(file, chunk) for chunk in self.chunks)
         else:
             yield from self.places.ranges(self.pages)
 
-    def cut(self, file: OpenFile) -> list[CutPages]:
-        if self.places is None:
-            return [cut_whole(file, chunk) for chunk in self.chunks]
-        (chunk,) = self.chunks
-        return [cut_pages(file, chunk, self.places, self.pages)]
+    def cut(self, file: OpenFile, rows: Sequence[int]) -> _Cut:
+        if self.places is not None:
+            # Unless the page index is not right, or a page is damaged. Without the one, we know.
+            with suppress(PageError):
+                return _Cut(self, [cut_pages(file, self.chunks[0], self.places, self.pages)])
+        return self.cut_anyway(file, rows)
 
-    def whole(self) -> _Piece:
-        return self._replace(places=None, pages=())
+    def cut_anyway(self, file: OpenFile, rows: Sequence[int]) -> _Cut:
+        """Without a page index."""
+        if len(self.chunks) == 1 and self.chunks[0].leaf.max_repetition_level == 0:
+            return _Cut(self, [cut_rows(file, self.chunks[0], rows)])
+        return _Cut(self, [cut_whole(file, chunk) for chunk in self.chunks])
+
+
+class _Cut(NamedTuple):
+    """Pages of all chunks of a piece, which cover the same rows."""
+
+    piece: _Piece
+    chunks: Sequence[CutPages]
+
+    @property
+    def covered(self) -> tuple[Range, ...]:
+        return self.chunks[0].covered
 
 
 def will_read_rows(
@@ -68,9 +77,10 @@ def will_read_rows(
     OSError."""
     if not file.source.is_remote:
         return
-    there = [name for name in columns if name in top_names(file.footer)]
-    fields = [find_field(file.footer, name) for name in there]
-    leaves = [leaf, *(field.leaves(file.footer)[0] for field in fields if field.num_leaves == 1)]
+    top, all_leaves = file.footer.top_fields, file.footer.leaves
+    there = {*columns} & {*top.names(all_leaves)}
+    fields = [top.find(all_leaves, name) for name in there]
+    leaves = [leaf, *(all_leaves[field.first_leaf] for field in fields if field.num_leaves == 1)]
     will_read_places(file, [chunk for part in parts for chunk in file.chunks(part, leaves)])
 
 
@@ -83,7 +93,7 @@ def read_rows(
     Raises ColumnError if there is no such column, PageError for damage, UnsupportedError, EncryptionError, OSError.
     """
     try:
-        fields = [find_field(file.footer, name) for name in columns]
+        fields = [file.footer.top_fields.find(file.footer.leaves, name) for name in columns]
     except ColumnError as error:
         raise ColumnError(f"{file.path}: {error}") from None
     if not fields:
@@ -108,7 +118,7 @@ def _pieces(
         part: [
             _Piece(
                 field,
-                tuple(file.chunks(part, field.leaves(footer))),
+                tuple(file.chunks(part, field.leaves_in(footer.leaves))),
                 footer.row_group_num_rows(part),
             )
             for field in fields
@@ -140,35 +150,41 @@ def _part(
     file: OpenFile, columns: Sequence[str], pieces: Sequence[_Piece], rows: Sequence[int]
 ) -> pa.Table:
     """The rows of one row group."""
-    together: dict[tuple[Range, ...], list[_Piece]] = {}
+    together: dict[tuple[Range, ...], list[_Cut]] = {}
     for piece in pieces:
-        together.setdefault(piece.covered, []).append(piece)
+        cut = piece.cut(file, rows)
+        together.setdefault(cut.covered, []).append(cut)
     found: dict[int, tuple[pa.Table, int]] = {}
-    for group in together.values():
-        taken = _values(file, group, rows)
-        found |= {piece.field.number: (taken, at) for at, piece in enumerate(group)}
+    for cuts in together.values():
+        found |= _values(file, cuts, rows)
     return _beside(columns, [found[piece.field.number] for piece in pieces])
 
 
-def _values(file: OpenFile, group: Sequence[_Piece], rows: Sequence[int]) -> pa.Table:
-    """The rows of fields whose pages cover the same rows."""
+def _values(
+    file: OpenFile, cuts: Sequence[_Cut], rows: Sequence[int]
+) -> dict[int, tuple[pa.Table, int]]:
+    """By the numbers of fields, the table and the column in it that has their rows."""
     try:
-        return _decoded(file, group, rows)
+        return _decoded(file, cuts, rows)
     except PageError:
-        if all(piece.places is None for piece in group):
+        if all(cut.piece.places is None for cut in cuts):
             raise
-    # Either the page index is not right, or a page is damaged. Without the one, we know.
-    return _decoded(file, [piece.whole() for piece in group], rows)
+    found: dict[int, tuple[pa.Table, int]] = {}
+    for cut in cuts:
+        found |= _decoded(file, [cut.piece.cut_anyway(file, rows)], rows)
+    return found
 
 
-def _decoded(file: OpenFile, group: Sequence[_Piece], rows: Sequence[int]) -> pa.Table:
-    covered = group[0].covered
+def _decoded(
+    file: OpenFile, cuts: Sequence[_Cut], rows: Sequence[int]
+) -> dict[int, tuple[pa.Table, int]]:
+    covered = cuts[0].covered
     num_rows = sum(behind - first for first, behind in covered)
-    columns = [(piece.field, piece.cut(file)) for piece in group]
-    with located(file.footer, group[0].chunks[0]):
+    columns = [(cut.piece.field, cut.chunks) for cut in cuts]
+    with located(file.footer, cuts[0].chunks[0].chunk):
         table = decoded(file.footer, num_rows, columns, _positions(covered, rows))
-    file.pages_read += sum(cut.num_pages for _, cuts in columns for cut in cuts)
-    return table
+    file.pages_read += sum(chunk.num_pages for cut in cuts for chunk in cut.chunks)
+    return {cut.piece.field.number: (table, at) for at, cut in enumerate(cuts)}
 
 
 def _positions(covered: Sequence[Range], rows: Sequence[int]) -> NDArray[np.int64]:
