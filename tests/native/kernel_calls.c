@@ -80,6 +80,22 @@ FUNCTION(plain_hash_byte_array) {
     answer->returned = (int64_t)start;
 }
 
+FUNCTION(slices_turn) {
+    size_t size = NUMBER(0) * WORDS_PER_BLOCK * sizeof(uint32_t), count = call->sizes[0] / size;
+    const uint8_t *filters[1024], *first = BUFFER(0);
+    require(count <= 1024, "too many filters");
+    for (size_t k = 0; k < count; k++) filters[k] = first + k * size;
+    slices_turn(filters, (int64_t)count, 0, (int64_t)NUMBER(0),
+                ANSWER_OF(NUMBER(0) * SLICE_ROWS * ((count + 7) / 8), uint8_t));
+}
+
+FUNCTION(slices_copy) {
+    size_t rows = NUMBER(3);
+    slices_copy(BUFFER(0), call->sizes[0] / rows, (int64_t)NUMBER(0), BUFFER(1),
+                call->sizes[1] / rows, (int64_t)NUMBER(1), (int64_t)NUMBER(2), rows);
+    ANSWER_BUFFER(1);
+}
+
 FUNCTION(plain_insert_fixed) {
     size_t count = call->sizes[0] / NUMBER(0);
     plain_insert_fixed(BUFFER(0), count, NUMBER(0), BUFFER(1), BLOCKS(1), NULL);
@@ -221,6 +237,8 @@ static const struct {
     ENTRY(xxh64_fixed),
     ENTRY(xxh64_slices),
     ENTRY(plain_hash_byte_array),
+    ENTRY(slices_turn),
+    ENTRY(slices_copy),
     ENTRY(plain_insert_fixed),
     ENTRY(plain_insert_byte_array),
     ENTRY(plain_float_specials),

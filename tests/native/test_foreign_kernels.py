@@ -359,3 +359,71 @@ def test_orc_times_that_are_refused(foreign: ForeignKernel) -> None:
         assert foreign.call("orc_settle", both)[0] < 0
         both[at] = 2**53
         assert foreign.call("orc_shift", both[:9], numbers=(1,))[0] < 0
+
+
+# --- slices of filters ----------------------------------------------------------------------------
+
+
+def turned(filters: np.ndarray) -> np.ndarray:
+    """Of filters, shape (n, blocks, 32), the bits that are side by side: shape (blocks, 256, n)."""
+    return np.unpackbits(filters, axis=2, bitorder="little").transpose(1, 2, 0)
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 31, 32, 33, 100, 511, 513])
+def test_slices(foreign: ForeignKernel, paths: Paths, count: int) -> None:
+    """Of more blocks than are fetched at a time."""
+    filters = random_numbers(count, count * 11 * 32, np.uint8).reshape(count, 11, 32)
+    pages = np.packbits(turned(filters), axis=2)
+    assert (foreign.array(np.uint8, "slices_turn", filters, numbers=(11,)) == pages.ravel()).all()
+    run = _kernel.FilterPages([each.tobytes() for each in filters], 11)
+    for _ in paths():
+        here = bytearray(pages.nbytes)
+        run.write(0, 11, here)
+        assert here == pages.tobytes()
+        some = bytearray(2 * 256 * pages.shape[2])
+        run.write(3, 5, some)
+        assert some == pages[3:5].tobytes()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_copied_slots(foreign: ForeignKernel, seed: int) -> None:
+    """What is around them stays as it is."""
+    rng = np.random.default_rng(seed)
+    num_slots, to_slots = (int(each) for each in rng.integers(1, 400, 2))
+    slot, to_slot = int(rng.integers(num_slots)), int(rng.integers(to_slots))
+    count = int(rng.integers(1, 1 + min(num_slots - slot, to_slots - to_slot)))
+    rows = rng.integers(0, 2, (7, num_slots), np.uint8)
+    to = rng.integers(0, 2, (7, to_slots), np.uint8)
+    packed, packed_to = (np.packbits(each, axis=1) for each in (rows, to))
+    to[:, to_slot : to_slot + count] = rows[:, slot : slot + count]
+    expected = np.packbits(to, axis=1)
+    here = bytearray(packed_to.tobytes())
+    _kernel.copy_slots(packed.tobytes(), num_slots, slot, here, to_slots, to_slot, count)
+    assert here == expected.tobytes()
+    numbers = (slot, to_slot, count, 7)
+    there = foreign.array(np.uint8, "slices_copy", packed, packed_to, numbers=numbers)
+    assert there.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("count", [1, 9, 700])
+def test_slices_that_are_asked(count: int) -> None:
+    filters = random_numbers(count, count * 32, np.uint8).reshape(count, 1, 32)
+    filters |= random_numbers(count + 1, count * 32, np.uint8).reshape(count, 1, 32)
+    (bits,) = turned(filters)
+    page, hashes = np.packbits(bits, axis=1), random_numbers(3, 300)
+    expected = []
+    for at, hash in enumerate(hashes.tolist()):
+        rows = _kernel.hash_rows(hash)
+        masks = spec.mask(hash % 2**32)
+        assert rows == [32 * word + mask.bit_length() - 1 for word, mask in enumerate(masks)]
+        slots = np.flatnonzero(bits[rows].all(axis=0)).tolist()
+        assert _kernel.slots_in_rows(page[rows].tobytes(), count) == slots
+        expected += [[at, slot] for slot in slots]
+    for rows_at_once in (1, 256):
+        sums = _kernel.checksums(page.tobytes(), rows_at_once * page.shape[1])
+        search = _kernel.SliceSearch(count, rows_at_once)
+        data = page.tobytes() + sums.tobytes()
+        search.look_in(data, 0, page.nbytes, hashes, 0, hashes.size)
+        assert search.found.tolist() == expected
+        with pytest.raises(ValueError, match="its CRC-32 is wrong"):
+            search.look_in(data[1:] + b"x", 0, page.nbytes, hashes, 0, hashes.size)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from make.index_lakes import write_file
+from make.index_lakes import write_file, write_filtered
 
 import parquet_bloom as pb
 from parquet_bloom.storage.folder import LocalFolder
@@ -106,9 +106,13 @@ def test_nothing_is_lost_to_a_rival(tmp_path, stepping, seed):
             assert index.check(deep=True).findings == (), rival.done
 
 
-def test_writers_at_once(tmp_path):
-    rival = Rival(tmp_path, 1)
-    pb.Index.build(rival.index, rival.lake / "0.parquet", ["n", "s"]).close()
+@pytest.mark.parametrize("form", ["map", "slices"])
+def test_writers_at_once(tmp_path, form):
+    rival, columns = Rival(tmp_path, 1), ["n", "s"]
+    if form == "slices":
+        columns = ["id", "name"]
+        write_filtered(rival.lake / "0.parquet", random.Random(1), 300)
+    pb.Index.build(rival.index, rival.lake / "0.parquet", columns, form=form).close()
     writers, are_done = 8, threading.Event()
 
     def work(number: int) -> None:
@@ -116,7 +120,10 @@ def test_writers_at_once(tmp_path):
         with pb.Index(rival.index) as index:
             for at in range(3):
                 path = rival.lake / f"of-{number}-{at}.parquet"
-                write_file(path, source)
+                if form == "map":
+                    write_file(path, source)
+                else:
+                    write_filtered(path, source, 150, source.choice([0.5, 1]))
                 index.add(path)
 
     def compact() -> None:
