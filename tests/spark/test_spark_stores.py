@@ -4,11 +4,15 @@ import json
 from datetime import UTC, datetime
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
+from make.executors_here import IndexingHere
 from make.object_server import SECRET
 from make.spark_requests import build_request, strip_request
 
+import parquet_bloom as pb
+from parquet_bloom import spark as lake
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.plan import LakeFile, Plan, planned
 from parquet_bloom.spark.planning import LEFT_SO, Planning, Search, leave_complete
@@ -95,3 +99,23 @@ def test_a_file_that_was_left_alone_is_not_opened_again(there, tmp_path):
     outcome = work_on_file(build_request(["int64"]), listed(there))
     assert (outcome.status, outcome.message) == ("unchanged", "has a filter already")
     assert next_plan(tmp_path, listed(there), outcome) == (outcome.status, outcome.message)
+
+
+def test_an_index_of_a_lake_and_in_a_store(there, tmp_path, monkeypatch):
+    """Executors write segments there; what the index knows, is not opened again."""
+    IndexingHere(monkeypatch)
+    lake_folder, index = there.rpartition("/")[0], f"{there.rpartition('/')[0]}/_types.index"
+    terms = {"audit": str(tmp_path / "audit"), "index": index}
+    made = lake.index(None, there, columns=["int64"], run_id="first", **terms)
+    assert (made.index, made.generation, made.files, made.new) == (index, 1, 1, 1)
+    values = pq.read_table(pa.BufferReader(OLD))["int64"].to_pylist()
+    (value, *_) = [each for each in values if each is not None]
+    with pb.Index(index) as found:
+        (file,) = found.probe("int64", value).results[0].files
+        assert (file.path, file.verdict) == (f"{there}/x.parquet", "maybe")
+        assert found.check(deep=True).findings == ()
+        assert found.add().generation == 1
+    again = lake.index(None, lake_folder, run_id="second", **terms)
+    # It is about the folder above now, too.
+    assert (again.generation, again.files, again.new) == (2, 1, 0)
+    assert lake.index(None, run_id="third", **terms).generation == 2
