@@ -159,6 +159,15 @@ class Manifest:
         return [name for segment in self.segments for name in segment.files]
 
 
+def check_form(form: IndexForm, places: Places, *, is_keyed: bool) -> None:
+    """Raise ValueError for what only a map can have."""
+    of_filters = "the filters of files, which the forms slices and auto take, are of"
+    if form != "map" and places == "page":
+        raise ValueError(f"places: page, expected row-group or file: {of_filters} row groups")
+    if form != "map" and is_keyed:
+        raise ValueError(f"hash_key: expected none: {of_filters} hashes without a key")
+
+
 def newest(folder: Folder) -> Manifest | None:
     """The index in a folder as it is now; None if there is none. Raises FormatError, UnsupportedError, OSError."""
     names = [entry.name for entry in folder.entries("") if is_manifest(entry.name)]
@@ -254,7 +263,7 @@ def as_plain(item: Any) -> Any:
 
 def _manifest(found: dict[str, Any]) -> Manifest:
     """Raises KeyError, TypeError, ValueError for what is no manifest."""
-    return Manifest(
+    manifest = Manifest(
         columns=tuple(map(_text, found["columns"])),
         places=cast("Places", _word("places", found["places"], words(Places))),
         sources=tuple(map(_text, found["sources"])),
@@ -267,6 +276,10 @@ def _manifest(found: dict[str, Any]) -> Manifest:
         tables=tuple(map(_table, found.get("tables", ()))),
         form=cast("IndexForm", _word("form", found.get("form", "map"), words(IndexForm))),
     )
+    has_slices = any(segment.slices for segment in manifest.segments)
+    form = manifest.form if manifest.form != "map" or not has_slices else "slices"
+    check_form(form, manifest.places, is_keyed=bool(manifest.key_check))
+    return manifest
 
 
 def _table(found: dict[str, Any]) -> TableSource:

@@ -22,7 +22,7 @@ from parquet_bloom.arguments import (
 from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.index.asking import hash_key_given, key_of
-from parquet_bloom.index.manifest import IndexForm, Manifest, Places, existing, newest
+from parquet_bloom.index.manifest import IndexForm, Manifest, Places, check_form, existing, newest
 from parquet_bloom.parallel import Progress
 from parquet_bloom.spark.executors import Executors
 from parquet_bloom.spark.index_asking import Question
@@ -81,6 +81,7 @@ def index(
     check_reference(hash_key)
     if old is None:
         key = hash_key_given(hash_key)
+        check_form(form or "map", places or "row-group", is_keyed=key is not None)
         options = IndexOptions(
             place,
             columns_needed(columns),

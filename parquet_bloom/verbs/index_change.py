@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from parquet_bloom.arguments import columns_needed, paths_given, threads_given
 from parquet_bloom.container import number_of
@@ -23,6 +23,7 @@ from parquet_bloom.index.manifest import (
     Places,
     Segment,
     TableSource,
+    check_form,
     commit,
     existing,
     newest,
@@ -49,9 +50,6 @@ if TYPE_CHECKING:
     from parquet_bloom.index.hash_key import HashKey
     from parquet_bloom.index.units import Unit
     from parquet_bloom.storage.folder import Found, WritableFolder
-
-
-_OF_FILTERS: Final = "the filters of files, which the forms slices and auto take, are of"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +117,7 @@ def build_index(
     """
     check_word("places", places, Places)
     check_word("form", form, IndexForm)
-    if form != "map" and places == "page":
-        raise ValueError(f"places: page, expected row-group or file: {_OF_FILTERS} row groups")
-    if form != "map" and hash_key is not None:
-        raise ValueError(f"hash_key: expected none: {_OF_FILTERS} hashes without a key")
+    check_form(form, places, is_keyed=hash_key is not None)
     folder = _folder(index, storage_options)
     if newest(folder) is not None:
         raise RewriteError(f"{folder.path}: is an index already, expected a new folder: add to it")

@@ -1,5 +1,6 @@
 """An index of the filters that files have: what it says is what they say, one by one."""
 
+import json
 import random
 import shutil
 from binascii import crc32
@@ -16,7 +17,7 @@ from make.index_lakes import write_filtered
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.index import collecting, slices, slices_proof
 from parquet_bloom.index.manifest import IndexForm
 from parquet_bloom.vocabulary import words
@@ -155,6 +156,21 @@ def test_what_only_a_map_has(lake, tmp_path, form, given, message):
     with pytest.raises(ValueError, match=message):
         pb.Index.build(tmp_path / "index", lake, "id", form=form, **given)
     assert not (tmp_path / "index").exists()
+
+
+@pytest.mark.parametrize("changed", [{"places": "page"}, {"key_check": "0" * 16}])
+@pytest.mark.parametrize("form", ["map", "slices"])
+def test_a_manifest_of_slices_that_cannot_be(lake, tmp_path, form, changed):
+    """Hashes with a key are in no slices: all values would be absent."""
+    index = tmp_path / "index"
+    pb.Index.build(index, lake, "id", form="slices").close()
+    (manifest,) = index.glob("manifest-*")
+    body = json.dumps(
+        {**json.loads(manifest.read_bytes())["index"], "form": form, **changed}
+    ).encode()
+    manifest.write_bytes(f'{{"crc32": "{crc32(body):08x}", "index": '.encode() + body + b"}")
+    with pytest.raises(FormatError, match=r"not a manifest of an index: .* expected"):
+        pb.Index(index)
 
 
 def test_what_only_a_map_has_is_one_line(lake, tmp_path):
