@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from make.delta_tables import delete_rows, make_table, rows_of, stored_vector, with_features
 
 import parquet_bloom as pb
 from parquet_bloom.verbs.account import SCHEMA
@@ -122,3 +123,14 @@ def test_every_id_is_accounted_for(places: str | None, tmp_path: Path) -> None:
         else:
             assert row["state"] == "absent"
     assert found == {each: stored.get(each, set()) for each in asked}
+
+
+def test_rows_that_a_table_has_deleted_are_still_in_its_files(tmp_path: Path) -> None:
+    table = make_table(tmp_path / "table", commits=2)
+    ids = rows_of(0, 2)["id"]
+    (path,) = [row.path for row in pb.find(table, "id", ids[0], table="delta").rows]
+    with_features(table, reader=["deletionVectors"])
+    delete_rows(table, Path(path).name, stored_vector(table, [0]))
+    account = pb.find(table, "id", ids, table="delta", columns="n").account(ids)
+    assert account["state"].to_pylist() == ["found", "found"]
+    assert account["may_be_deleted"].to_pylist() == [True, True]
