@@ -8,8 +8,6 @@ import shutil
 import tempfile
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from make.dying import builds
 from make.index_lakes import write_file, write_filtered
@@ -81,20 +79,25 @@ def problems(index: pb.Index) -> tuple[tuple[str, str], ...]:
     return tuple((finding.problem, finding.message) for finding in found)
 
 
-def test_keys_that_cannot_be_spilled_end_the_whole(tmp_path, monkeypatch):
-    """They are those of files that were read before, of which an index without them would say `absent`."""
+@pytest.mark.parametrize("form", ["map", "slices"])
+def test_what_cannot_be_spilled_ends_the_whole(tmp_path, monkeypatch, form):
+    """Keys and filters are those of files that were read before, of which an index without them would say `absent`."""
     lake, index = tmp_path / "lake", tmp_path / "index"
     lake.mkdir()
     for number in range(4):
-        ids = pa.array(range(number * 40_000, (number + 1) * 40_000))
-        pq.write_table(pa.table({"id": ids}), lake / f"{number}.parquet")
+        write_filtered(lake / f"{number}.parquet", random.Random(number), 200)
 
     def full(dir: str | None = None) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(collecting.KeyRoom, "within_budget", lambda: collecting.KeyRoom(0))
+    def room() -> collecting.KeyRoom:
+        made = collecting.KeyRoom(0)
+        made.most = 10
+        return made
+
+    monkeypatch.setattr(collecting.KeyRoom, "within_budget", room)
     monkeypatch.setattr(collecting, "TemporaryFile", full)
     with pytest.raises(OSError, match="No space left") as raised:
-        pb.Index.build(index, lake, "id")
+        pb.Index.build(index, lake, "id", form=form)
     assert raised.value.filename == tempfile.gettempdir()
     assert not list(index.glob("*"))

@@ -158,6 +158,32 @@ def test_what_only_a_map_has(lake, tmp_path, form, given, message):
     assert not (tmp_path / "index").exists()
 
 
+def written(manifest: Path) -> dict[str, Any]:
+    return json.loads(manifest.read_bytes())["index"]
+
+
+def rewrite(manifest: Path, found: dict[str, Any]) -> None:
+    body = json.dumps(found).encode()
+    manifest.write_bytes(f'{{"crc32": "{crc32(body):08x}", "index": '.encode() + body + b"}")
+
+
+def test_manifests_from_before_there_were_slices(lake, tmp_path):
+    for form, version in (("map", 1), ("auto", 2), ("slices", 2)):
+        index = tmp_path / form
+        pb.Index.build(index, lake, "id", form=form).close()
+        (manifest,) = index.glob("manifest-*")
+        # Who knows no slices would lose them with the next change.
+        assert written(manifest)["version"] == version
+    found = written(tmp_path / "map" / manifest.name)
+    del found["form"]
+    for segment in found["segments"]:
+        del segment["slices"]
+    rewrite(tmp_path / "map" / manifest.name, found)
+    with pb.Index(tmp_path / "map") as opened:
+        assert opened.check(deep=True).findings == ()
+        assert opened.add().generation == 1
+
+
 @pytest.mark.parametrize("changed", [{"places": "page"}, {"key_check": "0" * 16}])
 @pytest.mark.parametrize("form", ["map", "slices"])
 def test_a_manifest_of_slices_that_cannot_be(lake, tmp_path, form, changed):
@@ -165,10 +191,7 @@ def test_a_manifest_of_slices_that_cannot_be(lake, tmp_path, form, changed):
     index = tmp_path / "index"
     pb.Index.build(index, lake, "id", form="slices").close()
     (manifest,) = index.glob("manifest-*")
-    body = json.dumps(
-        {**json.loads(manifest.read_bytes())["index"], "form": form, **changed}
-    ).encode()
-    manifest.write_bytes(f'{{"crc32": "{crc32(body):08x}", "index": '.encode() + body + b"}")
+    rewrite(manifest, {**written(manifest), "form": form, **changed})
     with pytest.raises(FormatError, match=r"not a manifest of an index: .* expected"):
         pb.Index(index)
 
