@@ -63,7 +63,7 @@ def numbered(number: int) -> list[pa.RecordBatch]:
 
 
 class Executors:
-    """As job.Executors has it."""
+    """As executors.Executors has it."""
 
     def work(self, module: str, function: str, sent: Any) -> Callable[[Batches], Batches]:
         return on_executor(module, function, sent, None)

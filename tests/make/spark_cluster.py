@@ -260,7 +260,7 @@ def run_verb(
     from unittest.mock import patch
 
     from parquet_bloom import spark as lake
-    from parquet_bloom.spark import job, verbs
+    from parquet_bloom.spark import executors, verbs
     from parquet_bloom.spark.plan import BOUNDS
     from parquet_bloom.spark.request import on_executor
 
@@ -274,7 +274,7 @@ def run_verb(
         return on_executor("make.cluster_hooks", "stopping", about, archive)
 
     with (
-        patch.object(job, "on_executor", on_executor if stop is None else stopping),
+        patch.object(executors, "on_executor", on_executor if stop is None else stopping),
         patch.object(verbs, "BOUNDS", bounds),
     ):
         report = getattr(lake, verb)(_SESSIONS[-1], paths, **options)

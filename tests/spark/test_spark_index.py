@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
+from make.dying_tasks import dying
 from make.executors_here import IndexingHere
 from make.index_lakes import COLUMNS, write_file
 from pyarrow import orc
@@ -23,6 +24,7 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom import spark as lake
 from parquet_bloom.errors import ColumnError, EncryptionError, RewriteError
+from parquet_bloom.spark import executors
 from parquet_bloom.spark.plan import Bounds
 from parquet_bloom.storage.folder import LocalFolder
 
@@ -113,6 +115,22 @@ def test_it_answers_what_the_index_of_one_machine_answers(spark, tmp_path, small
     with pb.Index(tmp_path / "by-spark", hash_key=key) as found:
         # The other way of adding goes on with it.
         assert found.add().added == 0
+
+
+def test_executors_that_are_killed(spark, tmp_path, monkeypatch, small_tasks):
+    """After they have written segments, and before anybody is told."""
+    source, index, died = make_lake(tmp_path / "lake", 6), tmp_path / "index", tmp_path / "died"
+    died.mkdir()
+    how = dying(executors.on_executor, str(died), "killed", 1)
+    monkeypatch.setattr(executors, "on_executor", how)
+    report = lake.index(spark, source, index=index, columns="n")
+    assert list(died.iterdir())
+    assert report.index.files == 14
+    assert problems(index) == ["unread"]
+    with pb.Index(index) as found:
+        # What the first attempts wrote counts; what the second ones did, they have removed.
+        assert found.check().unneeded == 0
+        assert len(list(found._asked.units("n"))) == 14
 
 
 def test_the_command_and_the_frame_of_values(spark, tmp_path, capfd):

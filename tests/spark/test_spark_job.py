@@ -14,7 +14,7 @@ from make.lake_files import GROUPS, contents, everything_is_huge, snapshot, writ
 import parquet_bloom as pb
 from parquet_bloom import spark as lake
 from parquet_bloom.errors import SparkError
-from parquet_bloom.spark import job, verbs
+from parquet_bloom.spark import executors, job, verbs
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.plan import Bounds
 from parquet_bloom.spark.planning import LEFT_SO
@@ -203,7 +203,7 @@ def test_everything_is_done_once(spark, tmp_path, monkeypatch):
     """Not by a second action of the library, nor by whoever looks at the report."""
     counts = tmp_path / "counts"
     counts.mkdir()
-    monkeypatch.setattr(job, "on_executor", counting(job.on_executor, str(counts)))
+    monkeypatch.setattr(executors, "on_executor", counting(executors.on_executor, str(counts)))
     table = write_table(tmp_path / "table")
     report = lake.build(spark, table, columns=["id"])
     frame = report.to_df(spark)
@@ -238,7 +238,7 @@ def test_each_file_is_done_once_in_many_tasks(spark, tmp_path, monkeypatch):
 def test_many_folders_are_listed_by_many_tasks(spark, tmp_path, monkeypatch):
     counts = tmp_path / "counts"
     counts.mkdir()
-    monkeypatch.setattr(job, "on_executor", counting(job.on_executor, str(counts)))
+    monkeypatch.setattr(executors, "on_executor", counting(executors.on_executor, str(counts)))
     first = write(tmp_path / "lake" / "d=00" / "a.parquet", rows=40)
     for day in range(1, 66):
         (tmp_path / "lake" / f"d={day:02}").mkdir()
@@ -420,7 +420,7 @@ def test_a_job_that_fails_as_a_whole(spark, tmp_path, monkeypatch):
 
         return fail
 
-    monkeypatch.setattr(job, "on_executor", nothing)
+    monkeypatch.setattr(executors, "on_executor", nothing)
     table = write_table(tmp_path / "table")
     before = snapshot(table)
     with pytest.raises(SparkError, match=r"^the Spark job failed: ") as raised:
@@ -431,7 +431,7 @@ def test_a_job_that_fails_as_a_whole(spark, tmp_path, monkeypatch):
 
 def test_a_build_that_fails_says_where_its_account_is(spark, tmp_path, monkeypatch):
     """With which it goes on, and does nothing twice."""
-    table, on_executor = write_table(tmp_path / "table"), job.on_executor
+    table, on_executor = write_table(tmp_path / "table"), executors.on_executor
 
     def ending(module, function, request, archive):
         def fail(batches):
@@ -441,7 +441,7 @@ def test_a_build_that_fails_says_where_its_account_is(spark, tmp_path, monkeypat
         return fail if function == "finish" else on_executor(module, function, request, archive)
 
     with monkeypatch.context() as patched:
-        patched.setattr(job, "on_executor", ending)
+        patched.setattr(executors, "on_executor", ending)
         with pytest.raises(SparkError, match=r"^the Spark job failed: .*no more") as raised:
             lake.build(spark, table, columns=["id"])
         with pytest.raises(SparkError, match=r"no more$"):
@@ -470,7 +470,7 @@ def test_a_run_that_is_interrupted_says_where_its_account_is(
 ):
     table = write_table(tmp_path / "table")
 
-    def interrupted(executors, tasks):
+    def interrupted(_, tasks):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(job, "_worked", interrupted)

@@ -14,7 +14,7 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom import spark as lake
 from parquet_bloom.errors import SparkError
-from parquet_bloom.spark import job
+from parquet_bloom.spark import executors
 from parquet_bloom.spark.planning import LEFT_SO
 from parquet_bloom.spark.worker import BY_ANOTHER
 
@@ -71,7 +71,9 @@ def test_reports_tell_the_truth(spark, tmp_path, monkeypatch, seed):
         options = {"columns": ["id"], "audit": audit, "run_id": f"{step}"}
         with monkeypatch.context() as changed:
             attempts = {"killed": 1, "raises": 9}.get(how, 0)
-            changed.setattr(job, "on_executor", dying(job.on_executor, str(died), how, attempts))
+            changed.setattr(
+                executors, "on_executor", dying(executors.on_executor, str(died), how, attempts)
+            )
             try:
                 report = verb(spark, folder, **options)
             except SparkError:

@@ -18,7 +18,7 @@ from oracle.delta_readers import rows_at
 import parquet_bloom as pb
 from parquet_bloom import spark as lake
 from parquet_bloom.errors import SparkError
-from parquet_bloom.spark import job, tables
+from parquet_bloom.spark import executors, job, tables
 
 pytestmark = pytest.mark.interop
 
@@ -206,8 +206,8 @@ def test_encrypted_files(spark, tmp_path):
 def test_an_attempt_that_dies_is_repeated(spark, table, tmp_path, monkeypatch):
     expected = rows_at(table)
     (tmp_path / "died").mkdir()
-    how = dying(job.on_executor, str(tmp_path / "died"), "killed", 1)
-    monkeypatch.setattr(job, "on_executor", how)
+    how = dying(executors.on_executor, str(tmp_path / "died"), "killed", 1)
+    monkeypatch.setattr(executors, "on_executor", how)
     report = build(spark, table)
     assert len(list((tmp_path / "died").iterdir())) > 0
     assert report.committed == newest(table) == 2
@@ -221,8 +221,8 @@ def test_a_job_that_fails_leaves_a_right_table(spark, table, tmp_path, monkeypat
     expected, sizes = rows_at(table), live(table)
     (tmp_path / "died").mkdir()
     with monkeypatch.context() as changed:
-        how = dying(job.on_executor, str(tmp_path / "died"), "raises", 9)
-        changed.setattr(job, "on_executor", how)
+        how = dying(executors.on_executor, str(tmp_path / "died"), "raises", 9)
+        changed.setattr(executors, "on_executor", how)
         with pytest.raises(SparkError) as raised:
             build(spark, table)
     assert str(raised.value) == "the Spark job failed: RuntimeError: no more"
