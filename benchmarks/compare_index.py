@@ -133,7 +133,7 @@ def make(lake: Path, index: Path, num_files: int) -> dict[str, float]:
     link(tiny, lake, num_files)
     files, _ = listed([str(lake)])
     segment = NewSegment(
-        Subject("id", parquet_kind(LeafType("INT64"))), KeyCollector(KeyRoom(1 << 30, str(index)))
+        Subject("id", parquet_kind(LeafType("INT64"))), KeyCollector(KeyRoom.within_budget())
     )
     folder = open_folder(str(index))
     hashing = 0.0
