@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from parquet_bloom.errors import EncryptionError, MissingKeyError, ValueTypeError
+from parquet_bloom.index.keys import MOST_PLACES, WIDE_PLACE_BITS
 from parquet_bloom.index.kinds import AskedHashes, ManyHashes, asked_hashes
 from parquet_bloom.index.manifest import Manifest, Places
 from parquet_bloom.index.opened import OpenSegment
@@ -199,13 +200,12 @@ def _hits_of_many(segment: OpenSegment, asked: ManyHashes) -> Hits:
     found, places = segment.places.places_of_many(asked.hashes)
     if not found.size:
         return Hits(segment, [], [], [])
-    values = asked.owners[found]
-    order = np.lexsort((places, values))
-    values, places = values[order], places[order]
-    # Of several hashes of a value, more than one may be at a place.
-    is_other = (np.diff(values) != 0) | (np.diff(places) != 0)
-    wanted = np.ones(len(values), np.bool_)
-    wanted[1:] = is_other
+    # Numbers of both are sorted much sooner than pairs. Of several hashes of a value, more than one may be at a place.
+    both = asked.owners[found] << WIDE_PLACE_BITS | places
+    both.sort()
+    wanted = np.ones(len(both), np.bool_)
+    wanted[1:] = np.diff(both) != 0
+    values, places = both >> WIDE_PLACE_BITS, both & (MOST_PLACES - 1)
     units, in_units = segment.units.places(places)
     dead = np.array(segment.about.dead, np.int64).reshape(-1, 2)
     # A unit is in a range if it is behind as many starts, and before the end that comes next.

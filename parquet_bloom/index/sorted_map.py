@@ -147,7 +147,7 @@ class SortedMap:
         if not hashes.size or not self.about.num_keys:
             return nothing, nothing
         keys = self.about.bits.keys(hashes)
-        order = np.argsort(keys, kind="stable")
+        order = np.argsort(keys)
         asked = keys[order]
         search = _kernel.KeySearch(asked, self.about.bits.place)
         last = asked | np.uint64((1 << self.about.bits.place) - 1)
