@@ -138,7 +138,8 @@ class Matching:
 
     def _keys(self, file: Container, wanted: Mapping[str, _Condition], group: Group) -> pa.Table:
         """The columns of the filters, nulls for one that the file lacks, and the numbers of the rows."""
-        there = [name for name in wanted if name in file.top_columns]
+        names = file.top_columns
+        there = [name for name in wanted if name in names]
         found = file.read_rows(there, {group.number: range(group.num_rows)})
         columns = {name: found[name] for name in there}
         for name, condition in wanted.items():
@@ -176,8 +177,9 @@ def _unlike(names: Collection[str]) -> str:
 
 def _check_partitions(file: Container, columns: Sequence[str]) -> None:
     """Raise UnsupportedError for a column that the file lacks and whose value is in the name of a folder."""
+    there = {*file.top_columns}
     for name in columns:
-        if name not in file.top_columns and f"/{name}=" in f"/{file.path}":
+        if name not in there and f"/{name}=" in f"/{file.path}":
             raise UnsupportedError(
                 f"{file.path}: column {name}: is in the path, not in the file; pb.dataset reads it"
             )

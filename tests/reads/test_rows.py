@@ -18,6 +18,7 @@ from make.reading_engines import _OF_PYARROW
 
 import parquet_bloom as pb
 from parquet_bloom.errors import ColumnError, ParquetBloomError, UnsupportedError, ValueTypeError
+from parquet_bloom.parquet.footer.top_fields import TopField
 
 COLUMNS = [name for name in TYPES if name not in ("n", "l")] + ["n.x", "n.y"]
 
@@ -152,3 +153,17 @@ def test_what_is_refused(tmp_path: Path) -> None:
         pb.rows(path, [("id", "!=", "text")])
     with pytest.raises(ValueError, match="'is', expected one of"):
         pb.rows(path, [("id", "is", None)])
+
+
+def test_columns_are_named_once_for_all_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not once for each: of 20,000 columns, that took minutes."""
+    path, width = tmp_path / "wide.parquet", 300
+    pq.write_table(pa.table({f"c{number}": [number] for number in range(width)}), path)
+    calls, called = [], TopField.called
+    monkeypatch.setattr(
+        TopField, "called", lambda field, leaves: calls.append(field) or called(field, leaves)
+    )
+    assert pb.rows(path, {"c7": 7}).num_columns == width
+    assert len(calls) < 20 * width

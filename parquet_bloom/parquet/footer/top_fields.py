@@ -6,7 +6,7 @@ file's own does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from parquet_bloom.dataclass import dataclass
@@ -47,16 +47,22 @@ class TopFields:
         """As the table calls them that the file is opened for; without groups that have nothing in them."""
         return tuple(field.called(leaves) for field in self.fields if field.num_leaves)
 
-    def find(self, leaves: Sequence[LeafColumn], name: str) -> TopField:
-        """The field with this name. Raises ColumnError, which suggests similar names."""
-        found = [
-            field for field in self.fields if field.num_leaves and field.called(leaves) == name
-        ]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise ColumnError(f"column {name}: {len(found)} columns have this name, expected one")
-        raise ColumnError(no_column(name, self.names(leaves)))
+    def find(self, leaves: Sequence[LeafColumn], names: Iterable[str]) -> list[TopField]:
+        """The fields with these names. Raises ColumnError, which suggests similar names."""
+        called: dict[str, list[TopField]] = {}
+        for field in self.fields:
+            if field.num_leaves:
+                called.setdefault(field.called(leaves), []).append(field)
+        found = []
+        for name in names:
+            if name not in called:
+                raise ColumnError(no_column(name, tuple(called)))
+            first, *others = called[name]
+            if others:
+                count = 1 + len(others)
+                raise ColumnError(f"column {name}: {count} columns have this name, expected one")
+            found.append(first)
+        return found
 
 
 # The files of a folder mostly have the same. A longer one would take memory that the next file may want.

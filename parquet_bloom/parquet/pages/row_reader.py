@@ -79,7 +79,7 @@ def will_read_rows(
         return
     top, all_leaves = file.footer.top_fields, file.footer.leaves
     there = {*columns} & {*top.names(all_leaves)}
-    fields = [top.find(all_leaves, name) for name in there]
+    fields = top.find(all_leaves, there)
     leaves = [leaf, *(all_leaves[field.first_leaf] for field in fields if field.num_leaves == 1)]
     will_read_places(file, [chunk for part in parts for chunk in file.chunks(part, leaves)])
 
@@ -93,7 +93,7 @@ def read_rows(
     Raises ColumnError if there is no such column, PageError for damage, UnsupportedError, EncryptionError, OSError.
     """
     try:
-        fields = [file.footer.top_fields.find(file.footer.leaves, name) for name in columns]
+        fields = file.footer.top_fields.find(file.footer.leaves, columns)
     except ColumnError as error:
         raise ColumnError(f"{file.path}: {error}") from None
     if not fields:
