@@ -196,12 +196,9 @@ class OrcContainer(OrcReader):
         if dialect is not None:
             raise UnsupportedError(f"{self.path}: dialect is not supported for ORC files")
 
-    # --------------------------------------------------------------------------------------------
-    # Descriptions
-
     def parts_left(self, condition: Condition, parts: Sequence[int]) -> Sequence[int]:
         """Those of these stripes that filters do not exclude."""
-        from parquet_bloom.orc.left import askable
+        from parquet_bloom.orc.probe import askable
 
         column = self.column(condition.column)
         values = askable(column, condition)
@@ -233,6 +230,9 @@ class OrcContainer(OrcReader):
     def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any:
         """Raises UnsupportedError, as find_rows does."""
         raise UnsupportedError(f"{self.path}: ORC: rows are not read")
+
+    # --------------------------------------------------------------------------------------------
+    # Descriptions
 
     def check_has_blocks(self, what: str) -> None:
         """Raise UnsupportedError: filters of ORC files have no blocks."""

@@ -9,18 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.container import STRIPES, Answer, Explanation, GroupAnswers, Place
 from parquet_bloom.container.column_filter import ColumnFilter
+from parquet_bloom.container.conditions import Condition, In
 from parquet_bloom.container.doubts import Doubts
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.filters.look_up import LookUp, in_k_hash
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.orc import writers
+from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.row_index import IndexEntry, fits
 from parquet_bloom.parallel import read_once
+from parquet_bloom.values.given import plain_value
 
 if TYPE_CHECKING:
     from parquet_bloom.orc.bloom import StoredIndex
@@ -28,6 +31,24 @@ if TYPE_CHECKING:
     from parquet_bloom.orc.reader import OrcReader
     from parquet_bloom.orc.stripe import OrcChunk
     from parquet_bloom.vocabulary import Verdict
+
+# Of types that all engines compare as they are stored: what a value of a condition has to be.
+_COMPARED_ALIKE: Final[dict[str, type[Any]]] = {
+    "SHORT": int,
+    "INT": int,
+    "LONG": int,
+    "STRING": str,
+}
+
+
+def askable(column: OrcColumn, condition: Condition) -> list[object] | None:
+    """The values to look up for a condition; None if filters cannot tell where it holds."""
+    kind = _COMPARED_ALIKE.get(column.kind)
+    if kind is None or not isinstance(condition, In):
+        return None
+    values = [plain_value(value) for value in condition.values]
+    are_asked = all(isinstance(value, kind) and not isinstance(value, bool) for value in values)
+    return values if are_asked else None
 
 
 @dataclass(frozen=True)
