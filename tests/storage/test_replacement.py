@@ -5,7 +5,9 @@ which. What only one store has is tested beside, in test_s3_adapter and so on.""
 import re
 import signal
 import sys
+import time
 from itertools import count
+from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
@@ -573,7 +575,8 @@ def test_an_interrupt_while_it_waits(there, monkeypatch):
     def interrupt(seconds):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sending.time, "sleep", interrupt)
+    # Of this module alone: other threads of the process sleep too, a session of Spark's among them.
+    monkeypatch.setattr(sending, "time", SimpleNamespace(sleep=interrupt, monotonic=time.monotonic, time=time.time))
     last = Fault(kind=there.way.last, skip=there.way.nth, times=99, **there.kind.fails(503))
     there.server.faults.append(last)
     with pytest.raises(KeyboardInterrupt):
