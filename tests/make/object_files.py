@@ -13,12 +13,11 @@ import pytest
 from make.azure_server import AzureServer
 from make.gcs_server import GoogleServer
 from make.object_server import ObjectServer
-from make.object_store import FIXTURE, NAME, ObjectStore
+from make.object_store import FIXTURE, NAME, ObjectStore, forget_tables
 from make.s3_server import S3Server
 
 import parquet_bloom as pb
 from parquet_bloom.storage import remote
-from parquet_bloom.storage import table_formats as tables
 from parquet_bloom.storage.objects import pace, replacement, s3_adapter, sending
 from parquet_bloom.storage.objects.pace import Pace
 
@@ -93,7 +92,7 @@ def s3(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Server:
     monkeypatch.setattr(replacement, "_honouring", {})
     for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_REGION"):
         monkeypatch.delenv(name, raising=False)
-    tables._remote_table.cache_clear()
+    forget_tables(monkeypatch)
     s3_server.clear()
     s3_server.least = 1000
     return s3_server
@@ -116,7 +115,7 @@ def azure(azure_server: AzureServer, monkeypatch: pytest.MonkeyPatch) -> AzureSe
     monkeypatch.setattr(replacement, "_honouring", {})
     for name in [name for name in os.environ if name.startswith("AZURE_")]:
         monkeypatch.delenv(name)
-    tables._remote_table.cache_clear()
+    forget_tables(monkeypatch)
     azure_server.clear()
     return azure_server
 
@@ -138,6 +137,6 @@ def gcs(gcs_server: GoogleServer, monkeypatch: pytest.MonkeyPatch) -> GoogleServ
     monkeypatch.setattr(replacement, "_honouring", {})
     for name in [name for name in os.environ if name.startswith("GOOGLE_")]:
         monkeypatch.delenv(name)
-    tables._remote_table.cache_clear()
+    forget_tables(monkeypatch)
     gcs_server.clear()
     return gcs_server

@@ -75,6 +75,12 @@ class Upload:
         self._store.put(self._path, self._data)
 
 
+def forget_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which folders are tables' has not been asked, and is asked once: no test has a minute's end in it."""
+    tables._remote_table.cache_clear()
+    monkeypatch.setattr(tables, "time", SimpleNamespace(monotonic=lambda: 0.0))
+
+
 class ObjectStore:
     """What is at `bucket/...`; install() it in the place of pyarrow's file systems."""
 
@@ -89,7 +95,7 @@ class ObjectStore:
         self._clock = itertools.count(STARTED, 1_000_000_000)
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        tables._remote_table.cache_clear()
+        forget_tables(monkeypatch)
         monkeypatch.setattr(fs, "FileSystem", SimpleNamespace(from_uri=self.from_uri))
 
     def from_uri(self, url: str) -> tuple["ObjectStore", str]:
