@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from parquet_bloom.rules.policy import Policy as Policy
     from parquet_bloom.rules.policy import read_policy as read_policy
     from parquet_bloom.rules.rule import Severity as Severity
+    from parquet_bloom.storage.cache import Cache as Cache
     from parquet_bloom.tables.open import open_table as open_table
     from parquet_bloom.tables.table import TableFile as TableFile
     from parquet_bloom.values.types import literal as literal
@@ -138,6 +139,7 @@ _NAMES = {
     "rules.finding": "Finding",
     "rules.policy": "ColumnPolicy Policy read_policy",
     "rules.rule": "Severity",
+    "storage.cache": "Cache",
     "tables.open": "open_table",
     "tables.table": "TableFile",
     "values.types": "literal",

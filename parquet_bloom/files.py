@@ -7,8 +7,8 @@ formats beyond what a Container can do is in FORMATS.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from parquet_bloom.errors import FormatError, NotSupportedFileError, RewriteError, UnsupportedError
 from parquet_bloom.parallel import set_aside
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from parquet_bloom.storage.source import Source
 
 FileT_contra = TypeVar("FileT_contra", contravariant=True)
+
+# As open_source does.
+Opener: TypeAlias = "Callable[[str | os.PathLike[str]], Source]"
 
 
 class FileFormat(Protocol[FileT_contra]):
@@ -151,17 +154,20 @@ def open_file(
     storage_options: Mapping[str, str] | None = None,
     *,
     size: int | None = None,
+    opener: Opener = open_source,
 ) -> Container:
     """The format's own file. Raises as open."""
     # Each takes only the columns and chunks that it has given.
-    return cast("Container", _open(path, keys, storage_options, size))
+    return cast("Container", _open(path, keys, storage_options, size, opener))
 
 
-def open_parquet(path: str, keys: Keys | None, size: int) -> ParquetContainer:
+def open_parquet(
+    path: str, keys: Keys | None, size: int, opener: Opener = open_source
+) -> ParquetContainer:
     """As open_file; raises UnsupportedError for another format, too."""
     from parquet_bloom.parquet.file import ParquetContainer
 
-    file = _open(path, keys, None, size)
+    file = _open(path, keys, None, size, opener)
     if isinstance(file, ParquetContainer):
         return file
     file.close()
@@ -173,17 +179,18 @@ def _open(
     keys: Keys | None,
     storage_options: Mapping[str, str] | None,
     size: int | None,
+    opener: Opener,
 ) -> ParquetContainer | OrcContainer:
     if keys is not None and not hasattr(keys, "for_file"):
         expected = "expected pb.Keys(…) or pb.read_keys(…)"
         raise TypeError(f"keys: a {type(keys).__name__}, {expected}")
     path = with_options(path, storage_options)
     try:
-        return _open_source(path, keys, size)
+        return _open_source(path, keys, size, opener)
     except FormatError:
         if not _recovered(path):
             raise
-    return _open_source(path, keys, size)
+    return _open_source(path, keys, size, opener)
 
 
 def _recovered(path: str | os.PathLike[str]) -> bool:
@@ -196,9 +203,9 @@ def _recovered(path: str | os.PathLike[str]) -> bool:
 
 
 def _open_source(
-    path: str | os.PathLike[str], keys: Keys | None, size: int | None
+    path: str | os.PathLike[str], keys: Keys | None, size: int | None, opener: Opener
 ) -> ParquetContainer | OrcContainer:
-    source = open_source(path)
+    source = opener(path)
     if source.held_ahead:
         set_aside(source.held_ahead)
     try:

@@ -9,9 +9,10 @@ from parquet_bloom.errors import EncryptionError, MissingKeyError, ValueTypeErro
 from parquet_bloom.index.keys import MOST_PLACES, WIDE_PLACE_BITS
 from parquet_bloom.index.kinds import AskedHashes, ManyHashes, asked_hashes
 from parquet_bloom.index.manifest import Manifest, Places
-from parquet_bloom.index.opened import OpenSegment
+from parquet_bloom.index.opened import OpenLasting, OpenSegment
 from parquet_bloom.index.units import Unit
 from parquet_bloom.native.lazy import Array, NDArray, np
+from parquet_bloom.storage import open_source
 from parquet_bloom.storage.folder import Folder
 
 if TYPE_CHECKING:
@@ -63,12 +64,16 @@ class AskedIndex:
     """An index in one state, whose segments stay open. Methods raise FormatError for damage, OSError."""
 
     def __init__(
-        self, folder: Folder, manifest: Manifest, hash_key: bytes | str | None = None
+        self,
+        folder: Folder,
+        manifest: Manifest,
+        hash_key: bytes | str | None = None,
+        opener: OpenLasting = open_source,
     ) -> None:
         """`hash_key`: of the index, the key itself or a KEYSPEC. Raises EncryptionError unless it is the right one."""
         self.manifest, self._folder = manifest, folder
         self._key = key_of(folder.path, manifest, hash_key)
-        self._segments = [OpenSegment(folder, segment) for segment in manifest.segments]
+        self._segments = [OpenSegment(folder, each, opener) for each in manifest.segments]
 
     @property
     def places(self) -> Places:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 
 from parquet_bloom.errors import FormatError
 from parquet_bloom.index.manifest import Ranges, Segment
@@ -14,16 +15,19 @@ from parquet_bloom.storage import open_source
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.storage.source import Source
 
+# As open_source does with a path and the size of a file in whose place no other is ever put.
+OpenLasting: TypeAlias = Callable[[str, int], Source]
+
 
 class OpenSegment:
     """A segment in the folder of an index. Raises OSError, FormatError for damage."""
 
-    def __init__(self, folder: Folder, about: Segment) -> None:
-        self._folder, self.about = folder, about
+    def __init__(self, folder: Folder, about: Segment, opener: OpenLasting = open_source) -> None:
+        self._folder, self.about, self._opener = folder, about, opener
         self._sources: list[Source] = []
 
     def _source(self, name: str, size: int) -> Source:
-        source = open_source(self._folder.path_of(name), size)
+        source = self._opener(self._folder.path_of(name), size)
         self._sources.append(source)
         if source.size != size:
             raise FormatError(

@@ -292,14 +292,14 @@ class LocalSource:
 
     def check_unchanged(self) -> None:
         now = os.stat(self.file)
-        if _identity(now) != _identity(self.status):
+        if identity_of(now) != identity_of(self.status):
             raise changed(self.path, self.size, now.st_size)
 
     def check_moved(self, place: str) -> None:
         """Raise RewriteError unless the file, unchanged, is at `place` now."""
         now = os.lstat(place)
         # A rename sets st_ctime.
-        if _identity(now)[:-1] != _identity(self.status)[:-1]:
+        if identity_of(now)[:-1] != identity_of(self.status)[:-1]:
             raise changed(self.path, self.size, now.st_size)
 
     def close(self) -> None:
@@ -322,8 +322,8 @@ def version_of(status: os.stat_result) -> str:
     return f"{status.st_size}:{status.st_mtime_ns}:{status.st_ino}"
 
 
-def _identity(status: os.stat_result) -> tuple[int, ...]:
-    """Content can change under the same size and st_mtime; st_ctime cannot be set back."""
+def identity_of(status: os.stat_result) -> tuple[int, ...]:
+    """What tells a version of a local file. Content can change under the same size and st_mtime; st_ctime cannot be set back."""
     times = (status.st_mtime_ns, status.st_ctime_ns)
     return (status.st_dev, status.st_ino, status.st_size, *times)
 

@@ -22,8 +22,9 @@ from parquet_bloom.container.protocols import Container, Overview
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_notes
 from parquet_bloom.errors import ColumnError, UnsupportedError, no_column
-from parquet_bloom.files import open_parquet
+from parquet_bloom.files import Opener, open_parquet
 from parquet_bloom.parallel import read_once
+from parquet_bloom.storage import open_source
 from parquet_bloom.storage.traffic import Requests
 from parquet_bloom.vocabulary import TableKind
 
@@ -270,13 +271,15 @@ class LakeTable(ABC):
 
         return ParquetFile(self.open_file(file, keys))
 
-    def open_file(self, file: TableFile, keys: Keys | None = None) -> Container:
+    def open_file(
+        self, file: TableFile, keys: Keys | None = None, opener: Opener = open_source
+    ) -> Container:
         """The same, as verbs know it."""
         if not isinstance(file, TableFile):
             raise TypeError(f"file: {file!r}, expected one of the table's files()")
         if file.unfit is not None:
             raise UnsupportedError(f"{file.path}: {file.unfit}")
-        opened = open_parquet(file.path, keys, size=file.size)
+        opened = open_parquet(file.path, keys, file.size, opener)
         try:
             called, columns = self.names.called(opened), self.columns
             # Lists that their writer has called otherwise inside are there all the same.

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import TableView
+    from parquet_bloom.storage.cache import Cache
     from parquet_bloom.vocabulary import TableChoice
 
 
@@ -27,6 +28,7 @@ def dataset(
     hash_key: bytes | str | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
+    cache: Cache | None = None,
 ) -> pads.FileSystemDataset:
     """A pyarrow Dataset of what `files` have that may match: the same rows as the dataset of all files has, if whoever
     reads it filters by at least the same `filters`. pyarrow, pandas, polars, DuckDB, Daft, Ray and Dask read it, see
@@ -39,4 +41,5 @@ def dataset(
 
     Raises as row_groups, and UnsupportedError for ORC files and for what pyarrow cannot be told.
     """
-    return Reading(files, filters, table, index, hash_key, keys, storage_options).dataset(schema)
+    reading = Reading(files, filters, table, index, hash_key, keys, storage_options, cache)
+    return reading.dataset(schema)

@@ -10,16 +10,17 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_bloom.arguments import paths_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.files import open_file
+from parquet_bloom.files import Opener, open_file
 from parquet_bloom.index.manifest import TableSource
 from parquet_bloom.index.states import is_as_read, lasting, listed, state_of
 from parquet_bloom.options import TableView
-from parquet_bloom.storage import with_options
+from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.source import is_url
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.index.units import Unit
+    from parquet_bloom.storage.cache import CacheUse
     from parquet_bloom.tables.table import LakeTable, TableFile
 
     # By path, the tables of files and their records of them.
@@ -48,14 +50,17 @@ class ListedFiles:
     _recorded: _Recorded = field(default_factory=dict)
     _lake_tables: Sequence[LakeTable] = ()
 
-    def open(self, path: str, keys: Keys | None) -> Container:
+    def open(self, path: str, keys: Keys | None, cache: CacheUse | None = None) -> Container:
         """One of the files, or another one. Of a table, as far as it records it, and with its names of columns. Raises
         as open_file."""
+        opener: Opener = open_source
+        if cache is not None:
+            opener = partial(cache.open, now=self.found.get(path))
         of_table = self._recorded.get(path)
         if of_table is None:
-            return open_file(with_options(path, self.options), keys)
+            return open_file(with_options(path, self.options), keys, opener=opener)
         table, file = of_table
-        return table.open_file(file, keys)
+        return table.open_file(file, keys, opener)
 
     def check_seen(self) -> None:
         """Raise the OSError of the first name at which nobody may look; one that means nothing any more has no files."""

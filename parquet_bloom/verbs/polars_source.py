@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from parquet_bloom.options import TableView
+    from parquet_bloom.storage.cache import Cache
     from parquet_bloom.vocabulary import TableChoice
 
 
@@ -24,6 +25,7 @@ def polars_source(
     index: str | os.PathLike[str] | None = None,
     hash_key: bytes | str | None = None,
     storage_options: Mapping[str, str] | None = None,
+    cache: Cache | None = None,
 ) -> pl.LazyFrame:
     """A LazyFrame over `files` that polars reads, but for what cannot match: by comparisons with `==` of integers and
     text in the predicate of the query, and what `&` and `|` make of them; and by `filters`, which whoever asks filters
@@ -42,7 +44,7 @@ def polars_source(
     from parquet_bloom.reads.polars_rows import Rows
 
     given = {} if filters is None else filters
-    reading = Reading(files, given, table, index, hash_key, None, storage_options)
+    reading = Reading(files, given, table, index, hash_key, None, storage_options, cache)
 
     reading.check_first()
     rows = Rows(next(iter(reading.files.found)), reading.slices, storage_options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,8 +17,9 @@ from parquet_bloom.options import TableView
 from parquet_bloom.parallel import read_once
 from parquet_bloom.reads.indexed import Indexed
 from parquet_bloom.reads.predicates import Predicate, all_of, conditions_in, predicate_of
-from parquet_bloom.reads.pruning import MOST_LEFT, Left, Open, Pruner
-from parquet_bloom.storage import open_folder, with_options
+from parquet_bloom.reads.pruning import MOST_LEFT, Left, Pruner
+from parquet_bloom.storage import open_folder, open_source, with_options
+from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.source import is_url
 from parquet_bloom.verbs.listed_files import ListedFiles, files_asked, list_files, names_in_index
 from parquet_bloom.vocabulary import FORMAT_TITLES
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.storage.cache import Cache
     from parquet_bloom.vocabulary import TableChoice
 
 # Slices of files take longer than as many row groups of whole files.
@@ -47,6 +49,7 @@ class Reading:
         hash_key: bytes | str | None,
         keys: Keys | None,
         storage_options: Mapping[str, str] | None,
+        cache: Cache | None = None,
     ) -> None:
         self._view = TableView.given(table)
         if files is None and (index is None or self._view is not None):
@@ -56,10 +59,17 @@ class Reading:
         self.names = None if files is None else paths_given("files", files)
         self.keys, self.storage_options = keys, storage_options
         self._index, self._hash_key = index, hash_key
+        self._cache = None if cache is None else CacheUse(cache)
+        # Of pages with rows, nothing is kept.
+        self._cache_for_rows = None if cache is None else CacheUse(cache, is_keeping=False)
 
     @read_once
     def files(self) -> ListedFiles:
         """All that are meant, in the order of their paths. Raises as files_asked."""
+        return self._listed()
+
+    def _listed(self) -> ListedFiles:
+        """The same as they are now."""
         if self.names is not None:
             names = self.names
             if self._index is not None:
@@ -77,14 +87,16 @@ class Reading:
 
     def row_groups(self) -> list[Left]:
         """What is left of each file by the filters, with the rows of all row groups. Raises as Pruner.left."""
-        pruner = self._pruner(self.predicate, self._open)
+        pruner = self._pruner(self.files, self.predicate, self._open)
         return pruner.with_groups(pruner.left(list(self.files.found)), of_whole=True)
 
     def slices(self, pushed: Predicate) -> list[Left]:
         """What is left by the filters and by another predicate, with the rows of row groups of files that are not left
         as a whole. Raises as dataset."""
         predicate = all_of([self.predicate, pushed])
-        pruner = self._pruner(predicate, self._open_parquet, _MOST_LEFT_IN_SLICES)
+        # Whoever asks may do so long after the files were found; those of tables stay what they are.
+        now = self._listed() if self._view is None else self.files
+        pruner = self._pruner(now, predicate, self._open_parquet, _MOST_LEFT_IN_SLICES)
         left = pruner.left(list(self.files.found))
         self._check_plain(left)
         return pruner.with_groups(left, of_whole=False)
@@ -96,7 +108,7 @@ class Reading:
 
         self.check_first()
         files = self.files
-        left = self._pruner(self.predicate, self._open_parquet).left(list(files.found))
+        left = self._pruner(files, self.predicate, self._open_parquet).left(list(files.found))
         self._check_plain(left)
         base = self.names[0] if self.names is not None and len(self.names) == 1 else ""
         fragments = Fragments(list(files.found), base, self.keys, self.storage_options)
@@ -111,7 +123,7 @@ class Reading:
         self._check_plain(left)
         # What no row tells, the types of the columns, a file does.
         for each in left or [Left(path, (), ()) for path in list(self.files.found)[:1]]:
-            with self.files.open(each.path, self.keys) as file:
+            with self.files.open(each.path, self.keys, self._cache_for_rows) as file:
                 matching.add(file, each)
         found = matching.table()
         read = {
@@ -127,21 +139,27 @@ class Reading:
         errors are those of whoever reads it."""
         first = next(iter(self.files.found))
         if not is_url(first):
-            self._open_parquet(first).close()
+            self._open_parquet(first, self.files).close()
 
-    def _pruner(self, predicate: Predicate, opener: Open, most_left: float = MOST_LEFT) -> Pruner:
+    def _pruner(
+        self,
+        files: ListedFiles,
+        predicate: Predicate,
+        opener: Callable[[str, ListedFiles], Container],
+        most_left: float = MOST_LEFT,
+    ) -> Pruner:
         indexed = None
         if self._index is not None:
             with self._asked() as asked:
-                indexed = Indexed(asked, conditions_in(predicate), self.files.is_known)
-        return Pruner(predicate, opener, indexed, most_left)
+                indexed = Indexed(asked, conditions_in(predicate), files.is_known)
+        return Pruner(predicate, lambda path: opener(path, files), indexed, most_left)
 
-    def _open(self, path: str) -> Container:
-        return self.files.open(path, self.keys)
+    def _open(self, path: str, files: ListedFiles) -> Container:
+        return files.open(path, self.keys, self._cache)
 
-    def _open_parquet(self, path: str) -> Container:
+    def _open_parquet(self, path: str, files: ListedFiles) -> Container:
         """Raises UnsupportedError for another format, too."""
-        file = self._open(path)
+        file = self._open(path, files)
         if file.units is ROW_GROUPS:
             return file
         file.close()
@@ -154,4 +172,5 @@ class Reading:
     def _asked(self) -> closing[AskedIndex]:
         assert self._index is not None
         folder = open_folder(with_options(os.fspath(self._index), self.storage_options))
-        return closing(AskedIndex(folder, existing(folder), self._hash_key))
+        opener = open_source if self._cache is None else self._cache.open_lasting
+        return closing(AskedIndex(folder, existing(folder), self._hash_key, opener))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.storage.cache import Cache
     from parquet_bloom.vocabulary import TableChoice
 
 
@@ -25,6 +26,7 @@ def row_groups(
     hash_key: bytes | str | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
+    cache: Cache | None = None,
 ) -> pa.Table:
     """What is left to read of `files`: every row group that may have rows which match, by min/max statistics, Bloom
     filters and an `index`. A pyarrow Table, file by file: `path` (string), `row_group` (int32, from 0; a stripe of an
@@ -35,14 +37,14 @@ def row_groups(
     pandas and pyarrow take them. Values are Python's, or a numpy or pyarrow array, a pandas or polars Series. Columns
     are dotted paths. What files cannot be asked excludes nothing: `!=`, `not in`, null, NaN, values that the column
     cannot hold or that engines compare in different ways. table, hash_key: as for find; rows that a table has deleted
-    may still be in the files. All others as for inspect.
+    may still be in the files. cache: a pb.Cache, for those who ask more than once. All others as for inspect.
 
     Raises TypeError and ValueError for other filters, ColumnError for a column that no file has, FileNotFoundError
     if there are no files, FormatError, UnsupportedError, EncryptionError and OSError for a file that cannot be read.
     """
     import pyarrow as pa
 
-    reading = Reading(files, filters, table, index, hash_key, keys, storage_options)
+    reading = Reading(files, filters, table, index, hash_key, keys, storage_options, cache)
     rows = [
         (left.path, group.number, group.num_rows)
         for left in reading.row_groups()

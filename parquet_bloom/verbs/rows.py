@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from parquet_bloom.arguments import SomeNames
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import TableView
+    from parquet_bloom.storage.cache import Cache
     from parquet_bloom.vocabulary import TableChoice
 
 
@@ -28,6 +29,7 @@ def rows(
     hash_key: bytes | str | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
+    cache: Cache | None = None,
 ) -> pa.Table:
     """The rows of `files` that match `filters`, as a pyarrow Table, file by file: those that pyarrow's
     `Table.filter` leaves of all.
@@ -47,5 +49,5 @@ def rows(
     from parquet_bloom.reads.matching import listed
 
     filters = listed(filters)
-    reading = Reading(files, filters, table, index, hash_key, keys, storage_options)
+    reading = Reading(files, filters, table, index, hash_key, keys, storage_options, cache)
     return reading.rows(filters, columns_given(columns))
