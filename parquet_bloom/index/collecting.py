@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.index.keys import WIDE_PLACE_BITS, KeyBits, bits_for
-from parquet_bloom.index.map_writer import MapWriter
+from parquet_bloom.index.map_writer import MapWriter, are_to_fold
 from parquet_bloom.index.slices import ROWS
 from parquet_bloom.index.slices_writer import InMemory, SliceRun, in_tiles
 from parquet_bloom.index.sorted_map import MapFile
@@ -247,7 +247,7 @@ def write_map(
     """Write a map of the wide keys of several runs, of which `most` are in memory at a time, more or less. Raises
     OSError."""
     num_keys = sum(run.num_keys for run in runs)
-    writer = MapWriter(file, name, bits, num_keys)
+    writer: MapWriter | None = None
     # Borders at which no two hashes are equal that are the same in narrow keys.
     num_ranges = min(1 << bits.hash, -(-max(1, num_keys) // most))
     borders = [(at << bits.hash) // num_ranges << (64 - bits.hash) for at in range(num_ranges + 1)]
@@ -257,7 +257,12 @@ def write_map(
             keys = parts[0]
         else:
             keys = sorted_distinct(np.concatenate([np.empty(0, np.uint64), *parts]))
-        writer.add(bits.narrow(keys))
+        keys = bits.narrow(keys)
+        if writer is None:
+            # Hashes are as good as random, so that those of one range tell how often all are repeated.
+            writer = MapWriter(file, name, bits, num_keys, are_to_fold(keys, bits))
+        writer.add(keys)
+    assert writer is not None
     return writer.close()
 
 

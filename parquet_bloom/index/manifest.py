@@ -23,13 +23,14 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.index.keys import MOST_PLACES, KeyBits
 from parquet_bloom.index.slices import MOST_SLOTS, SlicesFile, SlicesFiles
-from parquet_bloom.index.sorted_map import DIRECTORY_BYTES, KeyGroup, MapFile
+from parquet_bloom.index.sorted_map import KeyGroup, MapFile
 from parquet_bloom.index.units import UnitGroup, UnitsFile
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.vocabulary import TableChoice, words
 
-# Readers refuse greater ones. Without slices, an index is of version 1, as all were before there were any.
-VERSION: Final = 2
+# Readers refuse greater ones. What has nothing that an older version did not know yet is of that version.
+VERSION: Final = 3
+_WITHOUT_FOLDED: Final = 2
 _WITHOUT_SLICES: Final = 1
 
 # What it has of files, or of which; see building.
@@ -240,10 +241,16 @@ def _check_there(folder: Folder, names: Iterable[str]) -> None:
 
 
 def _encoded(manifest: Manifest) -> bytes:
-    has_slices = manifest.form != "map" or any(each.slices for each in manifest.segments)
-    version = VERSION if has_slices else _WITHOUT_SLICES
+    version = _version_of(manifest)
     body = json.dumps({"version": version, **as_plain(manifest)}, indent=None).encode()
     return (_HEAD % crc32(body)).encode() + body + b"}"
+
+
+def _version_of(manifest: Manifest) -> int:
+    if any(each.map and each.map.is_folded for each in manifest.segments):
+        return VERSION
+    has_slices = manifest.form != "map" or any(each.slices for each in manifest.segments)
+    return _WITHOUT_FOLDED if has_slices else _WITHOUT_SLICES
 
 
 def as_plain(item: Any) -> Any:
@@ -336,10 +343,12 @@ def _map_file(found: dict[str, Any], units: UnitsFile) -> MapFile:
         raise ValueError(f"map: {bits}, {num_keys} keys, {units.num_units} units")
     groups = tuple([KeyGroup(*map(_number, group)) for group in found["groups"]])
     _check_ascending([group.first_key for group in groups])
+    is_folded = found.get("is_folded", False) is True
+    file = MapFile(_name(found["name"]), size, num_keys, bits, groups, is_folded)
     for group in groups:
         _check_within(group.start, 0, size)
-        _check_within(group.directory, DIRECTORY_BYTES * group.num_pages, size)
-    return MapFile(_name(found["name"]), size, num_keys, bits, groups)
+        _check_within(group.directory, file.directory_bytes * group.num_pages, size)
+    return file
 
 
 def _slices(found: dict[str, Any], units: UnitsFile) -> SlicesFiles:

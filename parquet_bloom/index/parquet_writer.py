@@ -6,7 +6,8 @@ Spec: parquet-format, README.md, PageIndex.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import BinaryIO, Final
 
 from parquet_bloom.dataclass import dataclass
@@ -15,28 +16,38 @@ from parquet_bloom.parquet.thrift import ttypes as thrift
 
 MAGIC: Final = b"PAR1"
 
+# What is in a list, by the names that the format wants.
+_LIST: Final = ("list", "element")
+
 
 @dataclass(frozen=True, slots=True)
 class PlainColumn:
     """A column: its physical type and encoding as Thrift's enums have them. `length`: of a
-    FIXED_LEN_BYTE_ARRAY."""
+    FIXED_LEN_BYTE_ARRAY. `is_list`: whether a row has a list of such values, which may be empty."""
 
     name: str
     type: int
     encoding: int
     is_text: bool = False
     length: int | None = None
+    is_list: bool = False
+
+    @property
+    def path(self) -> list[str]:
+        return [self.name, *_LIST] if self.is_list else [self.name]
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenPage:
     """A page, header and all: its bytes in the file, its rows, and the least and greatest value as they are
-    stored; None if nobody may go by them."""
+    stored; None if nobody may go by them. `num_values`: of lists, those that are empty counted, too; of others, there
+    are as many as rows."""
 
     size: int
     num_rows: int
     least: bytes | None = None
     most: bytes | None = None
+    num_values: int | None = None
 
 
 class ParquetWriter:
@@ -71,10 +82,12 @@ class ParquetWriter:
             file_offset=0,
             meta_data=thrift.ColumnMetaData(
                 type=leaf.type,
-                encodings=[leaf.encoding],
-                path_in_schema=[leaf.name],
+                encodings=[leaf.encoding, *([thrift.Encoding.RLE] if leaf.is_list else [])],
+                path_in_schema=leaf.path,
                 codec=thrift.CompressionCodec.UNCOMPRESSED,
-                num_values=sum(page.num_rows for page in pages),
+                num_values=sum(
+                    page.num_rows if page.num_values is None else page.num_values for page in pages
+                ),
                 total_uncompressed_size=size,
                 total_compressed_size=size,
                 data_page_offset=start,
@@ -84,7 +97,7 @@ class ParquetWriter:
             ),
         )
         self._chunks.append(chunk)
-        if least is not None:
+        if least is not None or leaf.is_list:
             self._pages.append((chunk, start, pages))
         return start
 
@@ -109,7 +122,7 @@ class ParquetWriter:
         footer = compact.encode(
             thrift.FileMetaData(
                 version=1,
-                schema=[self._root(), *map(self._schema_element, self._leaves)],
+                schema=[self._root(), *chain(*map(self._schema_elements, self._leaves))],
                 num_rows=sum(group.num_rows for group in self._groups),
                 row_groups=self._groups,
                 key_value_metadata=[
@@ -134,15 +147,16 @@ class ParquetWriter:
             places.append(thrift.PageLocation(start, page.size, row))
             start += page.size
             row += page.num_rows
-        index = thrift.ColumnIndex(
-            null_pages=[False] * len(pages),
-            min_values=[page.least for page in pages],
-            max_values=[page.most for page in pages],
-            boundary_order=thrift.BoundaryOrder.ASCENDING,
-            null_counts=[0] * len(pages),
-        )
-        data = compact.encode(index)
-        chunk.column_index_offset, chunk.column_index_length = self.write(data), len(data)
+        if pages[0].least is not None:
+            index = thrift.ColumnIndex(
+                null_pages=[False] * len(pages),
+                min_values=[page.least for page in pages],
+                max_values=[page.most for page in pages],
+                boundary_order=thrift.BoundaryOrder.ASCENDING,
+                null_counts=[0] * len(pages),
+            )
+            data = compact.encode(index)
+            chunk.column_index_offset, chunk.column_index_length = self.write(data), len(data)
         data = compact.encode(thrift.OffsetIndex(page_locations=places))
         chunk.offset_index_offset, chunk.offset_index_length = self.write(data), len(data)
 
@@ -150,9 +164,22 @@ class ParquetWriter:
         return thrift.SchemaElement(name=self._name, num_children=len(self._leaves))
 
     @staticmethod
-    def _schema_element(leaf: PlainColumn) -> thrift.SchemaElement:
-        return thrift.SchemaElement(
-            name=leaf.name,
+    def _schema_elements(leaf: PlainColumn) -> Iterator[thrift.SchemaElement]:
+        if leaf.is_list:
+            yield thrift.SchemaElement(
+                name=leaf.name,
+                num_children=1,
+                repetition_type=thrift.FieldRepetitionType.REQUIRED,
+                converted_type=thrift.ConvertedType.LIST,
+                logicalType=thrift.LogicalType(LIST=thrift.ListType()),
+            )
+            yield thrift.SchemaElement(
+                name=_LIST[0],
+                num_children=1,
+                repetition_type=thrift.FieldRepetitionType.REPEATED,
+            )
+        yield thrift.SchemaElement(
+            name=leaf.path[-1],
             type=leaf.type,
             type_length=leaf.length,
             repetition_type=thrift.FieldRepetitionType.REQUIRED,

@@ -104,21 +104,30 @@ class SegmentProof:
         last, count = -1, 0
         for number, (group, seen) in enumerate(zip(about.groups, groups, strict=True)):
             pages: list[tuple[int, int, int, int]] = []
+            lists: list[tuple[int, int]] = []
             for page in map.pages_of_group(number):
                 first = page.first if pages else group.first_key
                 yield from self._of_page(map, page, max(first, page.first), last)
                 last, count = int(page.keys[-1]), count + page.keys.size
-                pages.append((page.start, page.size, int(page.keys[0]), last))
+                pages.append((*page.where[0], int(page.keys[0]), _last_row(page, map)))
+                lists += page.where[1:]
             with reading_footer(map.source):
                 pages_seen = _pages_seen(map.source, seen.columns[0])
-            if pages_seen != pages:
+                lists_seen = [
+                    each for chunk in seen.columns[1:] for each in _places_seen(map.source, chunk)
+                ]
+            if pages_seen != pages or lists_seen != lists:
                 yield f"{path}: row group {number}: other pages for engines than for us"
         if count != about.num_keys:
             yield f"{path}: {count:,} keys, expected {about.num_keys:,}"
 
     def _of_page(self, map: SortedMap, page: KeyPage, first: int, last: int) -> Iterator[str]:
         """`first`: what its first key is; `last`: that of the page before."""
-        keys, bits, where = page.keys, map.about.bits, f"{map.source.path}: page at {page.start:,}"
+        keys, bits, where = (
+            page.keys,
+            map.about.bits,
+            f"{map.source.path}: page at {page.where[0][0]:,}",
+        )
         if int(keys[0]) != first:
             yield f"{where}: first key {keys[0]}, expected {first}"
         if int(keys[0]) <= last or bool((keys[1:] <= keys[:-1]).any()):
@@ -188,20 +197,32 @@ def _row_groups(source: Source) -> list[Any]:
         return list(_decoded(source, thrift.FileMetaData, footer).row_groups)
 
 
+def _last_row(page: KeyPage, map: SortedMap) -> int:
+    """The key of the last row of a page: of a folded one, the first of the last hash."""
+    last = page.keys[-1]
+    if map.about.is_folded:
+        place = map.about.bits.place
+        last = page.keys[np.searchsorted(page.keys, last >> np.uint64(place) << np.uint64(place))]
+    return int(last)
+
+
 def _pages_seen(source: Source, chunk: Any) -> list[tuple[int, int, int, int]]:
     """Start, size, first and last key of each page, as the page index has them."""
-
-    def read(kind: type[Any], start: int, size: int) -> Any:
-        return _decoded(source, kind, source.read_at(start, size))
-
-    index = read(thrift.ColumnIndex, chunk.column_index_offset, chunk.column_index_length)
-    places = read(thrift.OffsetIndex, chunk.offset_index_offset, chunk.offset_index_length)
+    start, size = chunk.column_index_offset, chunk.column_index_length
+    index = _decoded(source, thrift.ColumnIndex, source.read_at(start, size))
     bounds = [list(map(_key, each)) for each in (index.min_values, index.max_values)]
     statistics = chunk.meta_data.statistics
     if (_key(statistics.min_value), _key(statistics.max_value)) != (bounds[0][0], bounds[1][-1]):
         return []
-    found = [(each.offset, each.compressed_page_size) for each in places.page_locations]
+    found = _places_seen(source, chunk)
     return [(*where, *keys) for where, *keys in zip(found, *bounds, strict=True)]
+
+
+def _places_seen(source: Source, chunk: Any) -> list[tuple[int, int]]:
+    """Start and size of each page."""
+    start, size = chunk.offset_index_offset, chunk.offset_index_length
+    found = _decoded(source, thrift.OffsetIndex, source.read_at(start, size))
+    return [(each.offset, each.compressed_page_size) for each in found.page_locations]
 
 
 def _decoded(source: Source, kind: type[Any], data: bytes) -> Any:

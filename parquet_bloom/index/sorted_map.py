@@ -6,8 +6,15 @@
 
     WHERE k BETWEEN hash << place_bits AND (hash + 1) << place_bits - 1
 
+Where many values are in several places, it is folded: `k` has a row for each hash in a page, with its first place, and
+the other places are in a second column, `others`, a list of INT32. A page is still 4,096 keys, and a hash that goes on
+in the next page has a row there, too.
+
+    row group   page of k | … | page of others | … | directory
+    directory   as above, and behind it sizes and CRC-32s of the pages of `others`
+
 Engines find the pages by the file's own ColumnIndex. A directory tells the same in fewer bytes and one read; the
-manifest knows where it is, so that a value takes two reads, and no footer.
+manifest knows where it is, so that a value takes two reads, three of a folded map, and no footer.
 """
 
 from __future__ import annotations
@@ -15,8 +22,8 @@ from __future__ import annotations
 import mmap
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, TypeVar
 from zlib import crc32
 
 from parquet_bloom.dataclass import dataclass
@@ -27,12 +34,15 @@ from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage.source import Source, local_path
 
+ColumnT = TypeVar("ColumnT")
+
 # Where all keys are read, in one read: about a megabyte.
 _PAGES_AT_ONCE: Final = 128
 
 
-# Of each page: its first key, its size and its checksum.
-DIRECTORY_BYTES: Final = 16
+# Of a page, in a directory: its first key; and its size and its checksum in each column.
+_KEY_BYTES: Final = 8
+_SIZE_BYTES: Final = 8
 
 
 class KeyGroup(NamedTuple):
@@ -47,36 +57,64 @@ class KeyGroup(NamedTuple):
 
 
 class KeyPage(NamedTuple):
-    """A page: where it is, its first key as the directory has it, and its keys."""
+    """A page: start and size in each column, its first key as the directory has it, and its keys."""
 
-    start: int
-    size: int
+    where: tuple[tuple[int, int], ...]
     first: int
     keys: NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
 class MapFile:
-    """What a manifest says about the map of a segment."""
+    """What a manifest says about the map of a segment. `is_folded`: whether it has a second column."""
 
     name: str
     size: int
     num_keys: int
     bits: KeyBits
     groups: tuple[KeyGroup, ...]
+    is_folded: bool = False
+
+    @property
+    def num_columns(self) -> int:
+        return 2 if self.is_folded else 1
+
+    @property
+    def directory_bytes(self) -> int:
+        """Of each page, in a directory."""
+        return _KEY_BYTES + self.num_columns * _SIZE_BYTES
+
+
+class _Pages:
+    """Where the pages of a column in a row group are: their starts, sizes and checksums."""
+
+    def __init__(self, start: int, sizes: array[int], checksums: array[int]) -> None:
+        self.sizes, self.checksums = sizes, checksums
+        self.starts, self.end = array("q"), start
+        for size in sizes:
+            self.starts.append(self.end)
+            self.end += size
+
+    def table(self, which: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The same of some pages, as KeySearch takes them."""
+        numbers = (self.starts, np.int64), (self.sizes, np.uint32), (self.checksums, np.uint32)
+        columns = [np.frombuffer(each, of)[which].astype(np.int64) for each, of in numbers]
+        return np.stack(columns, axis=1)
 
 
 class _Directory:
-    """Where the pages of a row group are: their first keys, starts, sizes and checksums."""
+    """What the pages of a row group begin with, and where they are in each column."""
 
-    def __init__(self, data: bytes, group: KeyGroup) -> None:
-        count, view = group.num_pages, memoryview(data)
-        self.firsts = array("Q", bytes(view[: 8 * count]))
-        self.sizes = array("I", bytes(view[8 * count : 12 * count]))
-        self.checksums = array("I", bytes(view[12 * count :]))
-        self.starts = array("q", [group.start])
-        for size in self.sizes[:-1]:
-            self.starts.append(self.starts[-1] + size)
+    def __init__(self, data: bytes, group: KeyGroup, num_columns: int) -> None:
+        count = group.num_pages
+        self.firsts = array("Q", data[: _KEY_BYTES * count])
+        numbers = array("I", data[_KEY_BYTES * count :])
+        self.columns: list[_Pages] = []
+        self.end = group.start
+        for at in range(0, 2 * num_columns * count, 2 * count):
+            sizes, checksums = numbers[at : at + count], numbers[at + count : at + 2 * count]
+            self.columns.append(_Pages(self.end, sizes, checksums))
+            self.end = self.columns[-1].end
 
 
 class SortedMap:
@@ -95,8 +133,7 @@ class SortedMap:
         for number in self._overlapping(self._firsts, key, last):
             directory = self._directory(number)
             for page in self._overlapping(directory.firsts, key, last):
-                data = self._page(directory, page)
-                places += self._places_in(data, key)
+                places += self._places_in(self._page(directory, page), key)
         return places
 
     @staticmethod
@@ -108,11 +145,12 @@ class SortedMap:
         known = self._directories.get(number)
         if known is None:
             group = self.about.groups[number]
-            data = self.source.read_at(group.directory, DIRECTORY_BYTES * group.num_pages)
+            size = self.about.directory_bytes * group.num_pages
+            data = self.source.read_at(group.directory, size)
             if crc32(data) != group.crc:
                 raise self._damaged(group.directory, "a directory")
-            known = _Directory(data, group)
-            if not group.num_pages or known.starts[-1] + known.sizes[-1] != group.directory:
+            known = _Directory(data, group, self.about.num_columns)
+            if not group.num_pages or known.end != group.directory:
                 raise FormatError(
                     f"{self.source.path}: pages that do not reach from {group.start:,} to their directory at"
                     f" {group.directory:,}"
@@ -120,21 +158,30 @@ class SortedMap:
             self._directories[number] = known
         return known
 
-    def _page(self, directory: _Directory, page: int) -> bytes:
-        start = directory.starts[page]
-        data = self.source.read_at(start, directory.sizes[page])
-        if _kernel.crc32(data) != directory.checksums[page]:
-            raise self._damaged(start, "a page")
-        return data
+    def _page(self, directory: _Directory, page: int) -> list[bytes]:
+        """In each column."""
+        if self.source.is_remote and self.about.is_folded:
+            ends = ((each.starts[page], each.sizes[page]) for each in directory.columns)
+            self.source.will_read((start, start + size) for start, size in ends)
+        found = []
+        for column in directory.columns:
+            data = self.source.read_at(column.starts[page], column.sizes[page])
+            self._check(column, page, data)
+            found.append(data)
+        return found
+
+    def _check(self, column: _Pages, page: int, data: bytes | memoryview) -> None:
+        if _kernel.crc32(data) != column.checksums[page]:
+            raise self._damaged(column.starts[page], "a page")
 
     def _damaged(self, start: int, what: str) -> FormatError:
         return FormatError(
             f"{self.source.path}: {what} at {start:,} is damaged: its CRC-32 is wrong"
         )
 
-    def _places_in(self, page: bytes, key: int) -> list[int]:
+    def _places_in(self, page: Sequence[bytes], key: int) -> list[int]:
         try:
-            return _kernel.find_in_page(page, key, self.about.bits.place)
+            return _kernel.find_in_page(*_with_lists(page), key, self.about.bits.place)
         except ValueError as error:
             raise FormatError(f"{self.source.path}: {error}") from None
 
@@ -171,22 +218,20 @@ class SortedMap:
         pages = _parts(directory.firsts, asked, last)
         if not pages.size:
             return
-        which = pages[:, 0]
-        starts = np.frombuffer(directory.starts, np.int64)[which]
-        sizes = np.frombuffer(directory.sizes, np.uint32)[which].astype(np.int64)
-        sums = np.frombuffer(directory.checksums, np.uint32)[which]
-        first, end = pages[:, 1] + before, pages[:, 2] + before
+        tables = [column.table(pages[:, 0]) for column in directory.columns]
+        wanted = pages[:, 1:] + before
         if self._mapped is not None:
-            search.look_in(self._mapped, starts, sizes, sums, first.copy(), end.copy())
+            search.look_in(self._mapped, wanted, *_with_lists(tables))
             return
-        self.source.will_read(zip(starts.tolist(), (starts + sizes).tolist(), strict=True))
+        self.source.will_read(
+            (start, start + size) for table in tables for start, size, _ in table.tolist()
+        )
         for at in range(len(pages)):
-            data = self.source.read_at(int(starts[at]), int(sizes[at]))
-            here = slice(at, at + 1)
-            begin = np.zeros(1, np.int64)
-            search.look_in(
-                data, begin, sizes[here], sums[here], first[here].copy(), end[here].copy()
-            )
+            data, here = b"", []
+            for start, size, crc in (table[at].tolist() for table in tables):
+                here.append(np.array([[len(data), size, crc]], np.int64))
+                data += self.source.read_at(start, size)
+            search.look_in(data, wanted[at : at + 1], *_with_lists(here))
 
     @read_once
     def _mapped(self) -> memoryview | None:
@@ -208,27 +253,40 @@ class SortedMap:
         """All pages of a row group."""
         directory = self._directory(number)
         pages = self._pages(directory, range(len(directory.firsts)))
-        yield from map(KeyPage, directory.starts, directory.sizes, directory.firsts, pages)
+        where = zip(
+            *(zip(each.starts, each.sizes, strict=True) for each in directory.columns), strict=True
+        )
+        yield from map(KeyPage, where, directory.firsts, pages)
 
     def _pages(self, directory: _Directory, pages: range) -> Iterator[NDArray[np.uint64]]:
-        """The keys of neighbouring pages, several of which take one read."""
+        """The keys of neighbouring pages, several of which take one read of each column."""
         for at in range(0, len(pages), _PAGES_AT_ONCE):
             some = pages[at : at + _PAGES_AT_ONCE]
-            start, last = directory.starts[some[0]], some[-1]
-            data = memoryview(
-                self.source.read_at(start, directory.starts[last] + directory.sizes[last] - start)
-            )
-            for page in some:
-                begin = directory.starts[page] - start
-                yield self._keys(directory, page, data[begin : begin + directory.sizes[page]])
+            for page in zip(
+                *(self._some(column, some) for column in directory.columns), strict=True
+            ):
+                yield self._keys(page)
 
-    def _keys(self, directory: _Directory, page: int, data: memoryview) -> NDArray[np.uint64]:
-        if _kernel.crc32(data) != directory.checksums[page]:
-            raise self._damaged(directory.starts[page], "a page")
+    def _some(self, column: _Pages, pages: range) -> Iterator[memoryview]:
+        start, last = column.starts[pages[0]], pages[-1]
+        size = column.starts[last] + column.sizes[last] - start
+        data = memoryview(self.source.read_at(start, size))
+        for page in pages:
+            begin = column.starts[page] - start
+            found = data[begin : begin + column.sizes[page]]
+            self._check(column, page, found)
+            yield found
+
+    def _keys(self, page: Sequence[memoryview]) -> NDArray[np.uint64]:
         try:
-            return np.asarray(_kernel.keys_in_page(data), np.uint64)
+            return _kernel.keys_in_page(*_with_lists(page), self.about.bits.place)
         except ValueError as error:
             raise FormatError(f"{self.source.path}: {error}") from None
+
+
+def _with_lists(columns: Sequence[ColumnT]) -> tuple[ColumnT, ColumnT | None]:
+    """That of `k` and that of `others`, None if there is none."""
+    return columns[0], columns[1] if len(columns) > 1 else None
 
 
 def mapped(source: Source, size: int) -> memoryview | None:

@@ -36,9 +36,8 @@ class Unit(NamedTuple):
     reason: str = ""
 
 
-# Of a page's header, more than any takes; and of the length before each text.
+# Of a page's header, more than any takes.
 _LONGEST_HEADER: Final = 256
-_LENGTH_BYTES: Final = 4
 
 # The columns of text; all others are INT64.
 TEXTS: Final = frozenset(("path", "version", "reason"))
@@ -102,8 +101,9 @@ class UnitsReader:
         for number, start in enumerate(self._starts[:-1]):
             first, end = bisect_left(wanted, start), bisect_left(wanted, self._starts[number + 1])
             if first < end:
-                group = self._group(number)
-                units.update((each, group.unit(each - start)) for each in wanted[first:end])
+                here = wanted[first:end]
+                found = self._group(number).units([each - start for each in here])
+                units.update(zip(here, found, strict=True))
         return units
 
     def __iter__(self) -> Iterator[Unit]:
@@ -151,11 +151,18 @@ class _Group:
         assert isinstance(first_places, array)
         self.first_places = first_places
 
-    def unit(self, at: int) -> Unit:
-        return Unit._make([each[at] for each in self._columns])
+    def units(self, numbers: list[int]) -> Iterator[Unit]:
+        """Those of these numbers."""
+        return map(
+            Unit._make, zip(*(_chosen(each, numbers) for each in self._columns), strict=True)
+        )
 
     def __iter__(self) -> Iterator[Unit]:
         return map(Unit._make, zip(*self._columns, strict=True))
+
+
+def _chosen(column: _Texts | array[int], numbers: list[int]) -> Iterable[int | str]:
+    return column.chosen(numbers) if isinstance(column, _Texts) else [column[at] for at in numbers]
 
 
 class _Texts(Sequence[str]):
@@ -169,5 +176,11 @@ class _Texts(Sequence[str]):
         return len(self._starts) - 1
 
     def __getitem__(self, at: int) -> str:  # type: ignore[override]
-        start, end = self._starts[at], self._starts[at + 1] - _LENGTH_BYTES
-        return str(self._body[start:end], "utf-8", "surrogateescape")
+        (found,) = self.chosen([at])
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.chosen([*range(len(self))]))
+
+    def chosen(self, numbers: list[int]) -> list[str]:
+        return _kernel.texts_at(self._body, self._starts, numbers)

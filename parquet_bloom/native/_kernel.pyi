@@ -198,6 +198,9 @@ def byte_array_starts(data: _Bytes, most: int = ...) -> memoryview:
     """The starts of these n values, after their lengths, and of the value that would come next: shape
     (n + 1,). A value ends 4 bytes before the next one starts."""
 
+def texts_at(data: _Bytes, starts: memoryview, numbers: list[int]) -> list[str]:
+    """Those of these values, by what byte_array_starts returned, as UTF-8 with surrogates for what is none."""
+
 def float_specials(values: _Bytes, width: int) -> int:
     """HAS_ZERO | HAS_NAN over IEEE floats of 2, 4 or 8 bytes."""
 
@@ -390,14 +393,21 @@ def key_pages(keys: NDArray[np.uint64], per_page: int) -> tuple[bytearray, array
     """Pages of Parquet with `per_page` (up to 65,536) of these ascending keys of 63 bits each, one after the
     other in DELTA_BINARY_PACKED, and the size of each in bytes."""
 
+def folded_pages(
+    keys: NDArray[np.uint64], per_page: int, place_bits: int
+) -> tuple[bytearray, array[int], bytearray, array[int], array[int], array[int], array[int]]:
+    """The same with the first key of each | hash | of a page alone, and pages with the lists of their other places
+    beside them: both with their sizes; the rows of each page, the levels in its lists, and its last key."""
+
 def narrow_keys(keys: NDArray[np.uint64], from_bits: int, drop: int, place_bits: int) -> int:
     """Drop the lowest `drop` bits of the hashes in ascending | hash | place | and give places, which have
     `from_bits`, only `place_bits`; equal keys are kept once. In place; returns how many there are."""
 
-def keys_in_page(page: _Bytes) -> NDArray[np.uint64]:
-    """All keys of a page. Raises ValueError for damage, as the following do."""
+def keys_in_page(page: _Bytes, lists: _Bytes | None, place_bits: int) -> NDArray[np.uint64]:
+    """All keys of a page, with the page of its lists if it is folded. Raises ValueError for damage, as the following
+    do."""
 
-def find_in_page(page: _Bytes, key: int, place_bits: int) -> list[int]:
+def find_in_page(page: _Bytes, lists: _Bytes | None, key: int, place_bits: int) -> list[int]:
     """The places of the keys in a page that are `key` without its `place_bits`, which are 0."""
 
 class KeySearch:
@@ -407,13 +417,12 @@ class KeySearch:
     def look_in(
         self,
         data: _Bytes,
-        starts: NDArray[np.int64],
-        sizes: NDArray[np.int64],
-        checksums: NDArray[np.uint32],
-        first: NDArray[np.int64],
-        end: NDArray[np.int64],
+        asked: NDArray[np.int64],
+        pages: NDArray[np.int64],
+        lists: NDArray[np.int64] | None,
     ) -> None:
-        """Look for asked[first[i]:end[i]] in page i of `data`. Raises ValueError also for a page whose
+        """Look for what was asked from asked[i, 0] up to asked[i, 1], at least one key, in the page of `data` whose
+        start, size and CRC-32 are pages[i], and if there are lists, lists[i]. Raises ValueError also for a page whose
         CRC-32 is another."""
 
     @property

@@ -7,7 +7,9 @@ Importing numpy takes longer than building most files, so only functions that re
 from array import array
 
 from cpython.bytearray cimport PyByteArray_FromStringAndSize
-from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, UINT32_MAX, int64_t, uint8_t, uint32_t, uint64_t
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, UINT32_MAX, UINT64_MAX
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 
 cdef extern from "<pthread.h>" nogil:
@@ -227,7 +229,19 @@ cdef extern from "kernel.h" nogil:
     int64_t sorted_keys_page(const uint64_t *keys, int64_t count, uint8_t *out)
     int64_t sorted_keys_narrow(
         uint64_t *keys, int64_t count, int from_bits, int drop, int place_bits)
-    int64_t sorted_keys_decode(const uint8_t *page, size_t size, uint64_t *keys, int64_t room)
+    struct key_lists:
+        uint8_t *repeats
+        uint8_t *is_there
+        uint64_t *places
+        int64_t levels, listed
+    int64_t sorted_keys_fold(
+        const uint64_t *keys, int64_t count, int place_bits, uint64_t *firsts, key_lists *lists)
+    int64_t sorted_keys_lists_page(const key_lists *lists, int64_t rows, uint8_t *out)
+    int64_t sorted_keys_decode(
+        const uint8_t *page, size_t size, uint64_t until, uint64_t *keys, int64_t room)
+    int64_t sorted_keys_unfold(
+        const uint64_t *firsts, int64_t rows, const uint8_t *page, size_t size, int place_bits,
+        uint64_t *listed, uint64_t *keys, int64_t room)
     struct found_key:
         int64_t asked, place
     int64_t sorted_keys_find(

@@ -498,12 +498,35 @@ int64_t sorted_keys_room(int64_t count);
 /* Write a page of `count` >= 1 ascending keys of at most 63 bits; returns its size. */
 int64_t sorted_keys_page(const uint64_t *keys, int64_t count, uint8_t *out);
 
+/* The places of hashes but for the first of each, as lists: whether a level repeats the list of the one before and
+ * whether it has a place, a bit each; `levels` and `listed` are how many there are. */
+struct key_lists {
+    uint8_t *repeats, *is_there;
+    uint64_t *places;
+    int64_t levels, listed;
+};
+
+/* Take the first key of each hash, and make lists of the others, for which there is as much room as for keys. Returns
+ * how many are first. */
+int64_t sorted_keys_fold(const uint64_t *keys, int64_t count, int place_bits, uint64_t *firsts,
+                         struct key_lists *lists);
+
+/* Write the page of the lists of so many rows, within twice the room that keys take; returns its size. */
+int64_t sorted_keys_lists_page(const struct key_lists *lists, int64_t rows, uint8_t *out);
+
 /* Drop the lowest `drop` bits of the hashes, and give places `place_bits` for the `from_bits` that they had;
  * keys that are equal then are kept once. In place; returns their number. */
 int64_t sorted_keys_narrow(uint64_t *keys, int64_t count, int from_bits, int drop, int place_bits);
 
-/* Decode a page; returns the number of keys, or -1 if it is damaged or has more than `room` - 128. */
-int64_t sorted_keys_decode(const uint8_t *page, size_t size, uint64_t *keys, int64_t room);
+/* Decode a page, up to a key greater than `until`; returns the number of keys, or -1 if it is damaged or has more than
+ * `room` - 128. */
+int64_t sorted_keys_decode(const uint8_t *page, size_t size, uint64_t until, uint64_t *keys,
+                           int64_t room);
+
+/* All keys, of the first ones and the page of their lists, which is decoded to `listed`, of as much room as `keys`.
+ * Returns their number, or -1 if the page is damaged or has more. */
+int64_t sorted_keys_unfold(const uint64_t *firsts, int64_t rows, const uint8_t *page, size_t size,
+                           int place_bits, uint64_t *listed, uint64_t *keys, int64_t room);
 
 struct found_key {
     int64_t asked, place;

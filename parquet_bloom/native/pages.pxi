@@ -30,6 +30,20 @@ def byte_array_starts(const uint8_t[::1] data not None, int64_t most=INT64_MAX):
     return starts
 
 
+def texts_at(
+        const uint8_t[::1] data not None, const int64_t[::1] starts not None, list numbers not None):
+    cdef int64_t number, start, size
+    found = []
+    for number in numbers:
+        if not 0 <= number < starts.shape[0] - 1:
+            raise ValueError(f"text {number} of {starts.shape[0] - 1}")
+        start, size = starts[number], starts[number + 1] - 4 - starts[number]
+        if start < 0 or size < 0 or size > data.shape[0] - start:
+            raise ValueError(f"text {number}: outside of {data.shape[0]} bytes")
+        found.append(PyUnicode_DecodeUTF8(<const char *>_bytes(data) + start, size, "surrogateescape"))
+    return found
+
+
 def float_specials(const uint8_t[::1] values not None, size_t width):
     if width not in (2, 4, 8) or values.shape[0] % width:
         raise ValueError(f"values: {values.shape[0]} bytes of width {width}")

@@ -1,7 +1,15 @@
 /* Sorted keys of an index, in pages that any reader of Parquet understands, and how they are found again.
  *
- *   key    | hash | place |, ascending, each once
- *   page   PageHeader (v1) | keys in DELTA_BINARY_PACKED: blocks of 128, 4 miniblocks each
+ *   key     | hash | place |, ascending, each once
+ *   page    PageHeader (v1) | keys in DELTA_BINARY_PACKED: blocks of 128, 4 miniblocks each
+ *
+ * Where hashes have several places, the distance to the next hash is as wide as a place and more, and makes all that
+ * are packed with it as wide. Then only the first key of each hash is in the page, and the other places are a list in
+ * a page beside it:
+ *
+ *   lists   PageHeader | repetition levels | definition levels | places in DELTA_BINARY_PACKED
+ *
+ * Every other list descends: so no place is far from the one before.
  *
  * Sources: parquet-format, Encodings.md and parquet.thrift; thrift, thrift-compact-protocol.md.
  */
@@ -37,14 +45,16 @@ static uint8_t *pack(uint8_t *out, const uint64_t *values, int width) {
     return out + (have + 7) / 8;
 }
 
-static uint8_t *put_block(uint8_t *out, const uint64_t *keys, int64_t count) {
-    uint64_t deltas[BLOCK], least = UINT64_MAX;
+static uint8_t *put_block(uint8_t *out, const uint64_t *numbers, int64_t count) {
+    uint64_t deltas[BLOCK];
+    int64_t smallest = INT64_MAX;
     for (int64_t i = 0; i < count; i++) {
-        deltas[i] = keys[i] - keys[i - 1];
-        if (deltas[i] < least) least = deltas[i];
+        deltas[i] = numbers[i] - numbers[i - 1];
+        if ((int64_t)deltas[i] < smallest) smallest = (int64_t)deltas[i];
     }
+    uint64_t least = (uint64_t)smallest;
     for (int64_t i = count; i < BLOCK; i++) deltas[i] = least;
-    out = put_zigzag(out, (int64_t)least);
+    out = put_zigzag(out, smallest);
     uint8_t *widths = out;
     out += MINIBLOCKS;
     for (int m = 0; m < MINIBLOCKS; m++) {
@@ -60,14 +70,31 @@ int64_t sorted_keys_room(int64_t count) {
     return 64 + 10 * 4 + (count / BLOCK + 1) * (10 + MINIBLOCKS + BLOCK * 8);
 }
 
-static uint8_t *put_deltas(uint8_t *out, const uint64_t *keys, int64_t count) {
+static uint8_t *put_deltas(uint8_t *out, const uint64_t *numbers, int64_t count) {
     out = put_varint(out, BLOCK);
     out = put_varint(out, MINIBLOCKS);
     out = put_varint(out, (uint64_t)count);
-    out = put_zigzag(out, (int64_t)keys[0]);
+    out = put_zigzag(out, count ? (int64_t)numbers[0] : 0);
     for (int64_t i = 1; i < count; i += BLOCK)
-        out = put_block(out, keys + i, count - i < BLOCK ? count - i : BLOCK);
+        out = put_block(out, numbers + i, count - i < BLOCK ? count - i : BLOCK);
     return out;
+}
+
+/* Levels of one bit, of which `set` are 1: as one run, behind its size. */
+static uint8_t *put_levels(uint8_t *out, const uint8_t *bits, int64_t count, int64_t set) {
+    uint8_t *start = out + sizeof(uint32_t), *end;
+    if (set == 0 || set == count) {
+        end = put_varint(start, (uint64_t)count << 1);
+        *end++ = set != 0;
+    } else {
+        size_t size = (size_t)(count + 7) / 8;
+        end = put_varint(start, (uint64_t)size << 1 | 1);
+        memcpy(end, bits, size);
+        end += size;
+    }
+    uint32_t size = (uint32_t)(end - start);
+    memcpy(out, &size, sizeof size);
+    return end;
 }
 
 /* A field of Thrift's compact protocol, one id after the last: an i32, or the start of a struct. */
@@ -92,13 +119,50 @@ static uint8_t *put_header(uint8_t *out, int32_t count, int32_t size) {
     return out;
 }
 
-int64_t sorted_keys_page(const uint64_t *keys, int64_t count, uint8_t *out) {
-    /* The header says how long the body is, so that this comes first. */
-    uint8_t *body = out + LONGEST_HEADER, *end = put_deltas(body, keys, count);
+/* Put the header of a page before its body, which was written first: it says how long that is. */
+static int64_t end_page(uint8_t *out, int64_t count, uint8_t *end) {
+    uint8_t *body = out + LONGEST_HEADER;
     size_t size = (size_t)(end - body);
     uint8_t *start = put_header(out, (int32_t)count, (int32_t)size);
     memmove(start, body, size);
     return start - out + (int64_t)size;
+}
+
+int64_t sorted_keys_page(const uint64_t *keys, int64_t count, uint8_t *out) {
+    return end_page(out, count, put_deltas(out + LONGEST_HEADER, keys, count));
+}
+
+INLINE void set_bit(uint8_t *bits, int64_t at) { bits[at / 8] |= (uint8_t)(1 << at % 8); }
+
+int64_t sorted_keys_fold(const uint64_t *keys, int64_t count, int place_bits, uint64_t *firsts,
+                         struct key_lists *lists) {
+    uint64_t places = ((uint64_t)1 << place_bits) - 1;
+    int64_t rows = 0, levels = 0, listed = 0, descends = 0;
+    memset(lists->repeats, 0, (size_t)(count + 7) / 8);
+    memset(lists->is_there, 0, (size_t)(count + 7) / 8);
+    for (int64_t i = 0, end; i < count; i = end) {
+        firsts[rows++] = keys[i];
+        for (end = i + 1; end < count && (keys[end] ^ keys[i]) <= places;) end++;
+        int64_t others = end - i - 1;
+        for (int64_t j = 0; j < others; j++) {
+            lists->places[listed++] = keys[descends ? end - 1 - j : i + 1 + j] & places;
+            if (j > 0) set_bit(lists->repeats, levels);
+            set_bit(lists->is_there, levels++);
+        }
+        if (others) descends = !descends;
+        else levels++;
+    }
+    lists->levels = levels;
+    lists->listed = listed;
+    return rows;
+}
+
+int64_t sorted_keys_lists_page(const struct key_lists *lists, int64_t rows, uint8_t *out) {
+    int64_t levels = lists->levels;
+    uint8_t *end = out + LONGEST_HEADER;
+    end = put_levels(end, lists->repeats, levels, levels - rows);
+    end = put_levels(end, lists->is_there, levels, lists->listed);
+    return end_page(out, levels, put_deltas(end, lists->places, lists->listed));
 }
 
 int64_t sorted_keys_narrow(uint64_t *keys, int64_t count, int from_bits, int drop, int place_bits) {
@@ -116,19 +180,102 @@ int64_t sorted_keys_narrow(uint64_t *keys, int64_t count, int from_bits, int dro
     return kept;
 }
 
-int64_t sorted_keys_decode(const uint8_t *page, size_t size, uint64_t *keys, int64_t room) {
-    struct page_header header;
-    struct delta_state state;
-    int64_t where, body = thrift_page_header(page, size, 0, &header, &where);
-    if (body < 0 || header.type != 0 || header.details.encoding != DELTA_BINARY_PACKED ||
-        header.compressed_page_size < 0 || header.compressed_page_size > (int64_t)size - body ||
-        delta_start(page + body, (size_t)header.compressed_page_size, &state) != 0 ||
-        state.count != header.details.num_values || state.count < 1 || state.block > BLOCK ||
-        state.count > room - BLOCK)
+/* Where the numbers of a page are that begins with so many levels; -1 if it is damaged. */
+static int64_t body_of(const uint8_t *page, size_t size, struct page_header *header, size_t *end) {
+    int64_t where, body = thrift_page_header(page, size, 0, header, &where);
+    if (body < 0 || header->type != 0 || header->details.encoding != DELTA_BINARY_PACKED ||
+        header->compressed_page_size < 0 || header->compressed_page_size > (int64_t)size - body)
         return -1;
-    int64_t count = state.count;
-    int64_t decoded = delta_next(page + body, (size_t)header.compressed_page_size, &state, keys, room);
-    return decoded == count ? count : -1;
+    *end = (size_t)(body + header->compressed_page_size);
+    return body;
+}
+
+/* Decode numbers, of which the last may be greater than `until`: none are wanted behind it. Returns how many there
+ * are, or -1. */
+static int64_t take_deltas(const uint8_t *data, size_t size, uint64_t until, uint64_t *numbers,
+                           int64_t room, int64_t *count) {
+    struct delta_state state;
+    int64_t done = 0;
+    if (delta_start(data, size, &state) != 0 || state.block > BLOCK || state.count > room - BLOCK)
+        return -1;
+    *count = state.count;
+    while (done < state.count && !(done && numbers[done - 1] > until)) {
+        int64_t some = delta_next(data, size, &state, numbers + done, BLOCK + 1);
+        if (some <= 0) return -1;
+        done += some;
+    }
+    return done;
+}
+
+int64_t sorted_keys_decode(const uint8_t *page, size_t size, uint64_t until, uint64_t *keys,
+                           int64_t room) {
+    struct page_header header;
+    size_t end;
+    int64_t count, body = body_of(page, size, &header, &end);
+    if (body < 0) return -1;
+    int64_t done = take_deltas(page + body, end - (size_t)body, until, keys, room, &count);
+    return count == header.details.num_values && count > 0 ? done : -1;
+}
+
+/* Levels as put_levels writes them: all of them `value`, or packed bits. */
+struct one_run {
+    const uint8_t *bits;
+    int value;
+};
+
+INLINE int level(const struct one_run *run, int64_t at) {
+    return run->bits ? run->bits[at / 8] >> at % 8 & 1 : run->value;
+}
+
+/* Returns where they end, or NULL. */
+static const uint8_t *take_levels(const uint8_t *at, const uint8_t *end, int64_t count,
+                                  struct one_run *run) {
+    uint32_t size, header = 0;
+    if (end - at < (int64_t)sizeof size) return NULL;
+    memcpy(&size, at, sizeof size);
+    at += sizeof size;
+    if (end - at < (int64_t)size) return NULL;
+    const uint8_t *behind = at + size;
+    for (int shift = 0, more = 1; more; shift += 7) {
+        if (at == behind || shift > 21) return NULL;
+        more = *at >> 7;
+        header |= (uint32_t)(*at++ & 0x7f) << shift;
+    }
+    int64_t length = header & 1 ? (int64_t)(header >> 1) * 8 : (int64_t)(header >> 1);
+    int64_t needed = header & 1 ? (count + 7) / 8 : 1;
+    if (length < count || behind - at < needed) return NULL;
+    *run = (struct one_run){header & 1 ? at : NULL, *at & 1};
+    return behind;
+}
+
+int64_t sorted_keys_unfold(const uint64_t *firsts, int64_t rows, const uint8_t *page, size_t size,
+                           int place_bits, uint64_t *listed, uint64_t *keys, int64_t room) {
+    uint64_t places = ((uint64_t)1 << place_bits) - 1;
+    struct page_header header;
+    struct one_run repeats, is_there;
+    size_t end;
+    int64_t num_listed, row = -1, taken = 0, count = 0, body = body_of(page, size, &header, &end);
+    if (body < 0 || header.details.num_values < rows || header.details.num_values > room) return -1;
+    int64_t levels = header.details.num_values;
+    const uint8_t *at = take_levels(page + body, page + end, levels, &repeats);
+    if (at) at = take_levels(at, page + end, levels, &is_there);
+    if (!at || take_deltas(at, (size_t)(page + end - at), UINT64_MAX, listed, room, &num_listed) < 0)
+        return -1;
+    for (int64_t i = 0; i < levels;) {
+        int64_t first = taken;
+        do {
+            if (!level(&is_there, i)) continue;
+            if (taken == num_listed || listed[taken] > places) return -1;
+            taken++;
+        } while (++i < levels && level(&repeats, i));
+        int64_t others = taken - first, descends = others && listed[first] > listed[taken - 1];
+        if (++row == rows || others > room - count - 1) return -1;
+        uint64_t hash = firsts[row] & ~places;
+        keys[count++] = firsts[row];
+        for (int64_t j = 0; j < others; j++)
+            keys[count++] = hash | listed[descends ? taken - 1 - j : first + j];
+    }
+    return row == rows - 1 && taken == num_listed ? count : -1;
 }
 
 /* The first of ascending keys that is not below `key`. */

@@ -9,13 +9,17 @@ cdef enum:
     _KEYS_ROOM = (1 << 16) + 128
 
 
-def key_pages(const uint64_t[::1] keys not None, int64_t per_page):
-    cdef int64_t count = keys.shape[0], at = 0, end = 0
+cdef int64_t _pages_of(const uint64_t[::1] keys, int64_t per_page) except -1:
+    cdef int64_t count = keys.shape[0]
     if not 0 < per_page <= _MOST_KEYS:
         raise ValueError(f"keys in a page: {per_page}")
     if count and keys[count - 1] >> 63:
         raise ValueError("keys: one of 64 bits")
-    cdef int64_t num_pages = (count + per_page - 1) // per_page
+    return (count + per_page - 1) // per_page
+
+
+def key_pages(const uint64_t[::1] keys not None, int64_t per_page):
+    cdef int64_t count = keys.shape[0], at = 0, end = 0, num_pages = _pages_of(keys, per_page)
     pages = bytearray(num_pages * sorted_keys_room(min(per_page, count)))
     sizes = array("I", bytes(4 * num_pages))
     cdef uint8_t[::1] out = pages
@@ -30,6 +34,40 @@ def key_pages(const uint64_t[::1] keys not None, int64_t per_page):
     return pages, sizes
 
 
+def folded_pages(const uint64_t[::1] keys not None, int64_t per_page, int place_bits):
+    cdef int64_t count = keys.shape[0], num_pages = _pages_of(keys, per_page), at, some, rows
+    cdef int64_t end = 0, lists_end = 0, room = sorted_keys_room(min(per_page, count))
+    if not 0 <= place_bits < 63:
+        raise ValueError(f"bits of a place: {place_bits}")
+    pages, lists = bytearray(num_pages * room), bytearray(num_pages * 2 * room)
+    sizes, lists_sizes = array("I", bytes(4 * num_pages)), array("I", bytes(4 * num_pages))
+    num_rows, num_levels = array("I", bytes(4 * num_pages)), array("I", bytes(4 * num_pages))
+    last = array("Q", bytes(8 * num_pages))
+    scratch, bits = array("Q", bytes(16 * per_page)), bytearray(2 * (per_page // 8 + 1))
+    cdef uint8_t[::1] out = pages, lists_out = lists, bits_out = bits
+    cdef uint32_t[::1] each = sizes, lists_each = lists_sizes, rows_each = num_rows
+    cdef uint32_t[::1] levels_each = num_levels
+    cdef uint64_t[::1] last_each = last, firsts = scratch
+    cdef key_lists found
+    found.repeats, found.is_there = &bits_out[0], &bits_out[per_page // 8 + 1]
+    found.places = &firsts[per_page]
+    with nogil:
+        for at in range(num_pages):
+            some = min(per_page, count - at * per_page)
+            rows = sorted_keys_fold(
+                &keys[at * per_page], some, place_bits, &firsts[0], &found)
+            each[at] = <uint32_t>sorted_keys_page(&firsts[0], rows, &out[end])
+            lists_each[at] = <uint32_t>sorted_keys_lists_page(&found, rows, &lists_out[lists_end])
+            end += each[at]
+            lists_end += lists_each[at]
+            rows_each[at], levels_each[at] = <uint32_t>rows, <uint32_t>found.levels
+            last_each[at] = firsts[rows - 1]
+    out = lists_out = None
+    del pages[end:]
+    del lists[lists_end:]
+    return pages, sizes, lists, lists_sizes, num_rows, num_levels, last
+
+
 def narrow_keys(uint64_t[::1] keys not None, int from_bits, int drop, int place_bits):
     cdef int64_t kept = 0
     if not (0 <= from_bits < 64 and 0 <= drop < 64 - from_bits and 0 <= place_bits < 64):
@@ -40,47 +78,84 @@ def narrow_keys(uint64_t[::1] keys not None, int from_bits, int drop, int place_
     return kept
 
 
-cdef int64_t _decode(const uint8_t[::1] page, uint64_t *keys) except -1:
+cdef int64_t _decode(
+        const uint8_t[::1] page, const uint8_t[::1] lists, int place_bits, uint64_t until,
+        uint64_t *keys) except -1:
+    """All keys, or if there are no lists those up to one greater than `until`: in the first of three rooms."""
+    cdef uint64_t *firsts = keys
     cdef int64_t count
+    if not 0 <= place_bits < 63:
+        raise ValueError(f"bits of a place: {place_bits}")
     with nogil:
-        count = sorted_keys_decode(_bytes(page), page.shape[0], keys, _KEYS_ROOM)
+        if lists is None:
+            count = sorted_keys_decode(_bytes(page), page.shape[0], until, keys, _KEYS_ROOM)
+        else:
+            firsts = keys + _KEYS_ROOM
+            count = sorted_keys_decode(
+                _bytes(page), page.shape[0], UINT64_MAX, firsts, _KEYS_ROOM)
+            if count > 0:
+                count = sorted_keys_unfold(
+                    firsts, count, _bytes(lists), lists.shape[0], place_bits,
+                    keys + 2 * _KEYS_ROOM, keys, _KEYS_ROOM)
     if count < 0:
         raise ValueError("no page of keys")
     return count
 
 
-def keys_in_page(const uint8_t[::1] page not None):
-    import numpy as np
+cdef const uint8_t[::1] _checked(
+        const uint8_t[::1] data, const int64_t[:, ::1] pages, int64_t number):
+    """A page, of which start, size and CRC-32 are given. Raises ValueError if that is wrong."""
+    if pages.shape[1] != 3 or number >= pages.shape[0]:
+        raise ValueError("pages: not all of them have a start, a size and a checksum")
+    cdef int64_t start = pages[number, 0], size = pages[number, 1]
+    if not (0 <= start <= data.shape[0] and 0 <= size <= data.shape[0] - start):
+        raise ValueError(f"page {number}: outside of {data.shape[0]} bytes")
+    page = data[start:start + size]
+    if crc32(page) != pages[number, 2]:
+        raise ValueError(f"page {number}: not the checksum of its record")
+    return page
 
-    keys = np.empty(_KEYS_ROOM, np.uint64)
-    cdef uint64_t[::1] out = keys
-    return keys[:_decode(page, &out[0])]
 
-
-def find_in_page(const uint8_t[::1] page not None, uint64_t key, int place_bits):
-    cdef uint64_t *keys = <uint64_t *>malloc(_KEYS_ROOM * sizeof(uint64_t))
-    cdef uint64_t last
-    cdef int64_t count, at, low = 0, high
+cdef uint64_t *_room_for_keys() except NULL:
+    cdef uint64_t *keys = <uint64_t *>malloc(3 * _KEYS_ROOM * sizeof(uint64_t))
     if keys is NULL:
         raise MemoryError("keys of a page")
-    if not 0 <= place_bits < 64:
-        raise ValueError(f"bits of a place: {place_bits}")
-    last = key | ((<uint64_t>1 << place_bits) - 1)
+    return keys
+
+
+def keys_in_page(const uint8_t[::1] page not None, const uint8_t[::1] lists, int place_bits):
+    import numpy as np
+
+    cdef int64_t count
+    cdef uint64_t *keys = _room_for_keys()
+    cdef uint64_t[::1] out
     try:
-        count = high = _decode(page, keys)
-        while low < high:
-            at = (low + high) // 2
-            if keys[at] < key:
-                low = at + 1
-            else:
-                high = at
-        places = []
-        while low < count and keys[low] <= last:
-            places.append(keys[low] - key)
-            low += 1
-        return places
+        count = _decode(page, lists, place_bits, UINT64_MAX, keys)
+        found = np.empty(count, np.uint64)
+        out = found
+        memcpy(&out[0], keys, count * sizeof(uint64_t))
+        return found
     finally:
         free(keys)
+
+
+def find_in_page(
+        const uint8_t[::1] page not None, const uint8_t[::1] lists, uint64_t key, int place_bits):
+    cdef found_key some
+    cdef int64_t count, at, hits
+    cdef uint64_t *keys = _room_for_keys()
+    cdef found_key *found = NULL
+    try:
+        count = _decode(page, lists, place_bits, key | ((<uint64_t>1 << place_bits) - 1), keys)
+        hits = sorted_keys_find(keys, count, &key, 0, 1, place_bits, &some, 1)
+        found = <found_key *>malloc((hits + 1) * sizeof(found_key))
+        if found is NULL:
+            raise MemoryError("an answer of an index")
+        sorted_keys_find(keys, count, &key, 0, 1, place_bits, found, hits)
+        return [found[at].place for at in range(hits)]
+    finally:
+        free(keys)
+        free(found)
 
 
 cdef class KeySearch:
@@ -93,13 +168,13 @@ cdef class KeySearch:
     cdef int _place_bits
 
     def __cinit__(self, const uint64_t[::1] asked not None, int place_bits):
-        if not (asked.shape[0] and 0 <= place_bits < 64):
+        if not (asked.shape[0] and 0 <= place_bits < 63):
             raise ValueError(f"{asked.shape[0]} keys, {place_bits} bits of a place")
         self._asked, self._place_bits = asked, place_bits
         self._room = 2 * asked.shape[0] + 1024
-        self._keys = <uint64_t *>malloc(_KEYS_ROOM * sizeof(uint64_t))
+        self._keys = _room_for_keys()
         self._found = <found_key *>malloc(self._room * sizeof(found_key))
-        if self._keys is NULL or self._found is NULL:
+        if self._found is NULL:
             raise MemoryError("an answer of an index")
 
     def __dealloc__(self):
@@ -107,26 +182,26 @@ cdef class KeySearch:
         free(self._found)
 
     def look_in(
-            self, const uint8_t[::1] data not None, const int64_t[::1] starts not None,
-            const int64_t[::1] sizes not None, const uint32_t[::1] checksums not None,
-            const int64_t[::1] first not None, const int64_t[::1] end not None):
-        cdef int64_t i, count, hits, asked = self._asked.shape[0]
-        cdef Py_ssize_t pages = starts.shape[0]
-        if not pages == sizes.shape[0] == checksums.shape[0] == first.shape[0] == end.shape[0]:
-            raise ValueError("pages: not all of them have a start, a size, a checksum and values")
-        for i in range(pages):
-            if not (0 <= starts[i] <= data.shape[0] and 0 <= sizes[i] <= data.shape[0] - starts[i]):
-                raise ValueError(f"page {i}: outside of {data.shape[0]} bytes")
-            if not 0 <= first[i] <= end[i] <= asked:
-                raise ValueError(f"page {i}: values {first[i]} to {end[i]} of {asked}")
-            page = data[starts[i]:starts[i] + sizes[i]]
-            if crc32(page) != checksums[i]:
-                raise ValueError(f"page {i}: not the checksum of its record")
-            count = _decode(page, self._keys)
+            self, const uint8_t[::1] data not None, const int64_t[:, ::1] asked not None,
+            const int64_t[:, ::1] pages not None, const int64_t[:, ::1] lists):
+        cdef const uint8_t[::1] page, listed = None
+        cdef int64_t i, count, hits, first, end
+        cdef uint64_t last
+        if asked.shape[1] != 2 or asked.shape[0] != pages.shape[0]:
+            raise ValueError(f"{pages.shape[0]} pages, and not what is asked of each")
+        for i in range(asked.shape[0]):
+            first, end = asked[i, 0], asked[i, 1]
+            if not 0 <= first < end <= self._asked.shape[0]:
+                raise ValueError(f"page {i}: values {first} to {end} of {self._asked.shape[0]}")
+            page = _checked(data, pages, i)
+            if lists is not None:
+                listed = _checked(data, lists, i)
+            last = self._asked[end - 1] | ((<uint64_t>1 << self._place_bits) - 1)
+            count = _decode(page, listed, self._place_bits, last, self._keys)
             while True:
                 with nogil:
                     hits = sorted_keys_find(
-                        self._keys, count, &self._asked[0], first[i], end[i], self._place_bits,
+                        self._keys, count, &self._asked[0], first, end, self._place_bits,
                         self._found + self._count, self._room - self._count)
                 if hits <= self._room - self._count:
                     break

@@ -13,6 +13,7 @@ from parquet_bloom.index.kinds import AskedHashes, asked_hashes
 from parquet_bloom.index.manifest import Places, Segment, existing
 from parquet_bloom.index.opened import OpenSegment
 from parquet_bloom.index.slices import SlicesFile, SlicesFiles
+from parquet_bloom.index.sorted_map import MapFile
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.values.given import list_values, show_values
@@ -100,7 +101,7 @@ class _Query:
     ) -> None:
         self._folder, self._places, self._texts = folder, places, texts
         self._hash_key = hash_key
-        self._file = _FILE[engine]
+        self._engine, self._file = engine, _FILE[engine]
 
     nothing: Final = (
         "SELECT '' AS value, '' AS verdict, '' AS path, NULL AS row_group, NULL AS page WHERE 1 = 0"
@@ -129,20 +130,27 @@ class _Query:
             yield from self._of_slices(segment, segment.slices, asked)
             return
         assert segment.map is not None
-        bits = segment.map.bits
         for hash, owner in dict.fromkeys(zip(asked.hashes, asked.owners, strict=True)):
-            key = bits.key(hash)
-            yield self._of_key(segment, segment.map.name, key, bits.place, self._texts[owner])
+            yield self._of_hash(segment, segment.map, hash, self._texts[owner])
 
-    def _of_key(self, segment: Segment, name: str, key: int, place_bits: int, text: str) -> str:
-        place = f"(m.k - {key})"
+    def _of_hash(self, segment: Segment, map: MapFile, hash: int, text: str) -> str:
         return (
             f"SELECT {_quoted(text)} AS value, 'maybe' AS verdict, u.path AS path,"
-            f" {_WHERE[self._places].format(place=place)}\n"
-            f"FROM {self._named(name)} AS m CROSS JOIN {self._named(segment.units.name)} AS u\n"
-            f"WHERE m.k BETWEEN {key} AND {key + (1 << place_bits) - 1}\n"
-            f"  AND u.first_place <= {place} AND {place} < u.first_place + u.num_places"
+            f" {_WHERE[self._places].format(place='m.place')}\n"
+            f"FROM ({self._places_of(map, hash)}) AS m"
+            f" CROSS JOIN {self._named(segment.units.name)} AS u\n"
+            "WHERE u.first_place <= m.place AND m.place < u.first_place + u.num_places"
             + self._alive(segment)
+        )
+
+    def _places_of(self, map: MapFile, hash: int) -> str:
+        first, name = map.bits.key(hash), self._named(map.name)
+        found = f"FROM {name} WHERE k BETWEEN {first} AND {first + (1 << map.bits.place) - 1}"
+        if not map.is_folded:
+            return f"SELECT k - {first} AS place {found}"
+        each = "explode" if self._engine == "spark" else "unnest"
+        return (
+            f"SELECT k - {first} AS place {found} UNION ALL SELECT {each}(others) AS place {found}"
         )
 
     def _of_slices(
