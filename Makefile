@@ -6,7 +6,7 @@ EDITABLE := --config-settings editable_mode=compat
 SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.px?)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs thrift proto clean writers engines stores layouts readers recipes catalogs spark-matrix
+.PHONY: demo test long cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs thrift proto clean writers engines stores layouts readers recipes catalogs spark-matrix
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -17,6 +17,11 @@ NO_HANGS := -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true --m
 
 # Two processes share the files of the suite: more would want a JVM each, and memory for it.
 test: .venv/spark.jsa
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(NO_HANGS)
+
+# All tests, and all that `test` does in a short form, at length: about an hour.
+long: .venv/spark.jsa
+	PBLOOM_LONG=1 PBLOOM_CLUSTER=full PBLOOM_LAYOUTS=full PBLOOM_ZONES=all PBLOOM_READ_LAKES=112 \
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(NO_HANGS)
 
 # Spark at length, not the part that `test` has: a cluster on which things go wrong, Connect, every

@@ -18,6 +18,9 @@ ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
 SHARED = ROOT.parent / "shared"
 
+# `make long`: what takes minutes is done at length, and not in the form that `make test` has.
+IS_LONG = os.environ.get("PBLOOM_LONG") == "1"
+
 pytest_plugins = [
     "make.foreign_kernel",
     "make.hostile_files",

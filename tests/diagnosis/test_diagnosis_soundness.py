@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from conftest import FIXTURES
+from conftest import FIXTURES, IS_LONG
 from make import wrong_writers as wrong
 from make.diagnosing import diagnosed, insert_only
 from make.wrong_writers import make_column
@@ -18,6 +18,9 @@ from parquet_bloom.parquet.filters.membership import check_membership
 
 # --- nothing is claimed without need or evidence --------------------------------------------------
 
+FILES_OF_TYPES = ["spark_nested", "pyarrow_fallback_v1"]
+if IS_LONG:
+    FILES_OF_TYPES += ["java_types", "duckdb_types_dictionary"]
 COLUMNS = ["int32", "int64", "double", "decimal_fixed", "uuid", "text", "timestamp", "float16"]
 
 
@@ -86,9 +89,7 @@ def test_sound_files_are_never_diagnosed(name):
                 assert diagnose(file, chunk, stored, membership) is None
 
 
-@pytest.mark.parametrize(
-    "name", ["java_types", "duckdb_types_dictionary", "pyarrow_fallback_v1", "spark_nested"]
-)
+@pytest.mark.parametrize("name", FILES_OF_TYPES)
 def test_accidents_of_every_type(tmp_path, name):
     """Filters that lost a bit, many bits, or have nothing to do with the values."""
     path = tmp_path / "x.parquet"

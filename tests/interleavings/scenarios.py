@@ -143,6 +143,7 @@ SEARCHED = (
             f"{who}, two commits",
             "exchange",
             delta.scenario(commands, num_files=2),
+            short=None,
             deep=1,
         )
         for who, commands in _OF_TABLE

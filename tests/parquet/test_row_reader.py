@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import FIXTURES, SHARED, missing
+from conftest import FIXTURES, IS_LONG, SHARED, missing
 from make.encrypted_files import PLAIN, RECIPES, encrypted, keys_of
 from make.parquet_files import open_parquet
 from make.random_files import write_parquet
@@ -19,6 +19,8 @@ import parquet_bloom as pb
 from parquet_bloom.errors import ColumnError, FormatError, ParquetBloomError
 
 PUBLIC = SHARED / "data"
+# So many files are damaged.
+TIMES = 300 if IS_LONG else 60
 
 
 def read(
@@ -236,7 +238,7 @@ def test_a_page_index_that_is_wrong_is_not_gone_by(paged: Path, tmp_path: Path) 
     rows = {0: [1500, 77_000]}
     wanted = expected(paged, ["id", "text", "list"], rows)
     path = tmp_path / "wrong.parquet"
-    for _ in range(300):
+    for _ in range(TIMES):
         wrong = bytearray(data)
         for offset, length in spans:
             for _ in range(random.choice((1, 1, 5))):
@@ -249,7 +251,7 @@ def test_damaged_pages_are_an_error_or_an_answer(paged: Path, tmp_path: Path) ->
     data, random, path = paged.read_bytes(), Random(6), tmp_path / "damaged.parquet"
     with open_parquet(paged) as file:
         start, end = 4, file.footer.start
-    for _ in range(300):
+    for _ in range(TIMES):
         wrong = bytearray(data)
         for _ in range(20):
             wrong[random.randrange(start, end)] = random.randrange(256)

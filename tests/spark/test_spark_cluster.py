@@ -321,6 +321,7 @@ def unwritable(folder):
         folder.chmod(mode)
 
 
+@full
 def test_executors_without_the_package(submit, lake, wanted, tmp_path):
     submit(spark_cluster.new_session, str(python_without(tmp_path))).result()
     with pytest.raises(SparkError, match="No module named 'parquet_bloom'"):

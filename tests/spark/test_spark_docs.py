@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 from conftest import FIXTURES, ROOT
 from make.commands import outcome
 from make.documents import blocks, comparable
+from make.reading_lake import ROWS, make_lake
+from make.recipes import recipes
 from make.spark_session import scanned
 from oracle.parquet_java import QUICK
 
@@ -61,6 +63,16 @@ def test_ten_minutes(spark, tmp_path):
     events = spark.read.orc(f"{tmp_path}/lake/orc")
     rows, read = scanned(events.where(f"user_id = {events.first().user_id}"))
     assert (len(rows), read, events.count()) == (1, 10_000, 400_000)
+
+
+def test_the_recipe_of_reads(spark, tmp_path, monkeypatch, capsys):
+    """docs/reading.md's, with the session that is there."""
+    make_lake(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (recipe,) = (each.code for each in recipes() if each.module == "pyspark")
+    there = re.sub('"(?=lake/|users)', f'"{tmp_path}/', recipe)
+    exec(compile(there, "recipe.py", "exec"), {})  # noqa: S102
+    assert capsys.readouterr().out == f"{ROWS}\n"
 
 
 def test_the_query_over_an_audit(spark, tmp_path):

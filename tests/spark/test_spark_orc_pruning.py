@@ -3,6 +3,7 @@ skips the index groups that do not have a value, as those of a table with filter
 classic, and once more on Connect."""
 
 import pytest
+from conftest import IS_LONG
 from make import lake_tables
 from make.lake_tables import COLUMNS, condition, look_up
 
@@ -25,6 +26,8 @@ NATIVE = {
 # Of a TIMESTAMP, Spark asks for a range of nanoseconds; see docs/spark.md for the others.
 NOT_PRUNED = ("binary", "micros", "char", "list", "map")
 PRUNED = tuple(name for name in COLUMNS if name not in NOT_PRUNED and name != "st")
+# Of the table that has filters of its own.
+NATIVE_ASKED = COLUMNS if IS_LONG else ("string", "ntz", "decimal18", "list", "st.b.c")
 KINDS = {
     "byte": "BYTE", "short": "SHORT", "int": "INT", "long": "LONG", "float": "FLOAT",
     "double": "DOUBLE", "string": "STRING", "varchar": "STRING", "char": "STRING",
@@ -76,7 +79,9 @@ def test_end_to_end(spark, tmp_path):
         found, count = look_up(spark, "plain", column, condition(column, N), {})
         assert len(found) == (33 if column == "byte" else 1), column
         assert count == (STRIDE if column in PRUNED else ROWS), column
-        assert look_up(spark, "native", column, condition(column, N), {}) == (found, count), column
+        if column in NATIVE_ASKED:
+            there = look_up(spark, "native", column, condition(column, N), {})
+            assert there == (found, count), column
 
     assert lake.strip(spark, tmp_path / "plain").counts == {"removed": 2}
     assert look_up(spark, "plain", "long", condition("long", N), {})[1] == ROWS

@@ -62,7 +62,9 @@ def test_a_zero_byte_is_no_path():
     assert refusal(b"a.parquet\n\nb\0.parquet\n") == "line 3: has a zero byte, expected a path"
 
 
-@pytest.mark.parametrize("data", [b"", b"\n \n", gzip.compress(b"")], ids=["empty", "blank", "packed"])
+@pytest.mark.parametrize(
+    "data", [b"", b"\n \n", gzip.compress(b"")], ids=["empty", "blank", "packed"]
+)
 def test_a_manifest_without_files(data):
     with pytest.raises(FileNotFoundError, match="lists no files"):
         inputs(data)

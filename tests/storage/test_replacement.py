@@ -576,7 +576,9 @@ def test_an_interrupt_while_it_waits(there, monkeypatch):
         raise KeyboardInterrupt
 
     # Of this module alone: other threads of the process sleep too, a session of Spark's among them.
-    monkeypatch.setattr(sending, "time", SimpleNamespace(sleep=interrupt, monotonic=time.monotonic, time=time.time))
+    monkeypatch.setattr(
+        sending, "time", SimpleNamespace(sleep=interrupt, monotonic=time.monotonic, time=time.time)
+    )
     last = Fault(kind=there.way.last, skip=there.way.nth, times=99, **there.kind.fails(503))
     there.server.faults.append(last)
     with pytest.raises(KeyboardInterrupt):
