@@ -111,12 +111,19 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.report import report as report
     from parquet_bloom.verbs.row_groups import row_groups as row_groups
     from parquet_bloom.verbs.rows import rows as rows
+    from parquet_bloom.verbs.several import Failure as Failure
+    from parquet_bloom.verbs.several import FilesReport as FilesReport
     from parquet_bloom.verbs.strip import StripReport as StripReport
     from parquet_bloom.verbs.strip import strip as strip
     from parquet_bloom.verbs.strip_table import TableStripReport as TableStripReport
     from parquet_bloom.verbs.strip_table import strip_table as strip_table
     from parquet_bloom.verbs.validate import ValidationReport as ValidationReport
     from parquet_bloom.verbs.validate import validate as validate
+    from parquet_bloom.verbs.values_in_files import NotAsked as NotAsked
+    from parquet_bloom.verbs.values_in_files import ValueInFile as ValueInFile
+    from parquet_bloom.verbs.values_in_files import ValueInFiles as ValueInFiles
+    from parquet_bloom.verbs.values_in_files import ValuesReport as ValuesReport
+    from parquet_bloom.verbs.values_in_files import probe_values as probe_values
 
 __version__ = "0.1.0"
 
@@ -166,10 +173,12 @@ _NAMES = {
     "verbs.report": "FileReport report",
     "verbs.row_groups": "row_groups",
     "verbs.rows": "rows",
+    "verbs.several": "Failure FilesReport",
     "verbs.strip": "StripReport strip",
     "verbs.repair_table": "TableRepairReport repair_table",
     "verbs.strip_table": "TableStripReport strip_table",
     "verbs.validate": "ValidationReport validate",
+    "verbs.values_in_files": "NotAsked ValueInFile ValueInFiles ValuesReport probe_values",
 }
 _HOME = dict(sorted((name, module) for module, names in _NAMES.items() for name in names.split()))
 

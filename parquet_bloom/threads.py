@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.parallel import Item
+from parquet_bloom.storage.paths import sizes_if_independent
 from parquet_bloom.storage.source import is_url
 
 if TYPE_CHECKING:
+    from parquet_bloom.storage.paths import Input
     from parquet_bloom.storage.source import Source
 
 # Behind URLs. What waits for the network needs no processor.
@@ -65,6 +67,16 @@ def threads_for_files(threads: int | None, paths: Sequence[str]) -> tuple[int, i
     if threads is None and any(map(is_url, paths)):
         threads = AT_ONCE
     return (1, None) if threads is None else (threads, 1)
+
+
+def threads_to_change(threads: int | None, inputs: Sequence[Input]) -> tuple[int, int | None]:
+    """The same for files of which new versions take their places: several at a time only where each waits for the
+    disk."""
+    if threads is None:
+        sizes = sizes_if_independent(inputs)
+        if sizes is not None and are_many_small(sizes):
+            return AT_ONCE, 1
+    return 1, threads
 
 
 def are_many_small(sizes: Sequence[int]) -> bool:

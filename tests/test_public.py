@@ -118,9 +118,12 @@ summary: pb.InspectionSummary = pb.inspect_summary(["a.parquet", "lake"], column
 share: float = summary.columns[0].filter_share + len(summary.to_dict())
 sound: bool = pb.validate("b.parquet", require="user_id", ignore=["PB301"]).ok
 columns: tuple[str, ...] = pb.advise("a.parquet", value_sample={"user_id": [1, 2]}).recommended
-pb.build("a.parquet", "b.parquet", columns=7)  # type: ignore[arg-type]
-pb.build("a.parquet", "b.parquet", columns="user_id", existing="no")  # type: ignore[arg-type]
-pb.probe(["a.parquet"], "user_id", 42)  # type: ignore[arg-type]
+several: pb.FilesReport[pb.ProbeReport] = pb.probe(["a.parquet"], "user_id", 42, explain=True)
+absent: list[bool] = [each.is_absent for each in several.reports]
+sought: pb.ValuesReport = pb.probe_values("lake", "user_id", [42, 43])
+pb.build("a.parquet", "b.parquet", columns=7)  # type: ignore[call-overload]
+pb.build("a.parquet", "b.parquet", columns="user_id", existing="no")  # type: ignore[call-overload]
+pb.probe(7, "user_id", 42)  # type: ignore[call-overload]
 pb.literal(42)  # type: ignore[arg-type]
 pb.nothing  # type: ignore[attr-defined]
 """
@@ -223,7 +226,7 @@ def test_one_number_is_one_row_group(verb):
         (lambda: pb.dump(FILE, "int64", "0"), "row_group: '0', expected a whole number"),
         (lambda: pb.dump(FILE, "int64", [0]), r"row_group: \[0\], expected a whole number"),
         (lambda: pb.probe(FILE, ["int64"], 5), r"column: \['int64'\], expected one name"),
-        (lambda: pb.inspect([FILE]), "path: .*expected one path or URL, as str or os.PathLike"),
+        (lambda: pb.report([FILE]), "path: .*expected one path or URL, as str or os.PathLike"),
         (lambda: pb.diff(FILE, None), "path: None, expected one path or URL"),
         (lambda: pb.open(b"a.parquet"), "path: b'a.parquet', expected one path or URL"),
         (lambda: pb.Policy(require=5), "require: 5, expected a name or a list of names"),

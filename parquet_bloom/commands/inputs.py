@@ -24,8 +24,8 @@ from parquet_bloom.render.terminal import (
     progress,
     write_json,
 )
-from parquet_bloom.storage.paths import Input, sizes_if_independent
-from parquet_bloom.threads import AT_ONCE, are_many_small, threads_for_files
+from parquet_bloom.storage.paths import Input
+from parquet_bloom.threads import threads_for_files, threads_to_change
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
@@ -83,11 +83,7 @@ class Inputs:
     def threads_to_change(self, threads: int | None) -> tuple[int, int | None]:
         """The same for files of which new versions are written: several at a time only where each waits
         for the disk."""
-        if threads is None and self.are_replaced:
-            sizes = sizes_if_independent(self.files)
-            if sizes is not None and are_many_small(sizes):
-                return AT_ONCE, 1
-        return 1, threads
+        return threads_to_change(threads, self.files) if self.are_replaced else (1, threads)
 
     def _counted(self) -> AbstractContextManager[None]:
         """Around the work on each of them."""

@@ -278,6 +278,11 @@ def literals(command: Callback) -> Callback:
             " standard input.",
         ),
         values_option(
+            "--values-column",
+            metavar="NAME",
+            help="The column with the values in a CSV or Parquet file of several.",
+        ),
+        values_option(
             "--type",
             "read_as",
             type=click.Choice(words(LiteralType)),
@@ -286,9 +291,11 @@ def literals(command: Callback) -> Callback:
     )
     @wraps(command)
     def with_literals(
-        texts: tuple[str, ...], values_from: BinaryIO | None, read_as: LiteralType | None,
-        **given: object,
+        texts: tuple[str, ...], values_from: BinaryIO | None, values_column: str | None,
+        read_as: LiteralType | None, **given: object,
     ) -> object:  # fmt: skip
+        if values_column is not None and values_from is None:
+            raise click.UsageError("--values-column: expected with --values-from only")
         from parquet_bloom.values.types import literal
 
         values: tuple[object, ...] = tuple(literal(text, read_as) for text in texts)
@@ -296,9 +303,8 @@ def literals(command: Callback) -> Callback:
             from parquet_bloom.commands.value_files import values_in
 
             named = given.get("columns")
-            values += tuple(
-                values_in(values_from, named if isinstance(named, tuple) else (), read_as)
-            )
+            columns = named if isinstance(named, tuple) else ()
+            values += tuple(values_in(values_from, values_column, columns, read_as))
         if not values:
             raise click.UsageError("expected at least one --value or --values-from")
         return command(values=values, **given)

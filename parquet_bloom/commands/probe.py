@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,13 +18,27 @@ from parquet_bloom.options import ProbeOptions, quoted_name
 from parquet_bloom.program import FINE, NO
 from parquet_bloom.render.hints import NextLines
 from parquet_bloom.render.reports import FileSummary, Remark, ReportView, SummarizedView
-from parquet_bloom.render.terminal import Cells, complain, write_line, write_table, write_text
-from parquet_bloom.render.wording import place_cells, place_heads, shortened, size, where
+from parquet_bloom.render.terminal import (
+    Cells,
+    complain,
+    write_json,
+    write_line,
+    write_table,
+    write_text,
+)
+from parquet_bloom.render.wording import (
+    MOST_SHOWN,
+    place_cells,
+    place_heads,
+    shortened,
+    size,
+    where,
+)
 from parquet_bloom.verbs.probe import ProbedValue, ProbeReport, probe_file
 from parquet_bloom.vocabulary import NO_FILTER
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import Answer, Explanation, Place
+    from parquet_bloom.container import Answer, Explanation
     from parquet_bloom.encryption.keys import Keys
 
 
@@ -40,12 +54,17 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Print only the row groups, or index groups of an ORC file, that remain to be read.",
 )
+@output_option(
+    "--by-value",
+    is_flag=True,
+    help="Show which files may hold each value, over all files; with --json, one document per column.",
+)
 @option.answered("file and column")
 @option.stored_dialect
 @option.threads_to_read
 @option.access
 def probe(
-    answers: Answers, columns: tuple[str, ...], explain: bool, only_groups: bool,
+    answers: Answers, columns: tuple[str, ...], explain: bool, only_groups: bool, by_value: bool,
     keys: Keys | None, threads: int | None, **given: Any,
 ) -> None:  # fmt: skip
     """Ask the filters whether values can be in files.
@@ -57,12 +76,16 @@ def probe(
     every value is absent everywhere.
 
     \b
-    Example:
+    Examples:
       pbloom probe events.bloom.parquet -c user_id -v 123456
+      pbloom probe lake/ -c user_id --values-from ids.csv --by-value
+      pbloom probe events.bloom.parquet -c user_id -v 123456 --explain
     """
     inputs, as_json = answers.inputs, answers.as_json
     if only_groups and (explain or as_json):
         raise click.UsageError("expected --groups-to-read without --explain and --json")
+    if by_value and (explain or only_groups):
+        raise click.UsageError("expected --by-value without --explain and --groups-to-read")
     if only_groups and len(columns) > 1:
         raise click.UsageError("expected --groups-to-read with one --column")
     view: ReportView[ProbeReport] = ProbeView(inputs.next_lines(arguments_of(keys)))
@@ -83,10 +106,35 @@ def probe(
             absent.append(report.is_absent)
             return report
 
+        if by_value:
+            code = max(code, _show_by_value(answers, options, work, at_a_time))
+            continue
         if len(names) > 1 and len(inputs.files) > 1 and not as_json:
             write_line(f"column {column}")
         code = max(code, answers.each(work, view, threads=at_a_time))
     sys.exit(code or (NO if all(absent) else FINE))
+
+
+def _show_by_value(
+    answers: Answers, options: ProbeOptions, work: Callable[[str], ProbeReport], at_a_time: int
+) -> int:
+    """The exit code."""
+    from parquet_bloom.render.by_value import write_values
+    from parquet_bloom.verbs.values_in_files import GatheredValues
+
+    complaints = answers.inputs.complaints()
+    gathered = GatheredValues(options.column, options.values)
+
+    def take(path: str, report: ProbeReport) -> None:
+        complaints.add_if_unverified(path, report)
+        gathered.add(report)
+
+    code = answers.inputs.each(work, gathered.add_failed, complaints, take=take, threads=at_a_time)
+    if answers.as_json:
+        write_json(gathered.report())
+    else:
+        write_values(gathered.report(), answers.verbose)
+    return code
 
 
 class ProbeView(SummarizedView[ProbeReport]):
@@ -101,11 +149,14 @@ class ProbeView(SummarizedView[ProbeReport]):
             return FileSummary(
                 state="absent", line="absent", remarks=_caveats(report), numbers=numbers
             )
-        to_read = _to_read(report.results)
+        results = report.results
+        to_read = results.left
         rows = numbers["rows"] = sum(each.num_rows for each in to_read)
         group = UNITS[report.format].group
-        maybe = [result.value for result in report.results if result.verdict == "maybe"]
-        which = f" {shortened(maybe)}:" if maybe and len(report.results) > 1 else ""
+        maybe = results.maybe
+        which = ""
+        if maybe and len(results) > 1:
+            which = f" {shortened(results.texts_of(maybe[:MOST_SHOWN]), len(maybe))}:"
         line = (
             f"{'maybe' if maybe else 'unknown'}{which} {group}{'s' * (len(to_read) > 1)}"
             f" {shortened(_names(to_read))}, {number_of(rows, 'row')} to read"
@@ -133,7 +184,7 @@ class ProbeView(SummarizedView[ProbeReport]):
                 (
                     result.value,
                     result.verdict,
-                    shortened(_names(_to_read([result]))),
+                    shortened(_names(_to_read(result))),
                     str(result.rows_to_read),
                     next((group.reason for group in result.groups if group.reason), "") or "",
                 )
@@ -158,7 +209,7 @@ class GroupsView(ReportView[ProbeReport]):
     def write(self, report: ProbeReport, verbose: bool = False) -> None:
         if report.caveat:
             complain(f"{report.path}: note: {report.caveat}")
-        for group in _to_read(report.results):
+        for group in report.results.left:
             place = place_cells(group.place)
             write_line(report.path, *place, str(group.first_row), str(group.num_rows))
 
@@ -194,28 +245,15 @@ def _caveats(report: ProbeReport) -> list[Remark]:
 
 def _doubts(report: ProbeReport) -> list[Remark]:
     """Why verdicts are `unknown`."""
-    reasons: dict[str, list[Place]] = {}
-    for result in report.results:
-        for group in result.groups:
-            if group.reason:
-                reasons.setdefault(group.reason, []).append(group.place)
     return [
         Remark("unknown", reason, f"unknown, {where(None, sorted(set(places)))}: {reason}")
-        for reason, places in reasons.items()
+        for reason, places in report.results.doubts.items()
     ]
 
 
-def _to_read(results: Sequence[ProbedValue]) -> list[Answer]:
-    """The groups that may have any of the values, in order."""
-    if len(results) == 1:
-        return [group for group in results[0].groups if group.verdict != "absent"]
-    groups = {
-        group.place: group
-        for result in results
-        for group in result.groups
-        if group.verdict != "absent"
-    }
-    return [group for _, group in sorted(groups.items())]
+def _to_read(result: ProbedValue) -> list[Answer]:
+    """The groups that may have a value, in order."""
+    return [group for group in result.groups if group.verdict != "absent"]
 
 
 def _names(groups: Sequence[Answer]) -> list[str]:

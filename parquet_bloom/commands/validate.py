@@ -19,7 +19,8 @@ from parquet_bloom.render.findings import ValidationView
 from parquet_bloom.render.reports import ReportView
 from parquet_bloom.render.terminal import progress, write_bytes, write_json
 from parquet_bloom.rules.policy import Policy
-from parquet_bloom.verbs.validate import Failure, ValidationReport, validate_file
+from parquet_bloom.verbs.several import Failure
+from parquet_bloom.verbs.validate import ValidationReport, validate_file
 from parquet_bloom.vocabulary import FindingsFormat, words
 
 if TYPE_CHECKING:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, BinaryIO
 
-from parquet_bloom.errors import ColumnError, FormatError, ValueTypeError
-from parquet_bloom.values.types import literal
+from parquet_bloom.container import number_of
+from parquet_bloom.errors import ColumnError, FormatError, ValueTypeError, no_column
+from parquet_bloom.values.types import LiteralInFile
 
 if TYPE_CHECKING:
     from parquet_bloom.vocabulary import LiteralType
@@ -15,22 +16,30 @@ if TYPE_CHECKING:
 _MAGIC = b"PAR1"
 
 
-def values_in(file: BinaryIO, columns: Sequence[str], read_as: LiteralType | None) -> list[object]:
-    """The values in a file, which are literals if it is text. Of several columns, those in the one that is called as
-    the one in `columns`.
+def values_in(
+    file: BinaryIO, wanted: str | None, columns: Sequence[str], read_as: LiteralType | None
+) -> list[object]:
+    """The values in a file, which are literals if it is text. Of several columns, those in the one that is
+    `wanted`; if none is, in the one that is called as the one in `columns`.
 
     Raises FormatError for what is neither Parquet nor UTF-8, ColumnError if it is not clear which column is meant,
-    ValueTypeError for a null.
+    or there is no such, ValueTypeError for a null.
     """
     data, name = file.read(), getattr(file, "name", "standard input")
     if data[:4] == _MAGIC:
-        return _in_parquet(data, name, columns)
+        return _in_parquet(data, name, wanted, columns)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError(f"{name}: byte {error.start}: not UTF-8, expected values") from None
-    texts = _in_csv(text, name, columns) if name.lower().endswith(".csv") else _lines(text)
-    return [literal(each, read_as) for each in texts]
+    texts: Iterable[tuple[int, str]]
+    if name.lower().endswith(".csv"):
+        texts = _in_csv(text, name, wanted, columns)
+    elif wanted is None:
+        texts = enumerate(_lines(text), 1)
+    else:
+        raise ColumnError(f"{name}: no column {wanted}: expected CSV or Parquet, found text")
+    return [LiteralInFile(each, read_as, name, line) for line, each in texts]
 
 
 def _lines(text: str) -> list[str]:
@@ -40,18 +49,26 @@ def _lines(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
-def _in_csv(text: str, name: str, columns: Sequence[str]) -> list[str]:
+def _in_csv(
+    text: str, name: str, wanted: str | None, columns: Sequence[str]
+) -> Iterator[tuple[int, str]]:
+    """Each value after the line in which it ends."""
     import csv
 
-    header, *rows = [row for row in csv.reader(StringIO(text, newline="")) if row] or [[]]
-    at = header.index(_column(header, name, columns))
-    for number, row in enumerate(rows, 1):
-        if len(row) != len(header):
-            raise FormatError(f"{name}: row {number}: {len(row)} fields, expected {len(header)}")
-    return [row[at] for row in rows]
+    rows = csv.reader(StringIO(text, newline=""))
+    try:
+        header = next(filter(None, rows), [])
+        at = header.index(_column(header, name, wanted, columns))
+        for row in filter(None, rows):
+            if len(row) != len(header):
+                found = f"{number_of(len(row), 'field')}, expected {len(header)}"
+                raise FormatError(f"{name}: line {rows.line_num}: {found}")
+            yield rows.line_num, row[at]
+    except csv.Error as error:
+        raise FormatError(f"{name}: line {rows.line_num}: no CSV: {error}") from None
 
 
-def _in_parquet(data: bytes, name: str, columns: Sequence[str]) -> list[object]:
+def _in_parquet(data: bytes, name: str, wanted: str | None, columns: Sequence[str]) -> list[object]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -59,7 +76,7 @@ def _in_parquet(data: bytes, name: str, columns: Sequence[str]) -> list[object]:
 
     try:
         with pq.ParquetFile(pa.BufferReader(data)) as file:
-            column = _column(file.schema_arrow.names, name, columns)
+            column = _column(file.schema_arrow.names, name, wanted, columns)
             found = file.read([column])[column]
     except (pa.ArrowException, OSError) as error:
         reason = str(error).partition("\n")[0]
@@ -71,12 +88,18 @@ def _in_parquet(data: bytes, name: str, columns: Sequence[str]) -> list[object]:
     return list(list_values(found))
 
 
-def _column(names: Sequence[str], file: str, columns: Sequence[str]) -> str:
-    """The only one, or the one that is called as what is asked."""
+def _column(names: Sequence[str], file: str, wanted: str | None, columns: Sequence[str]) -> str:
+    """The one that is wanted; else the only one, or the one that is called as what is asked."""
+    if wanted is not None:
+        if wanted not in names:
+            raise ColumnError(f"{file}: {no_column(wanted, names, 'file')}")
+        return wanted
     if len(names) == 1:
         return names[0]
     among = [name for name in names if name in columns]
     if len(among) == 1:
         return among[0]
-    wanted = f" or one called {columns[0]}" if len(columns) == 1 else ""
-    raise ColumnError(f"{file}: {len(names)} columns, expected one{wanted}")
+    called = f" or one called {columns[0]}" if len(columns) == 1 else ""
+    raise ColumnError(
+        f"{file}: {number_of(len(names), 'column')}, expected one{called}, or --values-column"
+    )

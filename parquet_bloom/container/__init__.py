@@ -196,20 +196,24 @@ class Answer(Located):
 
 
 class GroupAnswers(NamedTuple):
-    """What one group answers about many values: `distinct[picks[i]]` about value i."""
+    """What one group answers about many values: `distinct[picks[i]]` about value i. `fpp`: the rate of false
+    positives, computed from the bits; None if not all of them were read, or there is no filter."""
 
     distinct: Sequence[Answer]
     picks: Picks
+    fpp: float | None = None
 
     @property
     def are_absent(self) -> bool:
         """Whether the group certainly has none of the values."""
-        return all(self.distinct[pick].verdict == "absent" for pick in self._used)
+        return all(answer.verdict == "absent" for answer in self.given)
 
     @property
-    def _used(self) -> set[int]:
+    def given(self) -> list[Answer]:
+        """The answers about any of the values, each once."""
         picks = self.picks
-        return {*np.unique(picks).tolist()} if hasattr(picks, "tolist") else {*picks}
+        used = np.flatnonzero(np.bincount(picks)).tolist() if hasattr(picks, "tolist") else {*picks}
+        return [self.distinct[pick] for pick in used]
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,10 +158,10 @@ class OrcContainer(OrcReader):
 
     def encode(self, column: OrcColumn, values: Sequence[object]) -> AskedValues:
         """Values to pass to probers. Raises ValueTypeError."""
-        from parquet_bloom.orc.keys import AskedValues
+        from parquet_bloom.orc.keys import asked_of
 
         try:
-            return AskedValues(column, values)
+            return asked_of(column, values)
         except ValueTypeError as error:
             raise ValueTypeError(f"{self.path}: column {column.name}: {error}") from None
 

@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from parquet_bloom.container.asked_once import AskedOnce
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.hashers import Hashes
@@ -297,6 +298,9 @@ class AskedValues:
             positions, read = as_read_here(stored, key_form.writer_timezone)
             if len(positions):
                 yield _variants(self._column, read, key_form), self._owners[positions]
+
+
+asked_of: Final[AskedOnce[OrcColumn, AskedValues]] = AskedOnce(AskedValues)
 
 
 def _is_ascii(value: object) -> bool:

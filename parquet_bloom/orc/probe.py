@@ -87,7 +87,7 @@ class StripeProber:
         return answers, [
             tuple(
                 Explanation(answer.place, text, reason=answer.reason, **asdict(look))
-                for group, (distinct, picks) in enumerate(answers)
+                for group, (distinct, picks, _) in enumerate(answers)
                 for answer in [distinct[picks[index]]]
                 for look in _looks(question, index, group)
             )
@@ -114,13 +114,14 @@ class StripeProber:
         """What one index group answers."""
         if isinstance(question, str):
             return GroupAnswers([self._answer(group, "unknown", question)], [0] * num_values)
-        picks = question.doubts.picks(question.hashes.found_in(question.stored.filters[group]))
+        filter = question.stored.filters[group]
+        picks = question.doubts.picks(question.hashes.found_in(filter))
         known = [self._answer(group, "maybe")] * 2
         if 0 in picks:
             doubt = self._doubt_about_group(question.stored, group)
             known[0] = self._answer(group, "unknown" if doubt else "absent", doubt or None)
         unknown = [self._answer(group, "unknown", why) for why in question.doubts.reasons]
-        return GroupAnswers([*known, *unknown], picks)
+        return GroupAnswers([*known, *unknown], picks, filter.fpp)
 
     def _answer(self, group: int, verdict: Verdict, reason: str | None = None) -> Answer:
         stripe = self._stripe

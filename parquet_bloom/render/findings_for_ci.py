@@ -30,7 +30,8 @@ from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.rules.rule import rules, rules_of
 from parquet_bloom.storage.source import is_url, local_path
-from parquet_bloom.verbs.validate import Failure, ValidationReport
+from parquet_bloom.verbs.several import Failure
+from parquet_bloom.verbs.validate import ValidationReport
 from parquet_bloom.vocabulary import FindingsFormat
 
 

@@ -23,10 +23,15 @@ _BEFORE_AMOUNT = re.compile(r"(^|[ (])(?<! to )$")
 _BEHIND_AMOUNT = re.compile(r"$|%| (?!to )|[),;:.]( |$)")
 
 
-def shortened(items: Sequence[str]) -> str:
-    """The first ten, and how many there are."""
-    shown = ", ".join(items[:10])
-    return f"{shown}, … ({len(items)} in all)" if len(items) > 10 else shown
+# So many of a list are shown.
+MOST_SHOWN = 10
+
+
+def shortened(items: Sequence[str], in_all: int | None = None) -> str:
+    """The first ten, and how many there are: `in_all`, if the others are not among the items."""
+    shown = ", ".join(items[:MOST_SHOWN])
+    number = len(items) if in_all is None else in_all
+    return f"{shown}, … ({number:,} in all)" if number > MOST_SHOWN else shown
 
 
 def size(num_bytes: int) -> str:

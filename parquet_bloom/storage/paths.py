@@ -61,6 +61,19 @@ def expand(
     return inputs, errors
 
 
+def stands_for_several(name: str) -> bool:
+    """Whether a name is that of a folder, or a glob: behind a URL by its spelling alone, as nobody is asked."""
+    if is_object(name):
+        address = address_of(name, {})
+        itself = address.removeprefix(f"{address.scheme}://{address.host}")
+        is_several = not itself.strip("/") or itself.endswith("/") or has_wildcard(itself)
+        return address.store.has_folders and is_several
+    if is_url(name):
+        return name.endswith("/") or has_wildcard(name.partition("?")[0])
+    path = local_name(name)
+    return os.path.isdir(path) or (has_wildcard(name) and not os.path.exists(path))
+
+
 def expand_tables(
     names: Iterable[str], options: Mapping[str, str] | None = None
 ) -> tuple[list[Input], list[OSError]]:

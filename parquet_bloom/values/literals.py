@@ -32,6 +32,7 @@ from parquet_bloom.values.types import (
     NANOS_PER_DAY,
     UNIX_EPOCH_JULIAN_DAY,
     LeafType,
+    LiteralInFile,
     LogicalType,
     TimeNanos,
     TimestampNanos,
@@ -61,7 +62,12 @@ def encode_given(leaf: LeafType, value: object) -> Encodings:
     """The stored bytes of a value, or of a literal. Raises ValueTypeError for what cannot be a value
     of the column."""
     if isinstance(value, literal):
-        return encode_literal(leaf, value.text, value.read_as)
+        try:
+            return encode_literal(leaf, value.text, value.read_as)
+        except ValueTypeError as error:
+            if isinstance(value, LiteralInFile):
+                raise ValueTypeError(f"{value.file}: line {value.line}: {error}") from None
+            raise
     try:
         return encode(leaf, value)
     except ValueTypeError as error:

@@ -12,6 +12,7 @@ Spec: parquet-format, Types in README.md, LogicalTypes.md.
 from __future__ import annotations
 
 import struct
+from dataclasses import field
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ValueTypeError
@@ -91,6 +92,8 @@ def _shown(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 8 * _LONGEST_SHOWN:
         return f"an integer of {value.bit_length()} bits"
     text = str(value)
+    if not text:
+        return "an empty text"
     if "\n" in text and not isinstance(value, str):
         # Several values, where one was expected.
         return f"a {type(value).__name__}"
@@ -153,3 +156,11 @@ class TimestampNanos(Exact):
     """A timestamp as nanoseconds since 1970, in UTC if `zoned`."""
 
     zoned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralInFile(literal):
+    """One that stands in a file of values, in a line that is counted from 1."""
+
+    file: str = field(default="", compare=False)
+    line: int = field(default=0, compare=False)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from typing import Any, Final
@@ -43,6 +43,11 @@ def arrow_table(report: Any) -> pa.Table:
         for name, kind in _columns(report).items()
     }
     return pa.table(columns)
+
+
+def joined(tables: Iterable[pa.Table]) -> pa.Table:
+    """The rows of all tables; a column that one lacks is null in its rows."""
+    return pa.concat_tables(tables, promote_options="default")
 
 
 def _columns(report: Any) -> dict[str, pa.DataType]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers, columns_needed
@@ -18,10 +19,10 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.options import BuildOptions, Destination
 from parquet_bloom.parallel import Progress
-from parquet_bloom.storage import with_options
 from parquet_bloom.storage.new_version import check_appendable
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.file_runner import Changing, changing, changing_opened
+from parquet_bloom.verbs.several import change_each, for_several
 from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, Format, OrcStreams
 
 if TYPE_CHECKING:
@@ -59,8 +60,9 @@ class BuildReport(VerbReport):
         return sum(built.num_filters for built in self.filters)
 
 
+@for_several
 def build(
-    source: str | os.PathLike[str],
+    source: Any,
     output: str | os.PathLike[str] | None = None,
     *,
     columns: SomeNames,
@@ -90,6 +92,9 @@ def build(
 ) -> BuildReport:
     """Write `source` with Bloom filters for `columns` (dotted leaf paths) to `output`.
 
+    A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
+    FilesReport, with the report on each, and the errors of files that failed. `output` is then the folder of the new files.
+
     fpp: the target false positive rate, 0 to 1, exclusive; 0.01 if None. Each filter is as small as
     it allows. ndv: size for this many distinct values per chunk instead. max_bytes: the limit of a
     bitset, 64 to 134,217,728 (the default). exact_blocks: allow block counts that are not powers of
@@ -99,7 +104,7 @@ def build(
     count as missing anyway. in_place: replace `source` itself. overwrite: replace an existing `output`. dry_run:
     build, but write nothing. verify: read back what was written. unconditional: replace an object
     without conditional writes, or a file without locks, where a concurrent change could be lost.
-    progress: called with (chunks done, chunks in all).
+    progress: called with (chunks done, chunks in all); of several files, with (files done, files in all).
 
     keys: for encrypted files, the keys of the footer and of `columns`, whose filters are encrypted
     with them; a column without a key is skipped. expose_filter_location: let a plaintext footer show
@@ -137,12 +142,13 @@ def build(
     given = locals()
     options = BuildOptions.of(given, columns=columns_needed(columns))
     if append_in_place and (in_place or output is not None):
-        raise RewriteError(
-            f"{os.fspath(source)}: expected one of an output, in_place and append_in_place"
-        )
+        raise RewriteError(f"{source}: expected one of an output, in_place and append_in_place")
     destination = Destination.of(given, in_place=append_in_place or in_place)
-    path = with_options(source, storage_options)
-    return build_file(path, options, destination, keys=keys, progress=progress)
+    change = partial(build_file, keys=keys)
+    report: BuildReport = change_each(
+        source, options, destination, change, storage_options=storage_options, progress=progress
+    )
+    return report
 
 
 def build_file(

@@ -132,6 +132,23 @@ def _facts(report: Any) -> Iterator[str]:
             yield f"{key_of(each.name, units)}={shown}"
 
 
+def as_row(report: Any) -> dict[str, Any]:
+    """What a report says, field by field, in a row about its file: of items, their number."""
+    units = units_of(report)
+    row: dict[str, Any] = {}
+    for each in fields(report):
+        value = getattr(report, each.name)
+        name = each.name if each.name.startswith("path") else key_of(each.name, units)
+        is_many = isinstance(value, _COLLECTIONS) or (
+            isinstance(value, Sequence) and not isinstance(value, str)
+        )
+        if is_many:
+            row[name] = len(value)
+        elif value is None or isinstance(value, str | int | float):
+            row[name] = value
+    return row
+
+
 def _flat(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in row.items():
         if isinstance(value, dict):

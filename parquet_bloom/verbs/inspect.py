@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import field
@@ -12,11 +11,11 @@ from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, Place
 from parquet_bloom.container.room import TO_INSPECT, check_room
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.files import open_file
 from parquet_bloom.options import InspectOptions
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.threads import threads_to_read
 from parquet_bloom.verbs.documents import VerbReport
+from parquet_bloom.verbs.several import for_several, read_each
 from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
@@ -27,7 +26,9 @@ if TYPE_CHECKING:
     )
     from parquet_bloom.container.protocols import Describable
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.options import TableView
     from parquet_bloom.storage.traffic import Requests
+    from parquet_bloom.vocabulary import TableChoice
 
 # Called with a filter while its bits are in memory: its place, the position of its column among those
 # inspected, its description, and what returns its bits.
@@ -87,29 +88,37 @@ class FileInspection(VerbReport):
         return sum(column.num_filters for part in self.parts for column in part.columns)
 
 
+@for_several
 def inspect(
-    path: str | os.PathLike[str],
+    path: Any,
     *,
     columns: SomeNames | None = None,
     row_groups: SomeNumbers | None = None,
     index_groups: bool = False,
     threads: int | None = None,
+    table: TableChoice | TableView | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> FileInspection:
     """Describe the filters of `columns` (dotted paths; default: all) in `row_groups`, which are the
     stripes of an ORC file.
 
+    A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
+    FilesReport, with the report on each, and the errors of files that failed.
+
     index_groups: also describe each index group of an ORC file. threads: how many filters to read at a
-    time; by default, as many as pay off, up to one per processor, or 16 behind URLs. keys: for
+    time; by default, as many as pay off, up to one per processor, or 16 behind URLs. table: `path` is that of a
+    table of this kind, or several, and stands for its live files; a TableView says of which version. keys: for
     encrypted files. storage_options: for the object store behind a URL, see docs/object-stores.md.
 
     Raises ColumnError, FormatError, UnsupportedError, OSError, and EncryptionError if a key is wrong.
     A filter that cannot be used, or has no key, is not an error: its chunk has a `reason`.
     """
     options = InspectOptions.of(locals())
-    with open_file(path, keys, storage_options) as file:
-        return inspect_file(file, options)
+    report: FileInspection = read_each(
+        path, options, inspect_file, table=table, keys=keys, storage_options=storage_options
+    )
+    return report
 
 
 def inspect_file(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -31,21 +30,22 @@ from parquet_bloom.container.room import (
     check_room,
 )
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.files import open_file
 from parquet_bloom.filters.look_up import LookUp
 from parquet_bloom.native.lazy import NDArray, np
-from parquet_bloom.options import ProbeOptions
+from parquet_bloom.options import ProbeOptions, values_given
 from parquet_bloom.parallel import check_fits, read_once, work_in_order
 from parquet_bloom.threads import threads_to_read
 from parquet_bloom.values.given import show_values
 from parquet_bloom.verbs.documents import VerbReport
+from parquet_bloom.verbs.several import for_several, read_each
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import Picks
+    from parquet_bloom.container import Picks, Place
     from parquet_bloom.container.protocols import Askable
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.options import TableView
     from parquet_bloom.storage.traffic import Requests
-    from parquet_bloom.vocabulary import Dialect, Format, Verdict
+    from parquet_bloom.vocabulary import Dialect, Format, TableChoice, Verdict
 
 # What each group of a part answers, and what led to it if that was asked for.
 _Answered: TypeAlias = "tuple[Sequence[GroupAnswers], Sequence[tuple[Explanation, ...]]]"
@@ -118,15 +118,53 @@ class ProbedValues(Sequence[ProbedValue]):
         return all(group.are_absent for group in self._groups)
 
     @property
+    def groups(self) -> Sequence[GroupAnswers]:
+        """What each group answers."""
+        return self._groups
+
+    @property
+    def left(self) -> list[Answer]:
+        """The groups that may have any of the values, in order."""
+        given = [
+            [each for each in group.given if each.verdict != "absent"] for group in self._groups
+        ]
+        return sorted((answers[0] for answers in given if answers), key=lambda each: each.place)
+
+    @property
+    def doubts(self) -> dict[str, list[Place]]:
+        """Where verdicts are `unknown`, by the reason."""
+        places: dict[str, list[Place]] = {}
+        for group in self._groups:
+            for answer in group.given:
+                if answer.reason:
+                    places.setdefault(answer.reason, []).append(answer.place)
+        return places
+
+    @property
+    def maybe(self) -> Sequence[int]:
+        """The positions of the values that are `maybe`."""
+        if not any(hasattr(group.picks, "tolist") for group in self._groups):
+            return [number for number, each in enumerate(self) if each.verdict == "maybe"]
+        found = np.zeros(len(self), np.bool_)
+        for distinct, picks, _ in self._groups:
+            found |= np.array([each.verdict == "maybe" for each in distinct])[np.asarray(picks)]
+        at: list[int] = np.flatnonzero(found).tolist()
+        return at
+
+    def texts_of(self, positions: Sequence[int]) -> list[str]:
+        """Some of the values, as reports show them."""
+        return show_values([self._values[position] for position in positions])
+
+    @property
     def num_rows(self) -> int:
         """Of the groups that were asked."""
-        return sum([distinct[0].num_rows for distinct, _ in self._groups])
+        return sum([group.distinct[0].num_rows for group in self._groups])
 
     @property
     def to_read(self) -> NDArray[np.bool_]:
         """Whether each group remains to be read for each value: shape (values, groups)."""
         to_read = np.zeros((len(self), len(self._groups)), np.bool_)
-        for number, (distinct, picks) in enumerate(self._groups):
+        for number, (distinct, picks, _) in enumerate(self._groups):
             is_to_read = np.array([each.verdict != "absent" for each in distinct])
             to_read[:, number] = is_to_read[np.asarray(picks)]
         return to_read
@@ -177,20 +215,25 @@ class ProbeReport(VerbReport):
         return self.results.to_read
 
 
+@for_several
 def probe(
-    path: str | os.PathLike[str],
+    path: Any,
     column: str,
     values: Any,
     *,
     row_groups: SomeNumbers | None = None,
     dialect: Dialect | None = None,
     seed: int | None = None,
+    table: TableChoice | TableView | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
     explain: bool = False,
     threads: int | None = None,
 ) -> ProbeReport:
-    """The verdicts on values of `column` (a dotted path) in one file.
+    """The verdicts on values of `column` (a dotted path) in a file.
+
+    A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
+    FilesReport, with the report on each, and the errors of files that failed. Value by value, see probe_values.
 
     values: one value of the column's type, or a list, numpy or pyarrow array, or pandas or polars
     Series of values: Python's, numpy's, pandas' or pyarrow's, or `pb.literal`, text that is read as on
@@ -208,9 +251,17 @@ def probe(
     Raises ColumnError, ValueTypeError for what cannot be a value of the column, TypeError for a
     table, FormatError, UnsupportedError, EncryptionError if a key is wrong, OSError.
     """
-    options = ProbeOptions.of(locals())
-    with open_file(path, keys, storage_options) as file:
-        return probe_file(file, options)
+    options = ProbeOptions.of(locals(), values=kept_values(values))
+    report: ProbeReport = read_each(
+        path, options, probe_file, table=table, keys=keys, storage_options=storage_options
+    )
+    return report
+
+
+def kept_values(values: Any) -> Any:
+    """Values as options have them; as a tuple, they are encoded once for all files."""
+    found = values_given(values)
+    return tuple(found) if isinstance(found, list) else found
 
 
 def probe_file(file: Askable, options: ProbeOptions) -> ProbeReport:

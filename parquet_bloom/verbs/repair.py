@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, Located, Place, RepairChange
@@ -20,9 +21,9 @@ from parquet_bloom.options import Destination, RepairOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.finding import Finding, chunk_finding
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
-from parquet_bloom.storage import with_options
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.file_runner import Changing, changing, changing_opened
+from parquet_bloom.verbs.several import change_each, for_several
 from parquet_bloom.vocabulary import FileLayout, Format, RepairAction
 
 if TYPE_CHECKING:
@@ -82,8 +83,9 @@ class RepairReport(VerbReport):
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
 
+@for_several
 def repair(
-    source: str | os.PathLike[str],
+    source: Any,
     output: str | os.PathLike[str] | None = None,
     *,
     columns: SomeNames | None = None,
@@ -106,13 +108,16 @@ def repair(
 ) -> RepairReport:
     """Write `source` to `output` with the filters of `columns` (dotted paths; default: all) repaired.
 
+    A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
+    FilesReport, with the report on each, and the errors of files that failed. `output` is then the folder of the new files.
+
     By default no value is read, and filters that only values could prove right are dropped.
     drop_bad: look up every stored value, and drop filters with false negatives. rebuild: the same,
     and build filters again that were dropped, or that are right but confuse readers. layout:
     `replace` writes what is new in the place of the old footer; `append` writes it behind the old
     file, which stays whole, but for plaintext filters of encrypted columns. By default `append` for
     what is changed in place behind a URL, else `replace`. progress: called with (chunks done, chunks
-    in all), first for looking up values, then for building filters. Other options as for build.
+    in all), first for looking up values, then for building filters; of several files, as for build. Other options as for build.
 
     In an ORC file, row_groups are stripes, and nothing points to a filter: without drop_bad or
     rebuild nothing is repaired, and the report says what could be.
@@ -123,8 +128,11 @@ def repair(
     """
     given = locals()
     options, destination = RepairOptions.of(given), Destination.of(given)
-    path = with_options(source, storage_options)
-    return repair_file(path, options, destination, keys, progress)
+    change = partial(repair_file, keys=keys)
+    report: RepairReport = change_each(
+        source, options, destination, change, storage_options=storage_options, progress=progress
+    )
+    return report
 
 
 def repair_file(

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN, LeftChunk, RemovedFilters
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import Destination, Selection
-from parquet_bloom.storage import with_options
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.file_runner import Changing, changing, changing_opened
+from parquet_bloom.verbs.several import change_each, for_several
 from parquet_bloom.vocabulary import Format
 
 if TYPE_CHECKING:
@@ -51,8 +52,9 @@ class StripReport(VerbReport):
         return sum(removed.num_filters for removed in self.removed)
 
 
+@for_several
 def strip(
-    source: str | os.PathLike[str],
+    source: Any,
     output: str | os.PathLike[str] | None = None,
     *,
     columns: SomeNames | None = None,
@@ -68,6 +70,9 @@ def strip(
     """Write `source` to `output` without the filters of `columns` (default: all) in `row_groups`,
     which are the stripes of an ORC file.
 
+    A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
+    FilesReport, with the report on each, and the errors of files that failed. `output` is then the folder of the new files.
+
     Legacy filters go, too, and filters to which nothing points any more. A filter that cannot be read, or
     that pages follow, loses its pointer, but its bytes stay. keys: for encrypted files, the keys of the
     footer and of `columns`; if columns are not given, those without a key are left as they are. Other
@@ -77,7 +82,11 @@ def strip(
     """
     given = locals()
     selection, destination = Selection.of(given), Destination.of(given)
-    return strip_file(with_options(source, storage_options), selection, destination, keys=keys)
+    change = partial(strip_file, keys=keys)
+    report: StripReport = change_each(
+        source, selection, destination, change, storage_options=storage_options
+    )
+    return report
 
 
 def strip_file(

@@ -8,14 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError
-from parquet_bloom.files import FORMATS, open_file
+from parquet_bloom.files import FORMATS
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.examine import examine
@@ -23,10 +24,12 @@ from parquet_bloom.rules.finding import Finding, NextCommands
 from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.storage.source import LocalSource
 from parquet_bloom.verbs.documents import VerbReport
-from parquet_bloom.vocabulary import FailOn, Format
+from parquet_bloom.verbs.several import for_several, one_of, read_each
+from parquet_bloom.vocabulary import FailOn, Format, TableChoice
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.options import TableView
     from parquet_bloom.storage.traffic import Requests
 
 
@@ -53,16 +56,9 @@ class ValidationReport(VerbReport):
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A file that could not be checked at all. `message`: one line that names the file."""
-
-    path: str
-    message: str
-
-
+@for_several
 def validate(
-    path: str | os.PathLike[str],
+    path: Any,
     *,
     columns: SomeNames | None = None,
     row_groups: SomeNumbers | None = None,
@@ -76,6 +72,7 @@ def validate(
     ignore: SomeNames = (),
     ignore_checksums: bool = False,
     threads: int | None = None,
+    table: TableChoice | TableView | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
@@ -83,10 +80,14 @@ def validate(
     """Check the filters of `columns` (dotted paths; default: all) in `row_groups` (default: all),
     which are the stripes of an ORC file; what is wrong with a file as a whole is found anyway.
 
+    A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
+    FilesReport, with the report on each, and the errors of files that failed.
+
     deep: look up every stored value; otherwise only footers and filters are read. diagnose: where
     values are missing, say what the writer did wrong. progress: called with (filters done, filters in
     all); in ORC files, a column in a stripe counts as one, and so do small filters whose values are not
-    looked up. ignore_checksums as for build, all others as for inspect.
+    looked up; or, of several files, with (files done, files in all). ignore_checksums as for build, all
+    others as for inspect.
 
     policy: what is required, ignored and fatal (see read_policy); by default, errors are fatal. It is
     extended by `require`, columns that need a filter in every row group or stripe; `max_fpp`;
@@ -101,8 +102,17 @@ def validate(
         require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore
     )
     options = ValidateOptions.of(locals(), policy=required)
-    with open_file(path, keys, storage_options) as file:
-        return validate_file(file, options, progress)
+    is_one = table is None and one_of(path) is not None
+    report: ValidationReport = read_each(
+        path,
+        options,
+        partial(validate_file, progress=progress if is_one else None),
+        table=table,
+        keys=keys,
+        storage_options=storage_options,
+        progress=None if is_one else progress,
+    )
+    return report
 
 
 def validate_file(

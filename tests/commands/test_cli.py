@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -442,6 +443,9 @@ def test_every_command_has_help_with_a_runnable_example(built, command):
     os.rename("out.parquet", "events.bloom.parquet")
     if command == "build":
         os.remove("events.bloom.parquet")
+    os.mkdir("lake")
+    shutil.copy("events.parquet", "lake")
+    Path("ids.csv").write_text("user_id\n123456\n")
     for line in examples.split("\n\n")[0].splitlines():
         program, *arguments = line.split()
         assert program == "pbloom"

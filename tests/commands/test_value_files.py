@@ -78,12 +78,42 @@ def test_what_is_no_file_of_values(folder, case):
 def test_which_column_is_meant_has_to_be_clear(folder):
     (folder / "ids.csv").write_text("a,b\n1,2\n")
     found = outcome(*COMMAND, "--ids", "ids.csv")
-    assert found.complaint == "ids.csv: 2 columns, expected one or one called id"
+    assert found.complaint == (
+        "ids.csv: 2 columns, expected one or one called id, or --values-column"
+    )
     (folder / "ids.csv").write_text("id,b\n1\n")
     assert outcome(*COMMAND, "--ids", "ids.csv").complaint == (
-        "ids.csv: row 1: 1 fields, expected 2"
+        "ids.csv: line 2: 1 field, expected 2"
     )
     pq.write_table(pa.table({"id": [7, None]}), "ids.parquet")
     assert outcome(*COMMAND, "--ids", "ids.parquet").complaint == (
         "ids.parquet: column id: 1 nulls, expected values"
     )
+
+
+def test_the_column_with_the_values_is_named(folder):
+    (folder / "ids.csv").write_text('key,note\n7,"a\nb"\n9,c\n')
+    named = (*COMMAND, "--ids", "ids.csv", "--values-column")
+    assert rows(outcome(*named, "key")) == ["7", "9"]
+    assert outcome(*named, "kee").complaint == "ids.csv: no column kee; did you mean key?"
+    (folder / "ids").write_text("7\n")
+    assert outcome(*COMMAND, "--ids", "ids", "--values-column", "key").complaint == (
+        "ids: no column key: expected CSV or Parquet, found text"
+    )
+    pq.write_table(pa.table({"key": [7], "id": [8]}), "ids.parquet")
+    assert rows(outcome(*COMMAND, "--ids", "ids.parquet", "--values-column", "key")) == ["7"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("ids", "7\nseven\n9\n", "line 2: seven: cannot be a value of INT64: expected an integer"),
+        ("ids", "7\n\n", "line 2: an empty text: cannot be a value of INT64: expected an integer"),
+        ("ids.csv", 'id,x\n7,"a\n\n"\nx,\n', "line 5: x: cannot be a value of INT64: expected an integer"),
+        ("ids.csv", "id,x\n7," + "a" * 200_000, "line 2: no CSV: field larger than field limit (131072)"),
+    ],
+)  # fmt: skip
+def test_a_bad_line_is_named_by_its_number(folder, name, text, problem):
+    (folder / name).write_text(text)
+    found = outcome("probe", "a.parquet", "a.parquet", "-c", "id", "--values-from", name)
+    assert found.complaint.endswith(f"{name}: {problem}")

@@ -64,6 +64,7 @@ from parquet_bloom.verbs.strip_table import TableStripReport
 from parquet_bloom.verbs.table_runner import TableCommit
 from parquet_bloom.verbs.table_step import ChangedFile, SkippedColumn
 from parquet_bloom.verbs.validate import Checked, ValidationReport
+from parquet_bloom.verbs.values_in_files import NotAsked, ValueInFile, ValueInFiles, ValuesReport
 
 README = (ROOT / "README.md").read_text()
 JSON = (ROOT / "docs" / "json.md").read_text()
@@ -149,7 +150,10 @@ def keys_of(field, report):
             InspectionSummary,
             ColumnSummary,
         ),
-        "probe": (ProbeReport, ProbedValue, Answer, Explanation),
+        "probe": (
+            *(ProbeReport, ProbedValue, Answer, Explanation),
+            *(ValuesReport, ValueInFiles, ValueInFile, NotAsked),
+        ),
         "find": (FindReport, FoundRow, UnknownFile),
         "index build": (IndexChange, NotIndexed),
         "index check": (IndexCheck, IndexFinding),

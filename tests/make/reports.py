@@ -3,7 +3,8 @@
 from parquet_bloom.container import Place
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.rules.finding import Finding, finding
-from parquet_bloom.verbs.validate import Checked, Failure, ValidationReport
+from parquet_bloom.verbs.several import Failure
+from parquet_bloom.verbs.validate import Checked, ValidationReport
 
 PREFIXED = Diagnosis(
     "length-prefix", "the values are found if they are hashed with their length", 9, 10

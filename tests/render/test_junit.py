@@ -10,7 +10,7 @@ from parquet_bloom.render.findings_for_ci import junit_xml
 from parquet_bloom.rules.finding import finding
 from parquet_bloom.rules.policy import FAIL_ON, Policy
 from parquet_bloom.rules.rule import rules_of
-from parquet_bloom.verbs.validate import Failure
+from parquet_bloom.verbs.several import Failure
 
 # What Jenkins' junit-10.xsd and pytest's reports allow: attributes that must be there, others that
 # may, and elements inside.

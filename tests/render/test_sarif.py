@@ -16,7 +16,8 @@ from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.render.findings_for_ci import MAX_RESULTS, sarif_log
 from parquet_bloom.rules.finding import finding
 from parquet_bloom.rules.rule import rules
-from parquet_bloom.verbs.validate import Failure, validate
+from parquet_bloom.verbs.several import Failure
+from parquet_bloom.verbs.validate import validate
 
 SCHEMAS = Path(__file__).parent / "schemas"
 SCHEMA = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import field
 from typing import Any, Final
 
+from parquet_bloom.container.asked_once import AskedOnce
 from parquet_bloom.container.doubts import Doubts
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native.lazy import Array, NDArray, np
@@ -67,20 +68,7 @@ class Asked:
         return stored_of(self._leaf, self._values)
 
 
-# Files of one table have the same columns, and are asked for the same values.
-_latest: tuple[LeafType, Sequence[Any], Asked] | None = None
-
-
-def asked_of(leaf: LeafType, values: Sequence[Any] | Array) -> Asked:
-    """As Asked, which is kept for the next file if these are a few values that nobody can change."""
-    global _latest
-    latest = _latest
-    if latest is not None and latest[0] is leaf and latest[1] is values:
-        return latest[2]
-    asked = Asked(leaf, values)
-    if isinstance(values, tuple) and not asked.is_many:
-        _latest = leaf, values, asked
-    return asked
+asked_of: Final[AskedOnce[LeafType, Asked]] = AskedOnce(Asked)
 
 
 @dataclass(frozen=True)

@@ -62,10 +62,12 @@ class ChunkProber:
         filter, reason = None, None
         if len(asked.unknown) < len(asked):
             filter, reason = self._found
-        found = None
+        found, fpp = None, None
         try:
             if filter is not None:
-                found = self._found_in(filter, asked)
+                is_whole = self._is_read_whole(filter, asked)
+                found = self._found_in(filter, asked, is_whole)
+                fpp = filter.bits.fpp if is_whole else None
         except TamperedError:
             raise
         except ParquetBloomError as error:
@@ -78,16 +80,20 @@ class ChunkProber:
             used = sorted({*picks})
             verdicts = [verdicts[pick] for pick in used]
             picks = tuple([used.index(pick) for pick in picks])
-        return (GroupAnswers(tuple([self._answer(*each) for each in verdicts]), picks),)
+        return (GroupAnswers(tuple([self._answer(*each) for each in verdicts]), picks, fpp),)
 
-    def _found_in(
-        self, filter: LegacyFilter | _StoredFilter, asked: Asked
-    ) -> Sequence[bool] | NDArray[np.bool_]:
-        """Whether each value may be in the filter; of no meaning for the unknown."""
+    def _is_read_whole(self, filter: LegacyFilter | _StoredFilter, asked: Asked) -> bool:
+        """Whether that is quicker than to read blocks."""
         is_small = not isinstance(filter, _StoredFilter) or (
             filter.num_bytes <= BYTES_PER_VALUE * len(asked)
         )
-        if asked.is_many and is_small:
+        return asked.is_many and is_small
+
+    def _found_in(
+        self, filter: LegacyFilter | _StoredFilter, asked: Asked, is_whole: bool
+    ) -> Sequence[bool] | NDArray[np.bool_]:
+        """Whether each value may be in the filter; of no meaning for the unknown."""
+        if is_whole:
             stored = asked.stored
             if isinstance(filter, _StoredFilter):
                 return stored.found(filter.bits.check_hashes(stored.hashes))

@@ -1,0 +1,298 @@
+"""A verb over several files, from Python: names become files as in the command, and there is one report over all.
+
+A list of names, a folder and a glob stand for several files, and so does a URL that ends with `/` or is a glob. What
+a list names is always reported as several, even if it is one file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    overload,
+)
+
+from parquet_bloom.arguments import paths_given
+from parquet_bloom.container import number_of
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import ParquetBloomError, complaint_about
+from parquet_bloom.files import open_file
+from parquet_bloom.options import TableView
+from parquet_bloom.parallel import work_in_order
+from parquet_bloom.storage import with_options
+from parquet_bloom.storage.paths import expand, outputs_in, stands_for_several, with_parent
+from parquet_bloom.threads import threads_for_files, threads_to_change
+from parquet_bloom.verbs.documents import VerbReport, as_row
+
+if TYPE_CHECKING:
+    from parquet_bloom.container.protocols import Container
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.options import Destination
+    from parquet_bloom.parallel import Progress
+    from parquet_bloom.storage.paths import Input
+    from parquet_bloom.vocabulary import TableChoice
+
+OneFile = str | os.PathLike[str]
+# Gets the path of each file, and the report on it, or its error.
+Take = Callable[[str, Any], None]
+Report_co = TypeVar("Report_co", bound=VerbReport, covariant=True)
+Given = ParamSpec("Given")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A file that a verb could do nothing about. `message`: one line that names the file."""
+
+    path: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FilesReport(VerbReport, Generic[Report_co]):
+    """The reports on several files, in the order in which they were named, and the files that failed, whose
+    errors are in `failures` instead."""
+
+    _rows: ClassVar = ("reports",)
+
+    reports: tuple[Report_co, ...]
+    failures: tuple[Failure, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document of each report, as VerbReport.to_dict, and the failures."""
+        return {
+            "reports": [report.to_dict() for report in self.reports],
+            "failures": [{"path": each.path, "message": each.message} for each in self.failures],
+        }
+
+    def to_arrow(self) -> Any:
+        """The items of all reports as one pyarrow.Table, see VerbReport.to_arrow. What files of one format alone have
+        is null in others."""
+        from parquet_bloom.verbs.arrow_table import joined
+
+        return joined(report.to_arrow() for report in self.reports)
+
+    def _items(self) -> Iterator[dict[str, Any]]:
+        return map(as_row, self.reports)
+
+    def __repr__(self) -> str:
+        kind = type(self.reports[0]).__name__ if self.reports else "FilesReport"
+        failed = f", {len(self.failures):,} failed" if self.failures else ""
+        return f"<{kind}s of {number_of(len(self.reports), 'file')}{failed}>"
+
+
+if TYPE_CHECKING:
+
+    class ForSeveral(Protocol[Given, Report_co]):
+        """A verb as type checkers see it: of one file its report, of a list one over all. That a name may be a folder
+        or a glob is not in its type."""
+
+        @overload
+        def __call__(
+            self, path: OneFile, /, *args: Given.args, **named: Given.kwargs
+        ) -> Report_co: ...
+        @overload
+        def __call__(
+            self,
+            paths: list[Any] | tuple[Any, ...] | set[Any] | Iterator[Any],
+            /,
+            *args: Given.args,
+            **named: Given.kwargs,
+        ) -> FilesReport[Report_co]: ...
+
+    def for_several(
+        verb: Callable[Concatenate[Any, Given], Report_co],
+    ) -> ForSeveral[Given, Report_co]: ...
+
+else:
+
+    def for_several(verb: Callable[..., Any]) -> Callable[..., Any]:
+        """A verb that calls read_each or change_each."""
+        return verb
+
+
+def read_each(
+    files: Any,
+    options: Any,
+    read: Callable[[Container, Any], Any],
+    *,
+    table: TableChoice | TableView | None = None,
+    keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> Any:
+    """The report of `read`, or a FilesReport. table: `files` are tables of this kind, in whose place are their live
+    files. Raises FileNotFoundError for a name that means nothing, and what the first file raises if all fail."""
+    view = TableView.given(table)
+    if view is None and (path := one_of(files)) is not None:
+        with open_file(path, keys, storage_options) as file:
+            return read(file, options)
+    gathered = _Gathered()
+    each_read(
+        files, options, read, gathered.take, table=view, keys=keys, storage_options=storage_options,
+        progress=progress,
+    )  # fmt: skip
+    return gathered.report()
+
+
+def each_read(
+    files: Any,
+    options: Any,
+    read: Callable[[Container, Any], Any],
+    take: Take,
+    *,
+    table: TableChoice | TableView | None = None,
+    keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """The same for several files in any case: `take` gets the report on each, or its error."""
+    view = TableView.given(table)
+    paths, opened = _files_to_read(files, view, _columns_of(options), keys, storage_options)
+    at_a_time, of_each = threads_for_files(getattr(options, "threads", None), paths)
+
+    def work(path: str) -> Any:
+        with opened(path) as file:
+            return read(file, _with_threads(options, of_each))
+
+    _each(paths, work, take, at_a_time, progress)
+
+
+def _files_to_read(
+    files: Any,
+    view: TableView | None,
+    columns: Iterable[str],
+    keys: Keys | None,
+    storage_options: Mapping[str, str] | None,
+) -> tuple[list[str], Callable[[str], Any]]:
+    """The files that names, or tables, mean, and what opens each. Raises as read_each, and ColumnError if a table
+    has not all `columns`."""
+    if view is None:
+        paths = [found.path for found in _inputs_named(files, storage_options)]
+        return paths, lambda path: open_file(path, keys)
+    from parquet_bloom.verbs.listed_files import files_asked
+
+    listed = files_asked(paths_given("path", files), view, storage_options)
+    listed.check_columns(columns)
+    return [*listed.found], lambda path: listed.open(path, keys)
+
+
+def change_each(
+    files: Any,
+    options: Any,
+    destination: Destination,
+    change: Callable[..., Any],
+    *,
+    storage_options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> Any:
+    """The report of `change`, or a FilesReport; of several files, the output is a folder. Raises as read_each, and
+    RewriteError if two have the same output."""
+    if (path := one_of(files)) is not None:
+        named = {} if progress is None else {"progress": progress}
+        return change(with_options(path, storage_options), options, destination, **named)
+    inputs = _inputs_named(files, storage_options)
+    outputs = {}
+    if destination.output is not None:
+        from pathlib import Path
+
+        outputs = outputs_in(Path(os.fspath(destination.output)), inputs)
+    at_a_time, of_each = 1, getattr(options, "threads", None)
+    if destination.in_place and not destination.dry_run:
+        at_a_time, of_each = threads_to_change(of_each, inputs)
+
+    def work(path: str) -> Any:
+        target = outputs.get(path)
+        if target is not None and not destination.dry_run:
+            with_parent(target)
+        here = replace(destination, output=target)
+        return change(path, _with_threads(options, of_each), here)
+
+    gathered = _Gathered()
+    _each([found.path for found in inputs], work, gathered.take, at_a_time, progress)
+    return gathered.report()
+
+
+def _with_threads(options: Any, threads: int | None) -> Any:
+    """The options of a verb, for one of several files."""
+    return replace(options, threads=threads) if hasattr(options, "threads") else options
+
+
+def _columns_of(options: Any) -> tuple[str, ...]:
+    """Those that a verb is asked about."""
+    one = getattr(options, "column", None)
+    return (getattr(options, "columns", None) or ()) if one is None else (one,)
+
+
+def one_of(files: Any) -> OneFile | None:
+    """The only file that is named; None for several."""
+    is_name = isinstance(files, str | os.PathLike)
+    return files if is_name and not stands_for_several(os.fspath(files)) else None
+
+
+def _inputs_named(files: Any, storage_options: Mapping[str, str] | None) -> list[Input]:
+    """The files that names mean. Raises FileNotFoundError for a name that means nothing, TypeError."""
+    inputs, errors = expand(paths_given("path", files), storage_options)
+    if errors:
+        raise errors[0]
+    return inputs
+
+
+class _Gathered:
+    """What became of each file."""
+
+    def __init__(self) -> None:
+        self._reports: list[Any] = []
+        self._failures: list[Failure] = []
+
+    def take(self, path: str, found: Any) -> None:
+        if isinstance(found, Exception):
+            self._failures.append(Failure(path, message_of(path, found)))
+        else:
+            self._reports.append(found)
+
+    def report(self) -> FilesReport[Any]:
+        return FilesReport(tuple(self._reports), tuple(self._failures))
+
+
+def _each(
+    paths: Sequence[str],
+    work: Callable[[str], Any],
+    take: Take,
+    at_a_time: int,
+    progress: Progress | None,
+) -> None:
+    """Work on every file, whatever becomes of the others. Raises what the first one did if all fail."""
+
+    def attempt(path: str) -> Any:
+        try:
+            return work(path)
+        except (ParquetBloomError, OSError) as error:
+            return error
+
+    first: Exception | None = None
+    num_failed = 0
+    with closing(work_in_order(paths, attempt, lambda _: 0, at_a_time)) as worked:
+        for done, (path, found) in enumerate(worked, 1):
+            if isinstance(found, Exception):
+                first = first or found
+                num_failed += 1
+            take(path, found)
+            if progress:
+                progress(done, len(paths))
+    if first is not None and num_failed == len(paths):
+        raise first
+
+
+def message_of(path: str, error: Exception) -> str:
+    """As Python's callers say it."""
+    return str(error) if isinstance(error, ParquetBloomError) else complaint_about(path, error)

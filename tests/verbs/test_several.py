@@ -1,0 +1,114 @@
+"""Verbs over several files, from Python."""
+
+import pyarrow as pa
+import pyarrow.orc as po
+import pyarrow.parquet as pq
+import pytest
+
+import parquet_bloom as pb
+
+
+@pytest.fixture
+def lake(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lake" / "b").mkdir(parents=True)
+    table = pa.table({"id": [1, 2, 3]})
+    for name in ("a.parquet", "b/b.parquet"):
+        pq.write_table(table, tmp_path / "lake" / name)
+    return tmp_path / "lake"
+
+
+A, B = "lake/a.parquet", "lake/b/b.parquet"
+
+
+@pytest.mark.parametrize(
+    "files", [[A, B], ("lake",), "lake", "lake/", "lake/**", "lake/**/*.parquet", iter([A, B])]
+)
+def test_names_are_those_of_the_command(lake, files):
+    report = pb.inspect(files)
+    assert [each.path for each in report.reports] == [A, B]
+    assert (report.failures, repr(report)) == ((), "<FileInspections of 2 files>")
+
+
+def test_one_name_of_one_file_has_one_report(lake):
+    assert isinstance(pb.inspect(A), pb.FileInspection)
+    assert isinstance(pb.inspect([A]), pb.FilesReport)
+    (lake / "[1].parquet").write_bytes((lake / "a.parquet").read_bytes())
+    assert pb.inspect("lake/[1].parquet").path == "lake/[1].parquet"
+
+
+def test_build_strip_repair_and_what_reads(lake):
+    built = pb.build("lake", "out", columns="id")
+    assert [each.output for each in built.reports] == ["out/a.parquet", "out/b/b.parquet"]
+    assert all(each.ok for each in pb.validate("out", require="id").reports)
+    assert [each.is_absent for each in pb.probe("out", "id", 7).reports] == [True, True]
+    done = []
+    assert len(pb.repair("out", in_place=True, progress=lambda *at: done.append(at)).reports) == 2
+    assert done == [(1, 2), (2, 2)]
+    assert pb.build("lake", columns="id", dry_run=True).reports[0].output is None
+    stripped = pb.strip(["out"], in_place=True)
+    assert [each.num_filters for each in stripped.reports] == [1, 1]
+    for name in ("a.parquet", "b/b.parquet"):
+        assert (lake.parent / "out" / name).read_bytes() == (lake / name).read_bytes()
+
+
+def test_one_that_fails_keeps_no_other_from_being_done(lake):
+    pb.build(A, in_place=True, columns="id")
+    (lake / "b" / "b.parquet").write_bytes(b"nothing")
+    report = pb.validate("lake")
+    problem = f"{B}: not a Parquet file: 7 bytes, expected 12 or more"
+    assert [each.path for each in report.reports] == [A]
+    assert report.failures == (pb.Failure(B, problem),)
+    assert repr(report) == "<ValidationReports of 1 file, 1 failed>"
+    documents = report.to_dict()
+    assert documents["reports"] == [pb.validate(A).to_dict()]
+    assert documents["failures"] == [{"path": B, "message": problem}]
+    (lake / "a.parquet").unlink()
+    with pytest.raises(pb.NotSupportedFileError):
+        pb.validate("lake")
+
+
+def test_outputs_are_refused_as_in_the_command(lake):
+    pb.build("lake", "out", columns="id")
+    with pytest.raises(pb.RewriteError, match="exists: use overwrite=True to replace it"):
+        pb.build("lake", "out", columns="id")
+    with pytest.raises(pb.RewriteError, match="is the input itself"):
+        pb.build("lake", "lake", columns="id")
+    with pytest.raises(pb.RewriteError, match="would be the output of both"):
+        pb.build([A, A], "other", columns="id")
+
+
+@pytest.mark.parametrize("files", ["nowhere/*", ["nowhere/"], [A, "lake/*.orc"], [""]])
+def test_a_name_that_means_nothing(lake, files):
+    with pytest.raises(FileNotFoundError):
+        pb.inspect(files)
+
+
+@pytest.mark.parametrize("files", [7, [7], {A: B}, b"lake"])
+def test_what_is_no_name(lake, files):
+    with pytest.raises(TypeError, match="path"):
+        pb.strip(files, dry_run=True)
+
+
+def test_one_table_of_both_formats(lake):
+    po.write_table(pa.table({"id": [1, 2]}), lake / "c.orc")
+    table = pb.inspect("lake").to_arrow()
+    assert table["path"].to_pylist() == [A, B, "lake/c.orc"]
+    assert table["row_group"].to_pylist() == [0, 0, None]
+    assert table["stripe"].to_pylist() == [None, None, 0]
+
+
+def test_a_notebook_has_a_row_for_each_file(lake):
+    page = pb.inspect("lake")._repr_html_()
+    assert page.count("<tr>") == 3
+    assert f"<td>{A}</td><td>parquet</td>" in page
+
+
+def test_tables(lake):
+    deltalake = pytest.importorskip("deltalake")
+    deltalake.write_deltalake("table", pa.table({"id": [1, 2, 3]}))
+    report = pb.probe("table", "id", 9, table="auto")
+    assert [each.column for each in report.reports] == ["id"]
+    assert pb.probe_values("table", "id", 9, table="delta").unknown == 1
+    with pytest.raises(pb.ColumnError):
+        pb.inspect("table", columns="user", table="auto")

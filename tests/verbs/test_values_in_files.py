@@ -1,0 +1,144 @@
+"""Many values in many files: judged by each file's own answers, one by one."""
+
+import random
+from math import prod
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.orc as po
+import pyarrow.parquet as pq
+import pytest
+from make.commands import outcome
+
+import parquet_bloom as pb
+
+SEED = 20261126
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    """Files of some 300 values each with filters that are often wrong, one without, one in ORC, one damaged."""
+    folder = tmp_path_factory.mktemp("lake")
+    numbers = random.Random(SEED)
+    for name in "abc":
+        table = pa.table({"id": [numbers.randrange(10_000) for _ in range(300)]})
+        pq.write_table(table, folder / "plain", row_group_size=100)
+        pb.build(folder / "plain", folder / f"{name}.parquet", columns="id", fpp=0.02)
+    (folder / "plain").rename(folder / "plain.parquet")
+    po.write_table(
+        pa.table({"id": [numbers.randrange(10_000) for _ in range(300)]}), folder / "d.orc"
+    )
+    pb.build(folder / "d.orc", in_place=True, columns="id", fpp=0.02)
+    (folder / "damaged.parquet").write_bytes(b"PAR1 and more")
+    return folder
+
+
+WITH_FILTERS = ("a.parquet", "b.parquet", "c.parquet", "d.orc")
+
+
+def asked(number):
+    """Some numbers; several times the same one, and one that cannot be looked up, among them."""
+    numbers = random.Random(SEED + 1)
+    return [None, 5, 5, *(numbers.randrange(10_000) for _ in range(number))]
+
+
+@pytest.mark.parametrize("number", [4, 300])
+def test_value_by_value_as_each_file_says(lake, number):
+    names = [*(lake / name for name in WITH_FILTERS), lake / "plain.parquet"]
+    values = asked(number)
+    report = pb.probe_values(names, "id", values)
+    reports = [pb.probe(name, "id", values) for name in names]
+    for at, result in enumerate(report.results):
+        each = [(one.path, one.results[at]) for one in reports]
+        verdicts = {value.verdict for _, value in each}
+        assert result.verdict == next(
+            verdict for verdict in ("maybe", "unknown", "absent") if verdict in verdicts
+        )
+        left = {path: [g for g in value.groups if g.verdict != "absent"] for path, value in each}
+        left = {path: groups for path, groups in left.items() if groups and "plain" not in path}
+        assert [file.path for file in result.files] == [*left]
+        for file in result.files:
+            groups = left[file.path]
+            assert file.parts == tuple(dict.fromkeys(group.place.part for group in groups))
+            assert file.rows_to_read == sum(group.num_rows for group in groups)
+            assert file.verdict == ("unknown" if values[at] is None else "maybe")
+    assert report.files_unknown == (pb.NotAsked(str(names[-1]), "no filter"),)
+    counted = [result.verdict for result in report.results]
+    found = (report.absent, report.maybe, report.unknown)
+    assert found == tuple(map(counted.count, ("absent", "maybe", "unknown")))
+    assert not report.is_absent
+
+
+def test_what_the_rates_make_of_many_values(lake):
+    names = [lake / name for name in WITH_FILTERS]
+    values = asked(300)[1:]
+    rates = [
+        column.filter.fpp
+        for name in names
+        for part in pb.inspect(name).parts
+        for column in part.columns
+    ]
+    report = pb.probe_values(names, "id", values)
+    assert (report.num_groups, report.false_groups) == (10, pytest.approx(sum(rates)))
+    assert report.false_maybe == pytest.approx(1 - prod(1 - rate for rate in rates))
+    assert pb.probe_values([*names, lake / "plain.parquet"], "id", values).num_groups == 13
+    # Of a few values, only blocks are read.
+    assert pb.probe_values(names[:1], "id", 5).false_groups is None
+
+
+def test_a_file_that_cannot_be_asked_may_hold_any_value(lake):
+    report = pb.probe_values(str(lake), "id", [1 << 40])
+    assert (report.absent, report.unknown, report.num_files) == (0, 1, 6)
+    assert [file.path.removeprefix(f"{lake}/") for file in report.files_unknown] == [
+        "damaged.parquet",
+        "plain.parquet",
+    ]
+    with pytest.raises(pb.NotSupportedFileError):
+        pb.probe_values([lake / "damaged.parquet"], "id", 5)
+    with pytest.raises(pb.ValueTypeError, match=r"a\.parquet: column id: x: cannot be a value"):
+        pb.probe_values([lake / "a.parquet"], "id", pb.literal("x"))
+
+
+def test_the_rows_of_the_report(lake):
+    table = pb.probe_values([lake / "a.parquet"], "id", asked(300)).to_arrow()
+    assert table.column_names == [
+        *("value", "verdict", "path", "row_groups", "rows_to_read", "reason")
+    ]
+
+
+def test_the_command_answers_in_one_screen(lake, tmp_path):
+    (tmp_path / "ids").write_text("".join(f"{number}\n" for number in asked(500)[1:]))
+    names = [str(lake / name) for name in WITH_FILTERS]
+    found = outcome("probe", *names, "-c", "id", "--values-from", tmp_path / "ids", "--by-value")
+    report = pb.probe_values(names, "id", np.array(asked(500)[1:]))
+    first, chance, absent, heads, *rows, more = found.stdout.splitlines()
+    assert first.startswith(
+        f"id in 4 files: 502 values, {report.absent} in no file, {report.maybe} maybe in one; "
+    )
+    assert chance.startswith(
+        f"by chance alone, a value that is in no file is maybe in {report.false_groups:.2g} of 10 filters, and in"
+    )
+    assert absent.endswith(f"… ({report.absent} in all)")
+    assert heads.split("\t") == ["value", "verdict", "files", "row groups", "rows to read", "in"]
+    assert len(rows) == 10
+    assert more == f"and {report.maybe - 10} more: --verbose and --json show all"
+    assert found.code == 0
+    assert found.stderr == ""
+
+
+def test_the_command_names_what_may_hold_any_value(lake):
+    names = [str(lake / name) for name in ("plain.parquet", "damaged.parquet")]
+    found = outcome("probe", *names, "-c", "id", "-v", "5", "--by-value")
+    assert found.code == 2
+    first, *unknown = found.stdout.splitlines()
+    assert first.startswith("id in 2 files: 1 value, 0 in no file, 0 maybe in one, 1 unknown; ")
+    assert unknown == [
+        f"{names[0]}: may hold any value: no filter",
+        f"{names[1]}: may hold any value: {found.complaint.removeprefix(f'{names[1]}: ')}",
+    ]
+
+
+def test_nothing_anywhere(lake):
+    found = outcome("probe", lake / "a.parquet", "-c", "id", "-v", "123456789", "--by-value")
+    assert found.code == 1
+    assert found.stdout.splitlines()[1:] == ["in no file: 123456789"]
