@@ -307,6 +307,7 @@ class AdviseOptions(ReadOptions):
     fpp: float | None = None
     max_bytes: int | None = None
     budget: int | None = None
+    rates: bool = False
     value_sample: Mapping[str, Sequence[Any]] | None = None
     threads: int | None = None
 

@@ -18,7 +18,7 @@ Source: Kellerer, Pferschy, Pisinger, "Knapsack Problems" (2004), 11.2, on the m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from parquet_bloom.advice.lookups import FPP_UNIT, ExpectedReads
@@ -33,9 +33,14 @@ RATES: Final = (0.5, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
 LEAST_SAVED: Final = 0.01
 
 
+# Those of which is told what each costs and saves.
+SHOWN_RATES: Final = (0.1, 0.01, 0.001, 0.0001)
+
+
 def rates_of(options: AdviseOptions) -> tuple[float, ...]:
-    """The rates of the ladder, descending; none without a budget."""
-    return () if options.budget is None else tuple(sorted({*RATES, options.target_fpp})[::-1])
+    """The rates of the ladder, descending; none if nobody asks for other rates than the target."""
+    wanted = RATES if options.budget is not None else SHOWN_RATES * options.rates
+    return tuple(sorted({*wanted, options.target_fpp})[::-1]) if wanted else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +55,10 @@ class Offer:
 
 
 def offers_of(column: ColumnSketch, reads: ExpectedReads) -> tuple[Offer, ...]:
-    """The ladder of a column, each rung larger than the one before and saving more.
-
-    Bytes are exact. The groups that a look-up reads in vain are those at the target rate, times the ratio of
-    the mean FPPs of all filters. Filters larger than the column are left out.
-    """
-    at_target = reads.with_filter_if_absent / reads.by_statistics if reads.by_statistics else 0.0
-    in_vain = reads.with_filter - reads.holding
-    others = reads.by_statistics - reads.holding
+    """The ladder of a column, each rung larger than the one before and saving more. Filters larger than the column
+    are left out."""
     ladder: list[Offer] = []
-    for rung in sorted(column.rungs.values(), key=lambda rung: -rung.rate):
-        fpp = rung.fpp * FPP_UNIT / max(1, column.counts.groups)
-        wasted = min(others, in_vain * fpp / at_target if at_target else others * fpp)
-        read = reads.holding + wasted
-        offer = Offer(rung.rate, rung.filter_bytes, read, reads.by_statistics - read)
+    for offer in each_offer(column, reads):
         if ladder and offer.num_bytes == ladder[-1].num_bytes:
             # The same filters, which keep a lower rate, too.
             ladder.pop()
@@ -71,6 +66,22 @@ def offers_of(column: ColumnSketch, reads: ExpectedReads) -> tuple[Offer, ...]:
         if 0 < offer.num_bytes <= column.counts.chunk_bytes and offer.saved >= before + LEAST_SAVED:
             ladder.append(offer)
     return tuple(ladder)
+
+
+def each_offer(column: ColumnSketch, reads: ExpectedReads) -> Iterator[Offer]:
+    """What filters at each rate would cost and save, from the highest rate on.
+
+    Bytes are exact. The groups that a look-up reads in vain are those at the target rate, times the ratio of
+    the mean FPPs of all filters.
+    """
+    at_target = reads.with_filter_if_absent / reads.by_statistics if reads.by_statistics else 0.0
+    in_vain = reads.with_filter - reads.holding
+    others = reads.by_statistics - reads.holding
+    for rung in sorted(column.rungs.values(), key=lambda rung: -rung.rate):
+        fpp = rung.fpp * FPP_UNIT / max(1, column.counts.groups)
+        wasted = min(others, in_vain * fpp / at_target if at_target else others * fpp)
+        read = reads.holding + wasted
+        yield Offer(rung.rate, rung.filter_bytes, read, reads.by_statistics - read)
 
 
 def allot(budget: int, ladders: Sequence[Sequence[Offer]]) -> list[Offer | None]:

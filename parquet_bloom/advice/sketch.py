@@ -39,6 +39,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse
 from parquet_bloom.engines.settings import WantedFilter, WriterSettings, all_settings
 from parquet_bloom.errors import FormatError
+from parquet_bloom.filters.sizing import growth_of_size
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.vocabulary import Format
 
@@ -152,14 +153,16 @@ class Subject:
     max_bytes: int
 
     def settings(
-        self, format: Format, path: str, counts: ColumnCounts
+        self, format: Format, path: str, usual: float, rate: float, counts: ColumnCounts
     ) -> tuple[WriterSettings, ...]:
-        """For other writers, from the path of a file and what was counted."""
+        """For other writers, from the path of a file and what was counted; at a rate that may be lower than the `usual`
+        one, for which sizes were counted."""
         wanted = replace(
             self.wanted,
             path=path,
+            fpp=rate,
             ndv=counts.group_ndv,
-            num_bytes=counts.largest_filter,
+            num_bytes=counts.largest_filter * growth_of_size(usual, rate),
             dictionary_bytes=counts.dictionary_bytes,
             only_dictionary=bool(counts.only_dictionary),
         )

@@ -14,7 +14,9 @@ from hashlib import sha256
 from typing import Any
 
 from parquet_bloom.advice import ndv
+from parquet_bloom.advice.budget import Offer, each_offer
 from parquet_bloom.advice.lookups import ExpectedReads
+from parquet_bloom.advice.rate import recommended_rate
 from parquet_bloom.advice.samples import GivenSample, Sample, StoredSample
 from parquet_bloom.advice.sketch import (
     ColumnCounts,
@@ -63,13 +65,16 @@ class SurveyedFile:
 
 @dataclass(frozen=True, slots=True)
 class JudgedColumn:
-    """The verdict on a column in all files of a table; `groups`: those with values."""
+    """The verdict on a column in all files of a table; `groups`: those with values. `fpp`: the rate to build at;
+    `offers`: what others would cost and save, if that is asked for."""
 
     groups: int
     basis: AdviceBasis
     reads: ExpectedReads | None
     verdict: AdviceVerdict
     reason: str
+    fpp: float
+    offers: tuple[Offer, ...]
 
 
 # ------------------------------------------------------------------------------------------------
@@ -211,14 +216,17 @@ def _surveyed(table: TableSketch, place: int) -> SurveyedColumn:
     return SurveyedColumn(table.counts(place), "", *table.columns[place].ndv)
 
 
-def judge_table(table: TableSketch) -> list[JudgedColumn]:
-    """The verdict on each column in all files."""
-    return [_judged(table, place) for place in range(len(table.columns))]
+def judge_table(table: TableSketch, options: AdviseOptions) -> list[JudgedColumn]:
+    """The verdict on each column in all files. `options`: those that the sketch was made with."""
+    return [_judged(table, place, options) for place in range(len(table.columns))]
 
 
-def _judged(table: TableSketch, place: int) -> JudgedColumn:
+def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedColumn:
     column, subject, sketch = _surveyed(table, place), table.subjects[place], table.columns[place]
-    reads = sketch.expected_reads()
+    reads, unit = sketch.expected_reads(), UNITS[table.format].group
+    fpp = options.target_fpp
+    if options.fpp is None:
+        fpp = recommended_rate(column.counts, reads, fpp, table.largest[0], unit)
     verdict, reason = judge(
         Evidence(
             files=table.files,
@@ -229,8 +237,10 @@ def _judged(table: TableSketch, place: int) -> JudgedColumn:
             seldom_asked=subject.seldom_asked,
             is_measured=sketch.is_measured,
             reads=reads,
-            unit=UNITS[table.format].group,
+            unit=unit,
+            lower_rate=fpp if fpp < options.target_fpp else None,
         )
     )
     basis: AdviceBasis = "value sample" if sketch.is_measured else "stored values"
-    return JudgedColumn(column.counts.groups, basis, reads, verdict, reason)
+    offers = tuple(each_offer(sketch, reads)) if options.rates and reads else ()
+    return JudgedColumn(column.counts.groups, basis, reads, verdict, reason, fpp, offers)

@@ -27,7 +27,7 @@ from parquet_bloom.advice.sketch import ColumnCounts
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_note
-from parquet_bloom.filters.rates import percent
+from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.values.types import LeafType
 from parquet_bloom.vocabulary import NO_VALUES, AdviceVerdict
 
@@ -48,7 +48,8 @@ class Evidence:
     `limit`: what limits the size of a filter, in words; `users`: the engines that use filters of the column;
     `seldom_asked`: what the values are, if
     they are rarely looked up by equality, else empty; `is_measured`: the user gives look-up values;
-    `reads`: None if nothing can be looked up; `unit`: what a group is called.
+    `reads`: None if nothing can be looked up; `unit`: what a group is called; `lower_rate`: at which to build, None
+    for the target.
     """
 
     files: int
@@ -60,6 +61,7 @@ class Evidence:
     is_measured: bool
     reads: ExpectedReads | None
     unit: str = "row group"
+    lower_rate: float | None = None
 
     @property
     def saved(self) -> float:
@@ -157,7 +159,11 @@ def _comparison(evidence: Evidence) -> str:
 
 
 def _notes(evidence: Evidence) -> Iterator[str]:
-    counts, unit = evidence.counts, evidence.unit
+    counts, unit, reads = evidence.counts, evidence.unit, evidence.reads
+    if evidence.lower_rate is not None and reads is not None:
+        in_vain = (reads.by_statistics - reads.holding) * evidence.lower_rate
+        rate, most = exact_percent(evidence.lower_rate), _mean(reads.holding + in_vain)
+        yield f"recommended at an FPP of {rate}, where it reads at most {most}"
     share = counts.filter_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
     if share > LARGE:
         yield f"the filters are {percent(share)} of the column's size"

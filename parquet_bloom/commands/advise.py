@@ -17,7 +17,7 @@ from parquet_bloom.commands.parameters import FILE
 from parquet_bloom.commands.sections import Command, output_option, values_option
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.engines.reading import EngineUse
-from parquet_bloom.filters.rates import percent
+from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.hints import would_refuse
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 @output_option(
     "--details",
     is_flag=True,
-    help="Also show which engines use each filter, and settings for writers.",
+    help="Also show what each of several rates would cost and save, which engines use each filter, and settings for"
+    " writers.",
 )
 @option.answered()
 @option.threads
@@ -65,14 +66,16 @@ def advise(
     columns are judged together, as one table.
 
     \b
-    Example:
+    Examples:
       pbloom advise events.parquet
+      pbloom advise lake/ --details
+      pbloom advise lake/ --budget 2GiB
     """
     texts = read_value_sample(value_sample, columns or ()) if value_sample else {}
     inputs, as_json = answers.inputs, answers.as_json
     inputs.check_columns((*texts, *(columns or ())))
     sample = {name: list(map(literal, each)) for name, each in texts.items()}
-    options = AdviseOptions(columns=columns, value_sample=sample or None, **given)
+    options = AdviseOptions(columns=columns, value_sample=sample or None, rates=details, **given)
     # Only documents are about single files.
     of_files = Advisor(options, keys) if as_json else None
     advisor = of_files or TableAdvisor(options, keys)
@@ -158,9 +161,18 @@ def _clause(advice: ColumnAdvice) -> str:
 def _heading(report: AdviceReport) -> str:
     unit = UNITS[report.format].group
     rows, groups = number_of(report.num_rows, "row"), number_of(report.num_groups, unit)
-    names = shortened(report.recommended)
+    names = shortened(
+        [_named(each, report.fpp) for each in report.columns if each.verdict == "build"]
+    )
     summary = f"build filters for {names}" if names else "no filter recommended"
     return f"{rows} in {groups}, {size(report.size)}; {summary}"
+
+
+def _named(advice: ColumnAdvice, target: float) -> str:
+    """The column, and the rate to build at if that is not the target."""
+    if advice.fpp is None or advice.fpp == target:
+        return advice.column
+    return f"{advice.column} (at {exact_percent(advice.fpp)})"
 
 
 def _row(advice: ColumnAdvice) -> Cells:
@@ -198,6 +210,13 @@ def _write_details(report: AdviceReport) -> None:
             continue
         write_line("")
         write_line(f"{advice.column}: {advice.verdict}")
+        for offer in advice.rates or ():
+            here = " (recommended)" if offer.fpp == advice.fpp else ""
+            write_line(
+                f"  at {exact_percent(offer.fpp)}: {size(offer.filter_bytes)},"
+                f" {percent(offer.filter_share)} of all files;"
+                f" {offer.groups_filter:,.2f} {UNITS[report.format].group}s read{here}"
+            )
         for use in advice.engines:
             write_line(f"  {use.engine} {_does(use)}")
         for settings in advice.settings:

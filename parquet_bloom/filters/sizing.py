@@ -14,7 +14,7 @@ parquet-format issue 547.
 """
 
 from functools import lru_cache
-from math import ceil, exp, inf, lgamma, log, log1p, sqrt
+from math import ceil, exp, inf, lgamma, log, log1p, log2, sqrt
 from typing import Protocol
 
 from parquet_bloom.dataclass import dataclass
@@ -70,6 +70,11 @@ def bits_per_value(fpp: float) -> float:
         # One block stands for any number: only the ratio matters.
         low, high = (middle, high) if expected_fpp(BLOCK_BITS / middle, 1) > fpp else (low, middle)
     return high
+
+
+def growth_of_size(usual: float, rate: float) -> int:
+    """How many times as large a filter of a lower rate is at most; sizes are powers of two."""
+    return 1 if rate >= usual else 1 << ceil(log2(bits_per_value(rate) / bits_per_value(usual)))
 
 
 def min_blocks(ndv: int, fpp: float) -> int:

@@ -55,6 +55,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class RateOffer:
+    """What filters of a rate would cost and save in all files that were judged together: `filter_bytes` of all their
+    bitsets, their share of the files, and how many groups a look-up then reads, on average."""
+
+    fpp: float
+    filter_bytes: int
+    filter_share: float
+    groups_filter: float
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnAdvice:
     """One column. If it cannot have a filter, what was not counted is None or 0.
 
@@ -67,7 +78,8 @@ class ColumnAdvice:
     In all files that were judged together: `groups` with a non-null value; `groups_*`: how many of
     them a look-up reads on average, by min/max statistics alone, with filters, and with filters if
     the value is not stored; `basis`: which values are looked up; `values_stored` of `values_asked`
-    are stored.
+    are stored; `fpp`: the rate to build at, the target or a lower one, as there are many groups; `rates`: what
+    several would cost and save, None unless that was asked for.
     """
 
     column: str
@@ -92,9 +104,11 @@ class ColumnAdvice:
     groups_filter: float | None = None
     groups_filter_absent: float | None = None
     basis: AdviceBasis = "stored values"
+    fpp: float | None = None
     values_asked: int = 0
     values_stored: int = 0
     settings: tuple[WriterSettings, ...] = ()
+    rates: tuple[RateOffer, ...] | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +174,7 @@ def advise(
     fpp: float | None = None,
     max_bytes: int | None = None,
     budget: int | None = None,
+    rates: bool = False,
     value_sample: Mapping[str, Any] | None = None,
     ignore_checksums: bool = False,
     threads: int | None = None,
@@ -170,7 +185,8 @@ def advise(
     """Judge each of `columns` (dotted paths; default: all) of one file, by the values in `row_groups`
     (default: all), which are the stripes of an ORC file.
 
-    fpp: the target false positive rate, 0 to 1, exclusive; default 0.01. max_bytes: the limit of a
+    fpp: the target false positive rate, 0 to 1, exclusive; by default 0.01, and lower ones are recommended where there
+    are many row groups. rates: also say what each of several rates would cost and save. max_bytes: the limit of a
     bitset, 64 to 134,217,728 (the default); not for ORC. budget: the most bytes of all filters together, 1 or
     more: which columns to build then, and at which rates, is in the report's `budget`. value_sample: by column, the values that
     are really looked up, repeated as often as they are, given as for probe. progress: called with
@@ -278,10 +294,17 @@ def _reports(sketches: Iterable[TableSketch], options: AdviseOptions) -> Iterato
 
 
 def options_to_build(report: AdviceReport, options: BuildOptions) -> BuildOptions:
-    """`options` with the columns that the report recommends, which may be none; within a budget, with the
-    rate of each."""
+    """`options` with the columns that the report recommends, which may be none, and the rate of each that is not the
+    target."""
     if report.budget is None:
-        return replace(options, columns=report.recommended)
+        rates = tuple(
+            (each.column, each.fpp)
+            for each in report.columns
+            if each.verdict == "build" and each.fpp is not None and each.fpp != report.fpp
+        )
+        # Older dialects have sizes of their own.
+        fpp_of = rates if options.dialect is None else ()
+        return replace(options, columns=report.recommended, fpp_of=fpp_of)
     rates = tuple((each.column, each.fpp) for each in report.budget.columns)
     return replace(options, columns=tuple(name for name, _ in rates), fpp_of=rates)
 
@@ -330,7 +353,12 @@ class _JudgedTable:
         sketch = self.sketch
         columns = tuple(
             _advice(
-                subject, column, found, file.size, partial(subject.settings, sketch.format, path)
+                subject,
+                column,
+                found,
+                file.size,
+                sketch.size,
+                partial(subject.settings, sketch.format, path, self.fpp, found.fpp),
             )
             for subject, column, found in zip(
                 sketch.subjects, file.columns, self.columns, strict=True
@@ -355,7 +383,7 @@ class _JudgedTable:
 def _judged_tables(
     sketches: Iterable[TableSketch], options: AdviseOptions
 ) -> Iterator[_JudgedTable]:
-    tables = [(sketch, judge_table(sketch)) for sketch in sketches]
+    tables = [(sketch, judge_table(sketch, options)) for sketch in sketches]
     plans: Iterable[BudgetPlan | None] = repeat(None)
     if options.budget is not None:
         plans = _plans(options.budget, tables)
@@ -405,6 +433,7 @@ def _advice(
     column: SurveyedColumn,
     judged: JudgedColumn,
     file_size: int,
+    table_size: int,
     settings: Callable[[ColumnCounts], tuple[WriterSettings, ...]],
 ) -> ColumnAdvice:
     counts, reads = column.counts, judged.reads
@@ -439,5 +468,11 @@ def _advice(
         values_stored=reads.num_stored if reads else 0,
         verdict=judged.verdict,
         reason=judged.reason,
+        fpp=judged.fpp,
         settings=settings(counts) if counts.filter_bytes else (),
+        rates=tuple(
+            RateOffer(each.rate, each.num_bytes, each.num_bytes / table_size, each.groups_read)
+            for each in judged.offers
+        )
+        or None,
     )

@@ -50,8 +50,12 @@ def test_reasons_have_lines_of_their_own(path, columns):
 def test_details_do_not_repeat_the_reasons(path):
     lines = on_a_terminal(80, "advise", path, "--details")
     assert sum("a look-up reads 1.0" in line for line in lines) == 1
+    assert [line for line in lines if len(line) > 80 and "row groups read" in line] == []
     details = lines[lines.index("user_id: build") :]
-    assert details[1] == "  Spark uses it"
+    assert [line.split(":")[0] for line in details[1:5]] == [
+        *("  at 10 %", "  at 1 %", "  at 0.1 %", "  at 0.01 %")
+    ]
+    assert details[5] == "  Spark uses it"
     assert not [line for line in details if line.startswith(("status", "when"))]
 
 

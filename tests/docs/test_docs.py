@@ -43,6 +43,7 @@ from parquet_bloom.verbs.advise import (
     BudgetPlan,
     ColumnAdvice,
     LeftOut,
+    RateOffer,
 )
 from parquet_bloom.verbs.build import BuildReport
 from parquet_bloom.verbs.build_table import TableBuildReport
@@ -165,7 +166,7 @@ def keys_of(field, report):
         "strip --table": (TableStripReport,),
         "advise": (
             *(AdviceReport, ColumnAdvice, EngineUse, WriterSettings),
-            *(BudgetPlan, BudgetedColumn, LeftOut),
+            *(BudgetPlan, BudgetedColumn, LeftOut, RateOffer),
         ),
         "clean-temp": (CleaningReport, FoundLeftover),
         "diff": (FileDiff, FilterDiff, FilterDescription),

@@ -1,0 +1,45 @@
+"""The rate that a column is to get filters at.
+
+A look-up reads row groups in vain where a filter is wrong, and more of them the more row groups there are:
+
+    row groups    read in vain at 1 %    at 0.1 %    at 0.01 %
+           10                     0.1        0.01        0.001
+        1,000                    10          1           0.1
+      100,000                 1,000        100          10
+
+So the usual rate is right for a hundred row groups, and a table of many takes a lower one: the highest at which less
+than one is read in vain. Ten times lower costs some four bits per value more: half as much again.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from parquet_bloom.advice.lookups import ExpectedReads
+from parquet_bloom.advice.sketch import ColumnCounts
+from parquet_bloom.filters.sizing import growth_of_size
+
+LOWER_RATES: Final = (0.001, 0.0001)
+
+# By what readers skip. An index group of ORC is read within a stripe, and has a hundredth of the rows of a usual row
+# group.
+MOST_IN_VAIN: Final = {"row group": 1.0, "index group": 100.0}
+
+
+def recommended_rate(
+    counts: ColumnCounts, reads: ExpectedReads | None, usual: float, largest: int, unit: str
+) -> float:
+    """The `usual` rate or a lower one, at which the filters are not larger than the column, and the largest of them
+    not larger than `largest` bytes."""
+    best = usual
+    for rate in LOWER_RATES:
+        others = reads.by_statistics - reads.holding if reads else 0.0
+        growth = growth_of_size(usual, rate)
+        if (
+            others * best <= MOST_IN_VAIN[unit]
+            or counts.filter_bytes * growth > counts.chunk_bytes
+            or counts.largest_filter * growth > largest
+        ):
+            break
+        best = min(best, rate)
+    return best
