@@ -83,6 +83,8 @@ HOMES = {
         "parquet/pages/encodings.py",
         "parquet/pages/row_reader.py",
         "encryption/clients.py",
+        "orc/arrow_arrays.py",
+        "orc/row_reader.py",
         "reads/",
         "spark/",
         "storage/inventory.py",
@@ -269,6 +271,7 @@ LATE = {
     "for some of what can be done with a file": {
         *("container.column_filter", "container.data_file", "container.descriptions"),
         *("orc.build", "orc.describe", "orc.keys", "orc.probe", "orc.row_index"),
+        *("orc.row_reader", "orc.rows"),
         *("orc.writer", "parquet.filters.agreed", "parquet.filters.left"),
         *("parquet.edit.build", "parquet.edit.ends", "parquet.edit.obstacles"),
         *("parquet.edit.repair", "parquet.edit.strip", "parquet.filters.ahead"),

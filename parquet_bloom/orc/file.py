@@ -59,10 +59,6 @@ class OrcContainer(OrcReader):
     page_notes: tuple[str, ...] = ()
     leaves: tuple[()] = ()
 
-    # Rows are not read.
-    pages_read: int = 0
-    top_columns: tuple[str, ...] = ()
-
     def __enter__(self) -> Self:
         return self
 
@@ -215,21 +211,22 @@ class OrcContainer(OrcReader):
         return not all(group.are_absent for group in self.prober(column, part).answers(asked))
 
     def find_rows(
-        self, column: OrcColumn, places: Mapping[int, Collection[int] | None], asked: object
+        self, column: OrcColumn, places: Mapping[int, Collection[int] | None], asked: AskedValues
     ) -> Iterator[FoundAt]:
-        """Raises UnsupportedError: rows are only read of Parquet files."""
-        raise UnsupportedError(
-            f"{self.path}: ORC: rows are not looked for, ask `probe` for index groups"
-        )
+        """The rows that hold one of the values."""
+        from parquet_bloom.orc.rows import find_rows
+
+        return find_rows(self, column, places, asked)
 
     def will_read_rows(
         self, column: OrcColumn, columns: Sequence[str], parts: Collection[int]
     ) -> None:
-        """Rows are not read."""
+        """Where they are, the footers of stripes say, which are read anyway."""
 
     def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any:
-        """Raises UnsupportedError, as find_rows does."""
-        raise UnsupportedError(f"{self.path}: ORC: rows are not read")
+        from parquet_bloom.orc.row_reader import read_rows
+
+        return read_rows(self, columns, rows)
 
     # --------------------------------------------------------------------------------------------
     # Descriptions

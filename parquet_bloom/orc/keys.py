@@ -270,6 +270,14 @@ class AskedValues:
         """The values that are not the same in every charset."""
         return [index for index, value in enumerate(self._values) if not _is_ascii(value)]
 
+    def to_compare(self) -> tuple[Values, NDArray[np.intp]]:
+        """All that is stored for them, and whose each is. Raises UnsupportedError for a value that may be stored as
+        something else, too."""
+        for index, reason in self._unknown.items():
+            raise UnsupportedError(f"{self.texts[index]}: cannot be looked for: {reason}")
+        stored = stored_values(self._column, []) if self._stored is None else self._stored
+        return stored, self._owners
+
     def hashes(self, key_form: OrcKeyForm) -> KeyHashes:
         if key_form not in self._hashes:
             self._hashes[key_form] = self._hash(key_form)

@@ -48,6 +48,8 @@ class OrcReader:
         self.tail = read_tail(source)
         self.generation = read_generation(self.tail)
         self._stripes: dict[int, Stripe] = {}
+        # Index groups, by whoever reads rows.
+        self.pages_read = 0
 
     @property
     def path(self) -> str:
@@ -61,6 +63,14 @@ class OrcReader:
     def columns(self) -> tuple[str, ...]:
         """The dotted names of all columns but the root, by id. Raises FooterError."""
         return tuple(column.name for column in self.tail.columns[1:])
+
+    @property
+    def top_columns(self) -> tuple[str, ...]:
+        """The names of whole columns, with all that is nested in them."""
+        root, columns = self.tail.columns[0], self.tail.columns
+        if root.kind != "STRUCT":
+            return ()
+        return tuple(columns[child].name for child in root.children)
 
     def column(self, name: str) -> OrcColumn:
         """The column with this dotted name. Raises ColumnError, suggesting similar names."""

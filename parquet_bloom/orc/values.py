@@ -58,7 +58,7 @@ from parquet_bloom.orc.writers import LONG_DIGITS, UNSTABLE
 
 if TYPE_CHECKING:
     from parquet_bloom.orc.reader import OrcReader
-    from parquet_bloom.orc.stripe import OrcChunk
+    from parquet_bloom.orc.stripe import OrcChunk, Stripe
 
 # Not recorded (Hive 0.11), Hive 0.11, all writers since, and the unstable ORC 2.
 FILE_VERSIONS = ((), (0, 11), (0, 12), (1, 9999))
@@ -82,6 +82,15 @@ def reason_unreadable(columns: Sequence[OrcColumn], column: OrcColumn) -> str | 
     if sum(each.name == column.name for each in columns) > 1:
         return f"two columns are named {column.name}: values cannot be told apart"
     return None
+
+
+def check_readable(file: OrcReader, stripe: Stripe) -> None:
+    """Raise UnsupportedError for a version of the format that is not read, FilterError if it is uncertain where the
+    streams of a stripe are."""
+    if file.generation.file_version not in FILE_VERSIONS:
+        version = ".".join(map(str, file.generation.file_version))
+        raise UnsupportedError(f"{file.path}: file version {version}: values cannot be read")
+    stripe.check_index()
 
 
 @dataclass(frozen=True)
@@ -176,10 +185,7 @@ class _Reader:
         stripe, columns = chunk.stripe, file.tail.columns
         if reason := reason_unreadable(columns, chunk.column):
             raise UnsupportedError(f"{chunk.where}: {reason}")
-        if file.generation.file_version not in FILE_VERSIONS:
-            version = ".".join(map(str, file.generation.file_version))
-            raise UnsupportedError(f"{file.path}: file version {version}: values cannot be read")
-        stripe.check_index()
+        check_readable(file, stripe)
         path = [*[*above(columns, chunk.column)][::-1], chunk.column]
         streams = [ChunkStreams(file, stripe, each, chunk.where, reuse) for each in path]
         self._stripe = stripe

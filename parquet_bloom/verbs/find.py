@@ -310,7 +310,7 @@ class _RowSearch:
         file.check_answers(None, None)
         places = candidate.places.get(file.source.version)
         if places is None or max(places, default=0) >= file.num_parts:
-            places = dict.fromkeys(self._not_excluded(file, column))
+            places = dict(self._not_excluded(file, column))
         return {part: places[part] for part in sorted(places)}
 
     def _found_in(self, file: Askable, places: Places) -> list[FoundAt]:
@@ -344,14 +344,17 @@ class _RowSearch:
                 rows.setdefault(part, []).append(row)
         return tables.read(file, rows, [places[part, row] for part, row, _ in found])
 
-    def _not_excluded(self, file: Askable, column: Column) -> Iterator[int]:
-        """The row groups in which the filters do not rule out every value."""
+    def _not_excluded(
+        self, file: Askable, column: Column
+    ) -> Iterator[tuple[int, Collection[int] | None]]:
+        """The row groups in which the filters do not rule out every value, or the index groups of stripes."""
         asked = self._encoded(file, column)
         file.will_read_filters(None, [column], len(self._values))
         for part in range(file.num_parts):
-            groups = file.prober(column, part).answers(asked)
-            if any(each.verdict != "absent" for group in groups for each in group.distinct):
-                yield part
+            answers = file.prober(column, part).answers(asked)
+            left = [number for number, each in enumerate(answers) if not each.are_absent]
+            if left:
+                yield part, None if len(left) == len(answers) else left
 
 
 def _tables(columns: Sequence[str] | None) -> RowTables | None:

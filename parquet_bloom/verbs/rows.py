@@ -39,11 +39,13 @@ def rows(
     pb.dataset takes less. What was read is in the schema's metadata: JSON under `parquet_bloom`, with `files_read`,
     `row_groups_read`, `pages_read` and `bytes_read`.
 
+    Of ORC files, the columns of a stripe are decoded up to the last index group with such rows, which is called a page.
+
     filters: as for row_groups, and `!=` and `not in` are obeyed, too; columns are whole ones, or fields of structs.
     columns: whole ones; a file that lacks one has nulls in it. All others as for row_groups.
 
     Raises as row_groups; ValueTypeError for what pyarrow does not compare with the values of a column; UnsupportedError
-    for ORC files, for columns whose values are in the names of folders, for tables whose files do not hold all that
+    for columns whose values are in the names of folders, for a UNION of ORC, for tables whose files do not hold all that
     they say, and if the types of a column in several files do not go together.
     """
     from parquet_bloom.reads.matching import listed
