@@ -14,6 +14,7 @@ import pyarrow.dataset as pads
 
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.reads.filesystem import file_system
+from parquet_bloom.reads.partitions import Partitions
 from parquet_bloom.reads.pruning import Left
 from parquet_bloom.storage.source import is_url, local_name
 
@@ -24,30 +25,27 @@ if TYPE_CHECKING:
 
 
 class Fragments:
-    """Makes a dataset of what is left of `paths`. `base`: the folder below which partitions begin."""
+    """Makes a dataset of what is left of `paths`."""
 
     def __init__(
         self,
         paths: Sequence[str],
-        base: str,
+        partitions: Partitions,
         keys: Keys | None,
         storage_options: Mapping[str, str] | None,
     ) -> None:
         """Raises UnsupportedError for keys that pyarrow cannot be given."""
         self._are_local = not any(map(is_url, paths))
-        self._paths = paths
+        self._paths, self._partitions = paths, partitions
         self._file_system = file_system(paths, storage_options, self._are_local)
         self._format = pads.ParquetFileFormat(**_opening(keys))
-        self._base = self._name(base) if base else ""
 
     def dataset(
         self, left: Sequence[Left], schema: pa.Schema | None, of_all: bool
     ) -> pads.FileSystemDataset:
         """`of_all`: with the columns of all that is left, as files of a table get more columns. Raises FormatError if
         pyarrow cannot read the first file."""
-        has_partitions = any("=" in path.removeprefix(self._base) for path in self._paths)
-        inspected = self._inspected([each.path for each in left] if has_partitions else [])
-        schemas = [inspected.schema]
+        schemas = [self._inspected()]
         if of_all:
             schemas += [
                 self._format.inspect(self._name(path), self._file_system) for path, *_ in left
@@ -57,7 +55,7 @@ class Fragments:
             self._format.make_fragment(
                 self._name(each.path),
                 self._file_system,
-                partition_expression=inspected.partitions.get(self._name(each.path)),
+                partition_expression=self._partitions.expression(each.path),
                 row_groups=each.numbers,
             )
             for each in left
@@ -67,33 +65,14 @@ class Fragments:
     def _name(self, path: str) -> str:
         return local_name(path) if self._are_local else str(path)
 
-    def _inspected(self, partitioned: Sequence[str]) -> _Inspected:
+    def _inspected(self) -> pa.Schema:
+        """Of the first file, with the columns of partitions."""
         first = self._name(self._paths[0])
         try:
-            if not partitioned:
-                return _Inspected(self._format.inspect(first, self._file_system), {})
-            options = pads.FileSystemFactoryOptions(
-                partition_base_dir=self._base, partitioning=pads.HivePartitioning.discover()
-            )
-            # The types of partitions are those of all of them.
-            factory = pads.FileSystemDatasetFactory(
-                self._file_system, [self._name(path) for path in self._paths], self._format, options
-            )
-            schema = factory.inspect()
-            found = {
-                each.path: each.partition_expression
-                for each in factory.finish(schema).get_fragments()
-            }
+            schema = self._format.inspect(first, self._file_system)
+            return pa.unify_schemas([schema, self._partitions.schema])
         except (pa.ArrowException, OSError) as error:
             raise FormatError(f"{first}: pyarrow: {_in_one_line(error)}") from None
-        return _Inspected(schema, found)
-
-
-class _Inspected:
-    """`partitions`: what is so in all rows of a file, by its path."""
-
-    def __init__(self, schema: pa.Schema, partitions: dict[str, pads.Expression]) -> None:
-        self.schema, self.partitions = schema, partitions
 
 
 def _opening(keys: Keys | None) -> dict[str, Any]:

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_bloom.errors import UnsupportedError, ValueTypeError
+from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.reads.partitions import PartitionedFile, Partitions
 from parquet_bloom.reads.rows import RowTables
 
 if TYPE_CHECKING:
@@ -107,40 +108,54 @@ def _listed(values: Any) -> Any:
 
 
 class Matching:
-    """Collects the rows of files that match. `columns`: None for all that the first file has."""
+    """Collects the rows of files that match. `columns`: None for all that the first file has, with those of
+    `partitions`."""
 
-    def __init__(self, filters: Any, columns: Sequence[str] | None) -> None:
+    def __init__(self, filters: Any, columns: Sequence[str] | None, partitions: Partitions) -> None:
         self._any_of = conditions_of(filters)
-        self._columns = columns
+        self._columns, self._partitions = columns, partitions
         self._tables: RowTables | None = None
         self.num_files = self.num_groups = self.pages_read = self.bytes_read = 0
 
     def add(self, file: Container, left: Left) -> None:
         """The rows of a file, in what is left of it. Raises ValueTypeError for what cannot be compared with the values
         of a column, UnsupportedError, FormatError, EncryptionError, OSError."""
-        names = file.top_columns
+        source = PartitionedFile(file, self._partitions.of(file.path))
         if self._tables is None:
-            self._tables = RowTables(tuple(dict.fromkeys(self._columns or names)))
-        wanted = {_path(each.column, names)[0]: each for all_of in self._any_of for each in all_of}
-        _check_partitions(file, [*wanted, *self._tables.columns])
+            self._tables = RowTables(tuple(dict.fromkeys(self._columns or source.top_columns)))
+        groups = left.groups or ()
         rows: dict[int, Sequence[int]] = {}
-        for group in left.groups or ():
-            keys = self._keys(file, wanted, group)
-            if len(found := self._matching(file, keys)):
+        for group in groups:
+            keys = self._keys(source, group)
+            if len(found := self._matching(file.path, keys, self._any_of)):
                 rows[group.number] = found
-        table = self._tables.read(file, rows, range(sum(map(len, rows.values()))))
+        table = self._tables.read(source, rows, range(sum(map(len, rows.values()))))
         file.source.check_unchanged()
         self._tables.add(table)
         self.num_files += 1
-        self.num_groups += len(left.groups or ())
+        self.num_groups += len(groups)
         self.pages_read += file.pages_read
         self.bytes_read += file.source.bytes_read
 
-    def _keys(self, file: Container, wanted: Mapping[str, _Condition], group: Group) -> pa.Table:
+    def may_match(self, path: str) -> bool:
+        """Whether the values of its partitions do not exclude all rows of a file. Raises ValueTypeError."""
+        values = self._partitions.of(path)
+        of_partitions = [
+            [each for each in all_of if each.column in values] for all_of in self._any_of
+        ]
+        if not all(of_partitions):
+            return True
+        keys = pa.table({name: pa.repeat(value, 1) for name, value in values.items()})
+        keys = keys.append_column(_unlike(values), pa.array([0]))
+        return len(self._matching(path, keys, of_partitions)) > 0
+
+    def _keys(self, source: PartitionedFile, group: Group) -> pa.Table:
         """The columns of the filters, nulls for one that the file lacks, and the numbers of the rows."""
-        names = file.top_columns
+        names = source.top_columns
+        conditions = [each for all_of in self._any_of for each in all_of]
+        wanted = {_path(each.column, names)[0]: each for each in conditions}
         there = [name for name in wanted if name in names]
-        found = file.read_rows(there, {group.number: range(group.num_rows)})
+        found = source.read_rows(there, {group.number: range(group.num_rows)})
         columns = {name: found[name] for name in there}
         for name, condition in wanted.items():
             if name not in there:
@@ -150,18 +165,19 @@ class Matching:
         numbers = pa.array(np.arange(group.num_rows))
         return pa.table([*columns.values(), numbers], [*columns, _unlike(columns)])
 
-    def _matching(self, file: Container, keys: pa.Table) -> Sequence[int]:
+    def _matching(
+        self, path: str, keys: pa.Table, any_of: Sequence[Sequence[_Condition]]
+    ) -> Sequence[int]:
         """The numbers of the rows that match."""
         *names, number = keys.column_names
         try:
-            any_of = [
-                reduce(operator.and_, [each.of(names) for each in all_of])
-                for all_of in self._any_of
+            each_of = [
+                reduce(operator.and_, [each.of(names) for each in all_of]) for all_of in any_of
             ]
-            found = keys.filter(reduce(operator.or_, any_of))
+            found = keys.filter(reduce(operator.or_, each_of))
         except (pa.ArrowException, OverflowError, TypeError) as error:
             reason = " ".join(str(error).split())
-            raise ValueTypeError(f"{file.path}: filters: {reason}") from None
+            raise ValueTypeError(f"{path}: filters: {reason}") from None
         rows: Sequence[int] = found[number].to_numpy()
         return rows
 
@@ -173,13 +189,3 @@ class Matching:
 def _unlike(names: Collection[str]) -> str:
     """A name that none of these is."""
     return "#" * (1 + max(map(len, names), default=0))
-
-
-def _check_partitions(file: Container, columns: Sequence[str]) -> None:
-    """Raise UnsupportedError for a column that the file lacks and whose value is in the name of a folder."""
-    there = {*file.top_columns}
-    for name in columns:
-        if name not in there and f"/{name}=" in f"/{file.path}":
-            raise UnsupportedError(
-                f"{file.path}: column {name}: is in the path, not in the file; pb.dataset reads it"
-            )

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from parquet_bloom.errors import ColumnError, UnsupportedError, no_column
 
-if TYPE_CHECKING:
-    from parquet_bloom.container.protocols import Askable
+
+class RowSource(Protocol):
+    """A file of which single rows are read, as an Askable is one."""
+
+    @property
+    def top_columns(self) -> tuple[str, ...]: ...
+    def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any: ...
 
 
 class RowTables:
@@ -25,7 +30,7 @@ class RowTables:
         self._known: dict[str, None] = {}
 
     def read(
-        self, file: Askable, rows: Mapping[int, Sequence[int]], places: Sequence[int]
+        self, file: RowSource, rows: Mapping[int, Sequence[int]], places: Sequence[int]
     ) -> pa.Table:
         """What to add: rows of each part, ascending, and where each row that is wanted is among them. Raises as
         Askable.read_rows does."""

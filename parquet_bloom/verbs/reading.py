@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.reads.partitions import Partitions
     from parquet_bloom.storage.cache import Cache
     from parquet_bloom.vocabulary import TableChoice
 
@@ -87,8 +88,11 @@ class Reading:
 
     def row_groups(self) -> list[Left]:
         """What is left of each file by the filters, with the rows of all row groups. Raises as Pruner.left."""
+        return self._row_groups(list(self.files.found))
+
+    def _row_groups(self, paths: Sequence[str]) -> list[Left]:
         pruner = self._pruner(self.files, self.predicate, self._open)
-        return pruner.with_groups(pruner.left(list(self.files.found)), of_whole=True)
+        return pruner.with_groups(pruner.left(paths), of_whole=True)
 
     def slices(self, pushed: Predicate) -> list[Left]:
         """What is left by the filters and by another predicate, with the rows of row groups of files that are not left
@@ -110,16 +114,17 @@ class Reading:
         files = self.files
         left = self._pruner(files, self.predicate, self._open_parquet).left(list(files.found))
         self._check_plain(left)
-        base = self.names[0] if self.names is not None and len(self.names) == 1 else ""
-        fragments = Fragments(list(files.found), base, self.keys, self.storage_options)
+        fragments = Fragments(
+            list(files.found), self._partitions(), self.keys, self.storage_options
+        )
         return fragments.dataset(left, schema, of_all=self._view is not None)
 
     def rows(self, filters: Any, columns: Sequence[str] | None) -> pa.Table:
         """The rows of all files that match the filters. Raises as verbs.rows."""
         from parquet_bloom.reads.matching import Matching
 
-        matching = Matching(filters, columns)
-        left = self.row_groups()
+        matching = Matching(filters, columns, self._partitions())
+        left = self._row_groups([path for path in self.files.found if matching.may_match(path)])
         self._check_plain(left)
         # What no row tells, the types of the columns, a file does.
         for each in left or [Left(path, (), ()) for path in list(self.files.found)[:1]]:
@@ -133,6 +138,13 @@ class Reading:
             "bytes_read": matching.bytes_read,
         }
         return found.replace_schema_metadata({"parquet_bloom": json.dumps(read)})
+
+    def _partitions(self) -> Partitions:
+        """Those that are in the names of folders below a single one that is named."""
+        from parquet_bloom.reads.partitions import Partitions
+
+        base = self.names[0] if self.names is not None and len(self.names) == 1 else ""
+        return Partitions(list(self.files.found), base)
 
     def check_first(self) -> None:
         """Raise UnsupportedError if the first file is of a format that only we read; behind a URL, nobody looks. Other

@@ -42,11 +42,12 @@ def rows(
     Of ORC files, the columns of a stripe are decoded up to the last index group with such rows, which is called a page.
 
     filters: as for row_groups, and `!=` and `not in` are obeyed, too; columns are whole ones, or fields of structs.
-    columns: whole ones; a file that lacks one has nulls in it. All others as for row_groups.
+    columns: whole ones; a file that lacks one has nulls in it. Those of Hive partitions (`country=DE/`) are columns of
+    the types that pyarrow takes, and files of other partitions stay closed. All others as for row_groups.
 
     Raises as row_groups; ValueTypeError for what pyarrow does not compare with the values of a column; UnsupportedError
-    for columns whose values are in the names of folders, for a UNION of ORC, for tables whose files do not hold all that
-    they say, and if the types of a column in several files do not go together.
+    for a UNION of ORC, for tables whose files do not hold all that they say, and if the types of a column in several
+    files do not go together.
     """
     from parquet_bloom.reads.matching import listed
 

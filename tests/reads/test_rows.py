@@ -17,7 +17,7 @@ from make.awkward_files import TYPES, awkward_lake, conditions
 from make.reading_engines import _OF_PYARROW
 
 import parquet_bloom as pb
-from parquet_bloom.errors import ColumnError, ParquetBloomError, UnsupportedError, ValueTypeError
+from parquet_bloom.errors import ColumnError, ParquetBloomError, ValueTypeError
 from parquet_bloom.parquet.footer.top_fields import TopField
 
 COLUMNS = [name for name in TYPES if name not in ("n", "l")] + ["n.x", "n.y"]
@@ -143,12 +143,8 @@ def test_files_that_lack_a_column(tmp_path: Path) -> None:
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "day=1").mkdir()
-    path = tmp_path / "day=1/0.parquet"
+    path = tmp_path / "0.parquet"
     pq.write_table(pa.table({"id": [1]}), path)
-    for filters, columns in (({"id": 1}, ["day"]), ({"id": 1, "day": 1}, ["id"])):
-        with pytest.raises(UnsupportedError, match="column day: is in the path"):
-            pb.rows(path, filters, columns)
     with pytest.raises(ValueTypeError, match="filters: "):
         pb.rows(path, [("id", "!=", "text")])
     with pytest.raises(ValueError, match="'is', expected one of"):
