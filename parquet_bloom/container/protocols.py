@@ -248,10 +248,10 @@ class Askable(WithFilters, Protocol):
         of the column or can look for a value, EncryptionError, OSError."""
 
     def will_read_rows(
-        self, column: Column, columns: Sequence[str], parts: Collection[int]
+        self, columns: Sequence[str], parts: Collection[int], column: Column | None = None
     ) -> None:
-        """Say that rows of these parts will be looked for in a column, and then read of whole columns. Raises
-        OSError."""
+        """Say that rows of these parts will be read of whole columns, as far as the file has them, and looked for in a
+        `column` before. Raises OSError."""
 
     def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any:
         """Top-level columns of some rows of each part, ascending, part by part, as a pyarrow.Table. Without any

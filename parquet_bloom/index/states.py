@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.storage import with_options
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.listing import find_file
 from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.source import is_url, local_name, version_of
+
+if TYPE_CHECKING:
+    from parquet_bloom.storage.address import Listed
 
 # Requests for the states of objects.
 _AT_ONCE: Final = 16
@@ -23,10 +26,14 @@ def lasting(names: Iterable[str]) -> list[str]:
 
 
 def listed(
-    names: Iterable[str], options: Mapping[str, str] | None = None, besides: str | None = None
+    names: Iterable[str],
+    options: Mapping[str, str] | None,
+    besides: str | None,
+    look: Callable[[str], Found | None],
 ) -> tuple[list[Found], list[OSError]]:
     """The files that `names` mean, each in its state, sorted by path, but for those in the folder `besides`; and why
-    some mean nothing, or nobody may look. Raises UnsupportedError."""
+    some mean nothing, or nobody may look. `look`: tells the state of a file, as state_of does. Raises
+    UnsupportedError."""
     named = tuple(names)
     inputs, errors = expand(named, options)
     found: dict[str, Found] = {}
@@ -35,7 +42,7 @@ def listed(
         if own is not None and path.startswith(own):
             continue
         try:
-            now = state_of(path)
+            now = look(path)
         except OSError as error:
             errors.append(error)
             continue
@@ -65,6 +72,13 @@ def state_of(path: str) -> Found | None:
     return Found(path, status.st_size, version_of(status), status.st_mtime)
 
 
+def state_unless_asked_for(path: str) -> Found | None:
+    """The same for those who open the file anyway: behind a URL, without a version if only a request would tell it."""
+    if not is_url(path) or _listing_of(path) is not None:
+        return state_of(path)
+    return Found(path, 0, None, None)
+
+
 def _status(path: str) -> os.stat_result | None:
     try:
         return os.stat(local_name(path))
@@ -73,9 +87,7 @@ def _status(path: str) -> os.stat_result | None:
 
 
 def _behind_url(url: str) -> Found | None:
-    from parquet_bloom.storage.address import Address
-
-    listing = url.listed if isinstance(url, Address) else None
+    listing = _listing_of(url)
     if listing is None or listing.size is None:
         return find_file(url)
     from parquet_bloom.storage.objects.object_source import version_told
@@ -83,6 +95,13 @@ def _behind_url(url: str) -> Found | None:
     version = version_told(listing.size, listing.etag, listing.modified)
     modified = None if listing.modified is None else listing.modified.timestamp()
     return Found(url, listing.size, version, modified)
+
+
+def _listing_of(url: str) -> Listed | None:
+    """What the listing in which it was found says of it."""
+    from parquet_bloom.storage.address import Address
+
+    return url.listed if isinstance(url, Address) else None
 
 
 def states_of(

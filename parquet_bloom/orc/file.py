@@ -219,7 +219,7 @@ class OrcContainer(OrcReader):
         return find_rows(self, column, places, asked)
 
     def will_read_rows(
-        self, column: OrcColumn, columns: Sequence[str], parts: Collection[int]
+        self, columns: Sequence[str], parts: Collection[int], column: OrcColumn | None = None
     ) -> None:
         """Where they are, the footers of stripes say, which are read anyway."""
 

@@ -154,11 +154,11 @@ class ParquetContainer(OpenFile):
         return finder_of(column.type, asked).rows(self, column, places)
 
     def will_read_rows(
-        self, column: LeafColumn, columns: Sequence[str], parts: Collection[int]
+        self, columns: Sequence[str], parts: Collection[int], column: LeafColumn | None = None
     ) -> None:
         from parquet_bloom.parquet.pages.row_reader import will_read_rows
 
-        will_read_rows(self, column, columns, parts)
+        will_read_rows(self, columns, parts, column)
 
     @property
     def top_columns(self) -> tuple[str, ...]:

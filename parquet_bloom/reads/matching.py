@@ -124,13 +124,15 @@ class Matching:
         if self._tables is None:
             self._tables = RowTables(tuple(dict.fromkeys(self._columns or source.top_columns)))
         groups = left.groups or ()
+        keys = [each.column.partition(".")[0] for all_of in self._any_of for each in all_of]
+        file.will_read_rows([*keys, *self._tables.columns], [group.number for group in groups])
         rows: dict[int, Sequence[int]] = {}
         for group in groups:
             keys = self._keys(source, group)
             if len(found := self._matching(file.path, keys, self._any_of)):
                 rows[group.number] = found
         table = self._tables.read(source, rows, range(sum(map(len, rows.values()))))
-        file.source.check_unchanged()
+        file.source.check_one_version()
         self._tables.add(table)
         self.num_files += 1
         self.num_groups += len(groups)

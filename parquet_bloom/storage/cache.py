@@ -304,6 +304,10 @@ class _CachedSource:
         if self._source is not None:
             self._source.check_unchanged()
 
+    def check_one_version(self) -> None:
+        if self._source is not None:
+            self._source.check_one_version()
+
     def close(self) -> None:
         if self._source is not None:
             self._source.close()

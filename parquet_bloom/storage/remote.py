@@ -163,6 +163,8 @@ class RemoteSource:
         if (size, version) != (self.size, self._version):
             raise changed(self.path, self.size, size)
 
+    check_one_version = check_unchanged
+
     def close(self) -> None:
         self._file.close()
 

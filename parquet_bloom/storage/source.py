@@ -70,6 +70,9 @@ class Source(Protocol):
     def check_unchanged(self) -> None:
         """Raise RewriteError if the file was changed or replaced since it was opened."""
 
+    def check_one_version(self) -> None:
+        """Raise RewriteError if what was read may be of several versions of the file."""
+
     def close(self) -> None: ...
 
 
@@ -295,6 +298,9 @@ class LocalSource:
         if identity_of(now) != identity_of(self.status):
             raise changed(self.path, self.size, now.st_size)
 
+    # Whoever writes in place is not noticed before.
+    check_one_version = check_unchanged
+
     def check_moved(self, place: str) -> None:
         """Raise RewriteError unless the file, unchanged, is at `place` now."""
         now = os.lstat(place)
@@ -359,6 +365,9 @@ class DelegatingSource:
 
     def check_unchanged(self) -> None:
         self._source.check_unchanged()
+
+    def check_one_version(self) -> None:
+        self._source.check_one_version()
 
     def close(self) -> None:
         self._source.close()

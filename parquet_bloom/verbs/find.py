@@ -14,6 +14,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, ParquetBloomError, ValueTypeError, no_column
 from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.manifest import existing
+from parquet_bloom.index.states import state_unless_asked_for
 from parquet_bloom.options import TableView
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.values.given import list_values, show_values
@@ -147,9 +148,11 @@ def find(
             f"files: None, expected {'files or an index' if table is None else 'tables'}"
         )
     among, view = None, TableView.given(table)
-    if files is not None:
-        names = paths_given("files", files) if index is None else names_in_index(files, view)
-        among = files_asked(names, view, storage_options)
+    if files is not None and index is None:
+        names = paths_given("files", files)
+        among = files_asked(names, view, storage_options, state_unless_asked_for)
+    elif files is not None:
+        among = files_asked(names_in_index(files, view), view, storage_options)
     search = _RowSearch(column, list_values(values), columns_given(columns), keys)
     if index is None:
         assert among is not None
@@ -291,7 +294,7 @@ class _RowSearch:
                     places = self._places_in(file, candidate)
                     found = self._found_in(file, places)
                     values = self._tables and self._values_of(file, self._tables, found)
-                    file.source.check_unchanged()
+                    file.source.check_one_version()
                 finally:
                     self._bytes_read += file.source.bytes_read
                     self._pages_read += file.pages_read
@@ -317,7 +320,7 @@ class _RowSearch:
         self._parts_read += len(places)
         column = file.column(self._column)
         if self._tables is not None:
-            file.will_read_rows(column, self._tables.columns, places)
+            file.will_read_rows(self._tables.columns, places, column)
         return list(file.find_rows(column, places, self._encoded(file, column)))
 
     def _encoded(self, file: Askable, column: Column) -> object:

@@ -7,7 +7,7 @@ in the place of one, so in an object store no file is asked for its version unti
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from functools import partial
@@ -122,10 +122,11 @@ def list_files(
     tables: Iterable[TableSource] = (),
     options: Mapping[str, str] | None = None,
     besides: str | None = None,
+    look: Callable[[str], Found | None] = state_of,
 ) -> ListedFiles:
     """The files that `names` mean, see states.listed, and those of tables at their newest versions. Raises RewriteError
     for what is no table, UnsupportedError, FormatError, OSError."""
-    found, errors = listed(names, options, besides)
+    found, errors = listed(names, options, besides, look)
     files = {file.path: replace(file, version=file.version or NOT_SEEN) for file in found}
     seen: list[TableSource] = []
     opened: list[tuple[LakeTable, Sequence[TableFile]]] = []
@@ -138,12 +139,15 @@ def list_files(
 
 
 def files_asked(
-    given: Sequence[str], view: TableView | None, options: Mapping[str, str] | None
+    given: Sequence[str],
+    view: TableView | None,
+    options: Mapping[str, str] | None,
+    look: Callable[[str], Found | None] = state_of,
 ) -> ListedFiles:
     """The files that a user has named, or those of tables. Raises FileNotFoundError for what means nothing, and as
     list_files."""
     if view is None:
-        found = list_files(given, (), options)
+        found = list_files(given, (), options, look=look)
         if found.errors:
             raise found.errors[0]
         return found

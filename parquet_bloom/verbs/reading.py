@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.arguments import paths_given
@@ -13,11 +14,13 @@ from parquet_bloom.container import ROW_GROUPS
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.manifest import existing
+from parquet_bloom.index.states import state_of, state_unless_asked_for
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import read_once
+from parquet_bloom.reads.held import HeldFiles
 from parquet_bloom.reads.indexed import Indexed
 from parquet_bloom.reads.predicates import Predicate, all_of, conditions_in, predicate_of
-from parquet_bloom.reads.pruning import MOST_LEFT, Left, Pruner
+from parquet_bloom.reads.pruning import MOST_LEFT, Left, Open, Pruner
 from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.source import is_url
@@ -75,7 +78,10 @@ class Reading:
             names = self.names
             if self._index is not None:
                 names = names_in_index(names, self._view)
-            return files_asked(names, self._view, self.storage_options)
+            look = state_of
+            if self._index is None and self._cache is None:
+                look = state_unless_asked_for
+            return files_asked(names, self._view, self.storage_options, look)
         with self._asked() as asked:
             manifest = asked.manifest
             if manifest.tables:
@@ -88,10 +94,10 @@ class Reading:
 
     def row_groups(self) -> list[Left]:
         """What is left of each file by the filters, with the rows of all row groups. Raises as Pruner.left."""
-        return self._row_groups(list(self.files.found))
+        return self._row_groups(list(self.files.found), self._open)
 
-    def _row_groups(self, paths: Sequence[str]) -> list[Left]:
-        pruner = self._pruner(self.files, self.predicate, self._open)
+    def _row_groups(self, paths: Sequence[str], opener: Open) -> list[Left]:
+        pruner = self._pruner(self.files, self.predicate, opener)
         return pruner.with_groups(pruner.left(paths), of_whole=True)
 
     def slices(self, pushed: Predicate) -> list[Left]:
@@ -100,7 +106,8 @@ class Reading:
         predicate = all_of([self.predicate, pushed])
         # Whoever asks may do so long after the files were found; those of tables stay what they are.
         now = self._listed() if self._view is None else self.files
-        pruner = self._pruner(now, predicate, self._open_parquet, _MOST_LEFT_IN_SLICES)
+        opener = partial(self._open_parquet, files=now)
+        pruner = self._pruner(now, predicate, opener, _MOST_LEFT_IN_SLICES)
         left = pruner.left(list(self.files.found))
         self._check_plain(left)
         return pruner.with_groups(left, of_whole=False)
@@ -124,12 +131,16 @@ class Reading:
         from parquet_bloom.reads.matching import Matching
 
         matching = Matching(filters, columns, self._partitions())
-        left = self._row_groups([path for path in self.files.found if matching.may_match(path)])
-        self._check_plain(left)
-        # What no row tells, the types of the columns, a file does.
-        for each in left or [Left(path, (), ()) for path in list(self.files.found)[:1]]:
-            with self.files.open(each.path, self.keys, self._cache_for_rows) as file:
-                matching.add(file, each)
+        paths = [path for path in self.files.found if matching.may_match(path)]
+        with HeldFiles(partial(self.files.open, keys=self.keys)) as held:
+            to_ask: Open = held.opened if self._cache is None else self._open
+            to_read: Open = held.opened if self._cache is None else self._open_for_rows
+            left = self._row_groups(paths, to_ask)
+            self._check_plain(left)
+            # What no row tells, the types of the columns, a file does.
+            for each in left or [Left(path, (), ()) for path in list(self.files.found)[:1]]:
+                with to_read(each.path) as file:
+                    matching.add(file, each)
         found = matching.table()
         read = {
             "files_read": matching.num_files,
@@ -151,25 +162,28 @@ class Reading:
         errors are those of whoever reads it."""
         first = next(iter(self.files.found))
         if not is_url(first):
-            self._open_parquet(first, self.files).close()
+            self._open_parquet(first).close()
 
     def _pruner(
         self,
         files: ListedFiles,
         predicate: Predicate,
-        opener: Callable[[str, ListedFiles], Container],
+        opener: Open,
         most_left: float = MOST_LEFT,
     ) -> Pruner:
         indexed = None
         if self._index is not None:
             with self._asked() as asked:
                 indexed = Indexed(asked, conditions_in(predicate), files.is_known)
-        return Pruner(predicate, lambda path: opener(path, files), indexed, most_left)
+        return Pruner(predicate, opener, indexed, most_left)
 
-    def _open(self, path: str, files: ListedFiles) -> Container:
-        return files.open(path, self.keys, self._cache)
+    def _open(self, path: str, files: ListedFiles | None = None) -> Container:
+        return (files or self.files).open(path, self.keys, self._cache)
 
-    def _open_parquet(self, path: str, files: ListedFiles) -> Container:
+    def _open_for_rows(self, path: str) -> Container:
+        return self.files.open(path, self.keys, self._cache_for_rows)
+
+    def _open_parquet(self, path: str, files: ListedFiles | None = None) -> Container:
         """Raises UnsupportedError for another format, too."""
         file = self._open(path, files)
         if file.units is ROW_GROUPS:

@@ -73,6 +73,8 @@ class MemorySource:
     def check_unchanged(self) -> None:
         return
 
+    check_one_version = check_unchanged
+
     def close(self) -> None:
         return
 

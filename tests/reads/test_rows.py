@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from make.awkward_files import TYPES, awkward_lake, conditions
 from make.reading_engines import _OF_PYARROW
+from make.s3_server import S3Server
 
 import parquet_bloom as pb
 from parquet_bloom.errors import ColumnError, ParquetBloomError, ValueTypeError
@@ -163,3 +164,28 @@ def test_columns_are_named_once_for_all_of_them(
     )
     assert pb.rows(path, {"c7": 7}).num_columns == width
     assert len(calls) < 20 * width
+
+
+def test_a_file_in_a_store_is_opened_once(s3: S3Server, tmp_path: Path) -> None:
+    table = pa.table({name: np.arange(1 << 19) * 7 for name in ("id", "a", "b")})
+    plain, path = tmp_path / "plain", tmp_path / "a.parquet"
+    pq.write_table(
+        table, plain, write_page_index=True, use_dictionary=False, data_page_size=1 << 15,
+        compression="none", row_group_size=1 << 18,
+    )  # fmt: skip
+    pb.build(plain, path, columns=["id"])
+    s3.put("lake/a.parquet", path.read_bytes())
+    options: dict[str, Any] = {"storage_options": s3.options}
+    found = pb.rows("s3://lake/a.parquet", {"id": 7 * 300_000}, ["a", "b"], **options)
+    assert found.to_pylist() == [{"a": 7 * 300_000, "b": 7 * 300_000}]
+    # The footer; the filters that statistics leave; page indexes; `id`; at once a page of `a` and of `b`.
+    assert s3.kinds() == ["GET"] * 6
+    s3.forget()
+    assert pb.rows("s3://lake/a.parquet", {"id": 5}, ["a", "b"], **options).num_rows == 0
+    assert s3.kinds() == ["GET"] * 2
+    s3.forget()
+    report = pb.find("s3://lake/a.parquet", "id", 7 * 300_000, columns=["a", "b"], **options)
+    assert report.values.equals(found)
+    assert s3.kinds() == ["GET"] * 6
+    with pytest.raises(FileNotFoundError, match=r"lake/none\.parquet"):
+        pb.rows("s3://lake/none.parquet", {"id": 5}, **options)

@@ -71,16 +71,18 @@ class _Cut(NamedTuple):
 
 
 def will_read_rows(
-    file: OpenFile, leaf: LeafColumn, columns: Sequence[str], parts: Iterable[int]
+    file: OpenFile, columns: Sequence[str], parts: Iterable[int], leaf: LeafColumn | None
 ) -> None:
-    """Read the page indexes of a leaf column and of those of `columns` that are there, if the file is remote. Raises
+    """Read the page indexes of those of `columns` that are there, and of a leaf column, if the file is remote. Raises
     OSError."""
     if not file.source.is_remote:
         return
     top, all_leaves = file.footer.top_fields, file.footer.leaves
     there = {*columns} & {*top.names(all_leaves)}
     fields = top.find(all_leaves, there)
-    leaves = [leaf, *(all_leaves[field.first_leaf] for field in fields if field.num_leaves == 1)]
+    leaves = [all_leaves[field.first_leaf] for field in fields if field.num_leaves == 1]
+    if leaf is not None:
+        leaves.append(leaf)
     will_read_places(file, [chunk for part in parts for chunk in file.chunks(part, leaves)])
 
 
