@@ -129,9 +129,15 @@ def no_column(name: str, names: Sequence[str], what: str = "file") -> str:
     return f"no column {name}; the {what} has {', '.join(names[:5])}{', …' * (len(names) > 5)}"
 
 
-# What replaces a file that is there: as Python's callers say it, and users of the command.
+# What replaces a file that is there, as Python's callers say it.
 REPLACE = "use overwrite=True to replace it"
-_REPLACE_BY_COMMAND = "use --overwrite to replace it"
+
+# What they say of an option, and what users of the command say.
+_BY_COMMAND = {
+    "overwrite=True": "--overwrite",
+    "in_place=True": "--in-place",
+    "unconditional=True": "--unconditional",
+}
 
 # What Python says.
 _NO_THREAD = "can't start new thread"
@@ -142,7 +148,7 @@ def complaint(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, ParquetBloomError | ValueError | OSError):
-        return str(error).replace(REPLACE, _REPLACE_BY_COMMAND)
+        return _of_command(str(error))
     if isinstance(error, MemoryError):
         return "out of memory"
     if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
@@ -150,6 +156,13 @@ def complaint(error: BaseException) -> str:
     if isinstance(error, ImportError) or _is_of_lost_package(error):
         return f"part of the installation is missing or cannot be read: {error}"
     return f"internal error, please report what --debug shows: {type(error).__name__}: {error}"
+
+
+def _of_command(message: str) -> str:
+    """A message in whose place the command says what its users can do."""
+    for name, option in _BY_COMMAND.items():
+        message = message.replace(name, option)
+    return message
 
 
 def _is_of_lost_package(error: BaseException) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,23 @@ class LocalPath(click.Path):
 
 FILE = LocalPath(dir_okay=False)
 FOLDER = LocalPath(file_okay=False)
-RATE = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+
+class Rate(click.ParamType[float]):
+    """A number between 0 and 1, exclusive."""
+
+    name = "rate"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        with suppress(ValueError):
+            if 0 < (rate := float(str(value))) < 1:
+                return rate
+        self.fail(f"'{value}': expected a rate between 0 and 1, such as 0.01", param, ctx)
+
+
+RATE = Rate()
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 

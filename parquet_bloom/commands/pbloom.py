@@ -61,6 +61,12 @@ class _Pbloom(Program):
         with formatter.section("Commands"):
             formatter.write_dl([(name, about.rstrip(".")) for name, about in COMMANDS.items()])
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """`pbloom help build` is `pbloom build --help`."""
+        if args and args[0] == "help":
+            args = [*args[1:], "--help"]
+        return super().parse_args(ctx, args)
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 

@@ -48,8 +48,7 @@ def held(source: LocalSource, unconditional: bool) -> Iterator[None]:
             if not unconditional:
                 raise RewriteError(
                     f"{source.path}: its file system does not lock it ({error.strerror}), so a"
-                    " concurrent change could be lost: if nobody else writes, use unconditional"
-                    " (--unconditional)"
+                    " concurrent change could be lost: if nobody else writes, use unconditional=True"
                 ) from None
         yield
     finally:

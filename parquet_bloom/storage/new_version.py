@@ -24,6 +24,7 @@ from parquet_bloom.storage import address_of
 from parquet_bloom.storage.change import Change
 from parquet_bloom.storage.journal import recover_first
 from parquet_bloom.storage.local_output import AppendedEnd, Output, mode_like, output_to
+from parquet_bloom.storage.paths import NO_FOLDER
 from parquet_bloom.storage.source import (
     LocalSource,
     Source,
@@ -219,14 +220,17 @@ def resolve_target(
             check_not_in_table(target)
             recover_first(target)
         return Target(str(target), overwrite=True, in_place=True, unconditional=unconditional)
-    return output_target(output, [] if is_url(where) else [local_name(where)], overwrite)
+    sources = [] if is_url(where) else [local_name(where)]
+    return output_target(output, sources, overwrite, ", or in_place=True")
 
 
 def check_appendable(source: str | os.PathLike[str]) -> None:
     """Raise RewriteError for a URL, behind which nothing can be appended."""
     where = os.fspath(source)
     if is_url(where):
-        raise RewriteError(f"{where}: expected a local file to append to in place: use in_place")
+        raise RewriteError(
+            f"{where}: expected a local file to append to in place: use in_place=True"
+        )
 
 
 def _check_written_to(url: str) -> None:
@@ -239,10 +243,13 @@ def _check_written_to(url: str) -> None:
 
 
 def output_target(
-    output: str | os.PathLike[str], sources: Iterable[str | Path], overwrite: bool
+    output: str | os.PathLike[str],
+    sources: Iterable[str | Path],
+    overwrite: bool,
+    instead: str = "",
 ) -> Target:
-    """The path `output`, which must not be one of the local `sources`. Raises RewriteError as
-    resolve_target."""
+    """The path `output`, which must not be one of the local `sources`. `instead`: what else one of them can be
+    expected. Raises RewriteError as resolve_target, FileNotFoundError if there is no such folder."""
     if is_url(os.fspath(output)):
         raise RewriteError(
             f"{os.fspath(output)}: expected a local path to write to: behind URLs, files are only"
@@ -252,13 +259,15 @@ def output_target(
     found = None
     with tolerating(_NO_FILE):
         found = os.stat(path)
+    if found is None and not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, NO_FOLDER, str(path.parent))
     if found is not None:
         if stat.S_ISDIR(found.st_mode):
             raise RewriteError(f"{path}: is a folder, expected a file to write")
         if not stat.S_ISREG(found.st_mode):
             raise RewriteError(f"{path}: is a pipe or device, expected a file to write")
         if any(os.path.samestat(found, os.stat(source)) for source in sources):
-            raise RewriteError(f"{path}: is the input itself, expected another file")
+            raise RewriteError(f"{path}: is the input itself, expected another file{instead}")
         if not overwrite:
             raise RewriteError(f"{path}: already exists: {REPLACE}")
         check_not_in_table(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NO_FILES = "no Parquet or ORC files"
+NO_FOLDER = "no such folder"
+
+_BEFORE_WILDCARD = re.compile(r"[^*?\[]*")
+_HALF_URL = re.compile(r"(s3a?|gs|az|abfss?|hdfs|https?):/*(.+)")
 
 
 class Input(NamedTuple):
@@ -142,6 +147,8 @@ def _expand_name(name: str) -> list[Input]:
 
         paths = (path for path in sorted(glob(name, recursive=True)) if not is_of_index(path))
         matches = [found for path in paths for found in _list(path)]
+        if not matches:
+            _check_folder(name)
         # A pattern with ** matches a folder and also the files in it.
         return list({os.path.normpath(found.path): found for found in matches}.values())
     return list(_list(name))
@@ -151,6 +158,8 @@ def _list(name: str) -> Iterator[Input]:
     """The file `name`, or the files below the folder `name`."""
     path = local_name(name)
     if not os.path.isdir(path):
+        if not os.path.lexists(path):
+            _check_spelling(name)
         yield Input(name, os.path.basename(path))
         return
     from pathlib import Path
@@ -158,6 +167,22 @@ def _list(name: str) -> Iterator[Input]:
     root = Path(path)
     # A folder is sorted by the parts of paths, as in `a/b.parquet` before `a.parquet`.
     yield from _below("" if root == Path() else str(root), "")
+
+
+def _check_folder(glob: str) -> None:
+    """Raise FileNotFoundError if the folder does not exist in which files are matched."""
+    folder = os.path.dirname(_BEFORE_WILDCARD.match(glob)[0])  # type: ignore[index]
+    if folder and not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, NO_FOLDER, folder)
+
+
+def _check_spelling(name: str) -> None:
+    """Raise FileNotFoundError for what is not there, and could be called better than what it would be taken for."""
+    if name.endswith("/"):
+        raise FileNotFoundError(errno.ENOENT, NO_FOLDER, name)
+    if url := _HALF_URL.match(name):
+        meant = f"{url[1]}://{url[2]}"
+        raise FileNotFoundError(errno.ENOENT, f"no such file; did you mean {meant}?", name)
 
 
 def _below(folder: str, place: str) -> Iterator[Input]:
@@ -255,7 +280,9 @@ def outputs_in(folder: Path, inputs: Sequence[Input]) -> dict[str, Path]:
         target = folder / place
         identity = _identity(target)
         if isinstance(identity, tuple) and identity in sources:
-            raise RewriteError(f"{target}: is the input itself, expected another output for {path}")
+            raise RewriteError(
+                f"{target}: is the input itself, expected another folder, or in_place=True"
+            )
         other = takers.setdefault(_real(target, folders), path)
         if path in outputs or other != path:
             raise RewriteError(f"{target}: would be the output of both {other} and {path}")

@@ -380,7 +380,24 @@ COMPLAINTS = {
         " -9223372036854775808 to 9223372036854775807"
     ),
     ("build", "events.parquet", "-c", "user_id", "-o", "events.parquet"): (
-        "events.parquet: is the input itself, expected another file"
+        "events.parquet: is the input itself, expected another file, or --in-place"
+    ),
+    ("build", "events.parquet", "-c", "user_id", "--output-dir", "."): (
+        "events.parquet: is the input itself, expected another folder, or --in-place"
+    ),
+    (
+        "build",
+        "events.parquet",
+        "-c",
+        "user_id",
+        "-o",
+        "nowhere/b.parquet",
+    ): "nowhere: no such folder",
+    ("inspect", "nowhere/"): "nowhere/: no such folder",
+    ("inspect", "nowhere/*/[ab].parquet"): "nowhere: no such folder",
+    ("inspect", "*.orc"): "*.orc: no Parquet or ORC files",
+    ("inspect", "s3:/lake/a.parquet"): (
+        "s3:/lake/a.parquet: no such file; did you mean s3://lake/a.parquet?"
     ),
     ("dump", "events.parquet", "-c", "user_id"): (
         "events.parquet: row group 0, column user_id: no filter; pbloom build adds one"
@@ -417,7 +434,10 @@ USAGE = [
     ),
     (["build", "events.parquet", "-c", "x", "-o", "b", "--max-bytes", "many"], "not a size"),
     (["build", "events.parquet", "-c", "x", "-o", "b", "--max-bytes", "1"], "64<=x<=134217728"),
-    (["build", "events.parquet", "-c", "x", "-o", "b", "--fpp", "1"], "is not in the range"),
+    (
+        ["build", "events.parquet", "-c", "x", "-o", "b", "--fpp", "1"],
+        "'1': expected a rate between 0 and 1, such as 0.01",
+    ),
     (["build", "events.parquet", "-c", "user_id,", "-o", "b"], "an empty name"),
     (["build", "events.parquet", "-c", '"a"b', "-o", "b"], "comma-separated names"),
     (["inspect", "events.parquet", "-c", ""], "an empty name"),
@@ -432,6 +452,13 @@ def test_usage_errors(run, arguments, message):
     result = run(*arguments)
     assert result.code == 2
     assert message in result.stderr
+
+
+def test_help_of_a_command_comes_in_two_ways(run):
+    assert run("help", "build").stdout == run("build", "--help").stdout
+    assert run("help", "index", "probe").stdout == run("index", "probe", "--help").stdout
+    assert run("help").stdout == run("--help").stdout
+    assert "no such command 'halp'" in run("help", "halp").stderr.lower()
 
 
 # Examples of spark want a session: they are in test_spark_command.

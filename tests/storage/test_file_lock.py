@@ -16,7 +16,7 @@ from parquet_bloom.files import open_file
 from parquet_bloom.storage import local_output, rename
 
 AT_WORK = "another build is changing it or holds its lock: wait until it is done"
-NO_LOCKS = "so a concurrent change could be lost: if nobody else writes, use unconditional (--unconditional)"
+NO_LOCKS = "so a concurrent change could be lost: if nobody else writes, use --unconditional"
 
 
 def is_locked(path: Path) -> bool:

@@ -248,7 +248,10 @@ def test_a_token_that_expires_in_the_midst(store, hundred_groups):
 
 def test_nobody_listens(store):
     options = {**store.options, "endpoint": "http://127.0.0.1:1"}
-    problem = "no answer: Generic S3 error: HTTP error: error sending request: Connection refused"
+    problem = (
+        "no answer from 127.0.0.1 (the storage option endpoint=URL names another host): Generic S3"
+        " error: HTTP error: error sending request: Connection refused"
+    )
     with failing(OSError, f"{URL}: {problem}"):
         pb.inspect(URL, storage_options=options)
 

@@ -312,7 +312,7 @@ def test_a_store_that_ignores_conditions_is_refused(store, number):
     assert said == (
         f"{store.url}: not changed in place: the store at {host} ignores"
         f" {store.kind.condition}, so a concurrent write could be lost: if nobody else writes, use"
-        " unconditional (--unconditional)"
+        " unconditional=True"
     )
     assert (store.server.objects, store.pending()) == ({NAME: OLD}, {})
 

@@ -96,7 +96,7 @@ def check_conditions(
         raise RewriteError(
             f"{address}: not changed in place: the store at {urlsplit(endpoint).netloc} ignores"
             f" {condition}, so a concurrent write could be lost: if nobody else writes, use"
-            " unconditional (--unconditional)"
+            " unconditional=True"
         )
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from obstore.exceptions import (
     BaseError,
@@ -28,7 +29,7 @@ from obstore.exceptions import (
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.failures import EXPIRED, Failures
 from parquet_bloom.storage.objects.sending import Returned, Sender, prefix_of
-from parquet_bloom.storage.objects.stores import opened_store
+from parquet_bloom.storage.objects.stores import find_endpoint, opened_store
 from parquet_bloom.storage.traffic import Requests, Traffic
 
 if TYPE_CHECKING:
@@ -212,7 +213,17 @@ def _failure(address: Address, error: BaseException) -> OSError:
         )
     if status:
         return OSError(errno.EIO, f"the store answered {shown}", path)
-    return OSError(errno.EIO, _without_url(error, line), path)
+    return OSError(errno.EIO, f"no answer{_from(address)}: {_without_url(error, line)}", path)
+
+
+def _from(address: Address) -> str:
+    """The host that gave none, if the URL does not say it, and how to name another."""
+    option = next(iter(address.store.endpoint_options), None)
+    if option is None:
+        return ""
+    host = urlsplit(find_endpoint(address.store, address.options) or "").hostname
+    told = f" from {host}" if host else f" from {address.store.title}"
+    return f"{told} (the storage option {option}=URL names another host)"
 
 
 def _without_url(error: BaseException, line: str) -> str:
@@ -220,4 +231,4 @@ def _without_url(error: BaseException, line: str) -> str:
     found = re.search(r'message: "([^"]+)"', str(error))
     said = re.sub(r"Error performing \w+ \S+ in \S+ - ", "", line.partition("\n")[0])
     said = re.sub(r"https?://\S+", "URL", said)
-    return f"no answer: {said}: {found[1]}" if found else f"no answer: {said}"
+    return f"{said}: {found[1]}" if found else said
