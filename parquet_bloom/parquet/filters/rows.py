@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, eq
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -148,25 +148,38 @@ class RowFinder:
         """The positions in a run that hold values, and which."""
         if self._known[0] is run:
             return self._known[1:]
-        if is_stored_unusually(self._leaf):
-            positions = np.arange(len(run))
-        else:
-            positions = self._asked_at(run.hashes())
-        found = [self._values_of(plain) for plain in run.take(positions.tolist())]
-        keep = [at for at, values in enumerate(found) if values]
-        answer = positions[keep], [found[at] for at in keep]
+        found = self._as_any_form(run) if is_stored_unusually(self._leaf) else self._as_asked(run)
         if is_dictionary:
-            self._known = (run, *answer)
-        return answer
-
-    def _asked_at(self, hashes: NDArray[np.uint64]) -> NDArray[np.intp]:
-        """The positions of hashes that are asked for. Most are none: their first bits tell."""
-        asked = self._hashes
-        positions = np.flatnonzero(self._begin_so[hashes >> self._shift])
-        near = hashes[positions]
-        nearest = asked[np.minimum(np.searchsorted(asked, near), asked.size - 1)]
-        found: NDArray[np.intp] = positions[nearest == near]
+            self._known = (run, *found)
         return found
+
+    def _as_any_form(self, run: Run) -> tuple[NDArray[np.intp], list[set[int]]]:
+        """The same where values may be stored as other bytes: each is looked at in every form."""
+        found = [self._values_of(plain) for plain in run.take(range(len(run)))]
+        keep = [at for at, values in enumerate(found) if values]
+        return np.array(keep, np.intp), [found[at] for at in keep]
+
+    def _as_asked(self, run: Run) -> tuple[NDArray[np.intp], list[set[int]]]:
+        """The same where they are not."""
+        hashes = run.hashes()
+        # Most are asked for by nobody: their first bits tell.
+        positions = np.flatnonzero(self._begin_so[hashes >> self._shift])
+        asked = np.searchsorted(self._hashes, hashes[positions])
+        found: dict[int, set[int]] = {}
+        # Of several with one hash, such as values that are asked for twice, one is compared in each round.
+        while positions.size:
+            is_there = asked < self._hashes.size
+            positions, asked = positions[is_there], asked[is_there]
+            is_there = self._hashes[asked] == hashes[positions]
+            positions, asked = positions[is_there], asked[is_there]
+            numbers, owners = positions.tolist(), self._owners[asked].tolist()
+            both = run.take(numbers), self._stored.take(self._order[asked].tolist())
+            for at, owner, is_equal in zip(numbers, owners, map(eq, *both), strict=True):
+                if is_equal:
+                    found.setdefault(at, set()).add(owner)
+            asked = asked + 1
+        order = sorted(found)
+        return np.array(order, np.intp), [found[at] for at in order]
 
     def _values_of(self, plain: bytes) -> set[int]:
         """Those that a stored value is."""
