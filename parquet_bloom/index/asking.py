@@ -37,12 +37,6 @@ class Hits:
         numbers = {*_listed(units)}
         self.distinct_units = segment.units.units(numbers) if numbers else {}
 
-    def each(self) -> Iterator[tuple[int, Unit, int]]:
-        """Value, unit and place of each hit."""
-        numbers = map(_listed, (self.values, self.units, self.places))
-        for value, number, place in zip(*numbers, strict=True):
-            yield value, self.distinct_units[number], place
-
     @property
     def distinct_places(self) -> Iterator[tuple[Unit, int]]:
         """Unit and place of all hits, whatever the value, each once."""

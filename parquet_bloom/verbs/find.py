@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from parquet_bloom.arguments import columns_given, paths_given
 from parquet_bloom.container import WHERE_KNOWN, number_of
@@ -143,6 +143,39 @@ def find(
     in several files do not go together, FileNotFoundError if there are no files, RewriteError for what is no table,
     EncryptionError unless `hash_key` is that of the index, FormatError for a damaged index, OSError.
     """
+    search = _RowSearch(column, list_values(values), columns_given(columns), keys)
+    with _candidates(search, files, table, index, hash_key, storage_options) as (found, among):
+        return search.report(found, among, progress)
+
+
+def held_values(
+    files: Any,
+    column: str,
+    values: Any,
+    *,
+    table: TableChoice | TableView | None = None,
+    index: str | os.PathLike[str] | None = None,
+    hash_key: bytes | str | None = None,
+    keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> set[int] | None:
+    """The positions of those of `values` that any row holds, which `find` would name; None if a file cannot be read.
+    Raises as find."""
+    search = _RowSearch(column, list_values(values), None, keys)
+    with _candidates(search, files, table, index, hash_key, storage_options) as (found, among):
+        return search.held(found, among)
+
+
+@contextmanager
+def _candidates(
+    search: _RowSearch,
+    files: Any,
+    table: TableChoice | TableView | None,
+    index: str | os.PathLike[str] | None,
+    hash_key: bytes | str | None,
+    storage_options: Mapping[str, str] | None,
+) -> Iterator[tuple[list[_Candidate], ListedFiles]]:
+    """What may hold the values, and the files that it is among."""
     if files is None and (index is None or table is not None):
         raise TypeError(
             f"files: None, expected {'files or an index' if table is None else 'tables'}"
@@ -153,24 +186,23 @@ def find(
         among = files_asked(names, view, storage_options, state_unless_asked_for)
     elif files is not None:
         among = files_asked(names_in_index(files, view), view, storage_options)
-    search = _RowSearch(column, list_values(values), columns_given(columns), keys)
     if index is None:
         assert among is not None
-        return search.report(search.in_files(among), among, progress)
+        yield search.in_files(among), among
+        return
     folder = open_folder(with_options(os.fspath(index), storage_options))
     with closing(AskedIndex(folder, existing(folder), hash_key)) as asked:
-        if column not in asked.manifest.columns:
+        if search.column not in asked.manifest.columns:
             raise ColumnError(
-                f"{folder.path}: {no_column(column, asked.manifest.columns, 'index')}"
+                f"{folder.path}: {no_column(search.column, asked.manifest.columns, 'index')}"
             )
         about = asked.manifest
         if among is None and about.tables:
             # As these are now: what they have put in the place of files, the index does not know.
             among = list_files(about.sources, about.tables, storage_options)
             among.check_seen()
-        candidates = search.in_index(asked, folder.path, among)
-        files = ListedFiles({}, options=storage_options) if among is None else among
-        return search.report(candidates, files, progress)
+        found = search.in_index(asked, folder.path, among)
+        yield found, ListedFiles({}, options=storage_options) if among is None else among
 
 
 # By part, the data pages of the column; None for all.
@@ -186,6 +218,9 @@ class _Candidate:
     places: Mapping[str, Places]
 
 
+AnswerT = TypeVar("AnswerT")
+
+
 class _RowSearch:
     """What is looked for, and what was read for that."""
 
@@ -196,7 +231,7 @@ class _RowSearch:
         columns: Sequence[str] | None,
         keys: Keys | None,
     ) -> None:
-        self._column = column
+        self.column = column
         # Of one object, so that what is asked is encoded once for all files.
         self._values: Any = tuple(values) if isinstance(values, list) else values
         self._keys = keys
@@ -220,12 +255,12 @@ class _RowSearch:
     ) -> list[_Candidate]:
         """Those that an index does not exclude: of its own files, or of these."""
         self._index, self._generation = index, asked.manifest.generation
-        found = asked.look_up(self._column, self._values)
+        found = asked.look_up(self.column, self._values)
         for value, reason in found.not_asked.items():
             raise ValueTypeError(f"{self._texts[value]}: cannot be looked for: {reason}")
         places: dict[str, dict[str, dict[int, set[int] | None]]] = {}
         for hits in found.hits:
-            for _, unit, place in hits.each():
+            for unit, place in hits.distinct_places:
                 in_state = places.setdefault(unit.path, {}).setdefault(unit.version, {})
                 if asked.places == "row-group":
                     in_state[unit.row_group + place] = None
@@ -238,12 +273,12 @@ class _RowSearch:
             in_state[unit.row_group] = None
         whole = {unit.path for unit in found.unknown}
         if files is None:
-            self._num_files = asked.num_files(self._column)
+            self._num_files = asked.num_files(self.column)
         else:
             known = {
                 unit.path
-                for unit, read_as in asked.units(self._column)
-                if files.is_known(unit, self._column, read_as)
+                for unit, read_as in asked.units(self.column)
+                if files.is_known(unit, self.column, read_as)
             }
             whole |= files.found.keys() - known
             self._num_files = len(files.found)
@@ -262,11 +297,11 @@ class _RowSearch:
         for done, candidate in enumerate(candidates):
             if progress:
                 progress(done, len(candidates))
-            rows += self._rows_of(candidate, files)
+            rows += self._looked_into(candidate, files, self._rows) or ()
         if progress:
             progress(len(candidates), len(candidates))
         return FindReport(
-            column=self._column,
+            column=self.column,
             index=self._index,
             generation=self._generation,
             num_files=self._num_files,
@@ -286,7 +321,20 @@ class _RowSearch:
             values=self._tables and self._tables.table(),
         )
 
-    def _rows_of(self, candidate: _Candidate, files: ListedFiles) -> list[FoundRow]:
+    def held(self, candidates: Sequence[_Candidate], files: ListedFiles) -> set[int] | None:
+        """The positions of the values that rows hold; None if a file cannot be read."""
+        held: set[int] = set()
+        for candidate in candidates:
+            held |= self._looked_into(candidate, files, _positions) or set()
+        return None if self._unknown else held
+
+    def _looked_into(
+        self,
+        candidate: _Candidate,
+        files: ListedFiles,
+        answer: Callable[[Askable, Sequence[FoundAt]], AnswerT],
+    ) -> AnswerT | None:
+        """What `answer` makes of the rows that a file has; None if it cannot be read."""
         path = candidate.path
         try:
             with files.open(path, self._keys) as file:
@@ -302,14 +350,14 @@ class _RowSearch:
                     self._tables.add(values)
                 self._files_read += bool(places)
                 self._files_by_filters += not places
-                return list(self._rows(file, found))
+                return answer(file, found)
         except (ParquetBloomError, OSError) as error:
             self._unknown.append(UnknownFile(path, str(error).removeprefix(f"{path}: ")))
-            return []
+            return None
 
     def _places_in(self, file: Askable, candidate: _Candidate) -> Places:
         """Where in a file values may be."""
-        column = file.column(self._column)
+        column = file.column(self.column)
         file.check_answers(None, None)
         places = candidate.places.get(file.source.version)
         if places is None or max(places, default=0) >= file.num_parts:
@@ -318,7 +366,7 @@ class _RowSearch:
 
     def _found_in(self, file: Askable, places: Places) -> list[FoundAt]:
         self._parts_read += len(places)
-        column = file.column(self._column)
+        column = file.column(self.column)
         if self._tables is not None:
             file.will_read_rows(self._tables.columns, places, column)
         return list(file.find_rows(column, places, self._encoded(file, column)))
@@ -329,13 +377,14 @@ class _RowSearch:
             self._asked = column, file.encode(column, self._values)
         return self._asked[1]
 
-    def _rows(self, file: Askable, found: Sequence[FoundAt]) -> Iterator[FoundRow]:
-        first_rows = [0]
+    def _rows(self, file: Askable, found: Sequence[FoundAt]) -> list[FoundRow]:
+        first_rows, rows = [0], []
         for part, row, value in found:
             while len(first_rows) <= part:
                 num_rows = file.describe_part(len(first_rows) - 1).num_rows
                 first_rows.append(first_rows[-1] + num_rows)
-            yield FoundRow(self._texts[value], file.path, part, row, first_rows[part] + row)
+            rows.append(FoundRow(self._texts[value], file.path, part, row, first_rows[part] + row))
+        return rows
 
     def _values_of(self, file: Askable, tables: RowTables, found: Sequence[FoundAt]) -> Any:
         """A row can hold several of the values, and is read once."""
@@ -358,6 +407,10 @@ class _RowSearch:
             left = [number for number, each in enumerate(answers) if not each.are_absent]
             if left:
                 yield part, None if len(left) == len(answers) else left
+
+
+def _positions(_: Askable, found: Sequence[FoundAt]) -> set[int]:
+    return {value for _, _, value in found}
 
 
 def _tables(columns: Sequence[str] | None) -> RowTables | None:

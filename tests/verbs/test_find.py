@@ -121,6 +121,24 @@ def test_a_row_with_several_of_the_values_is_there_for_each(lake):
     assert report.values.equals(pa.concat_tables([stored.slice(row.row, 1) for row in report.rows]))
 
 
+@pytest.mark.parametrize("column", ["int", "text"])
+@pytest.mark.parametrize("dictionary", [False, True])
+def test_what_is_asked_for_twice_is_found_twice(tmp_path, column, dictionary):
+    ids = [at % 40 for at in range(100)]
+    table = pa.table({"int": ids, "text": [f"it's {id}" for id in ids]})
+    pq.write_table(table, tmp_path / "a.parquet", use_dictionary=dictionary, row_group_size=50)
+    stored = table[column].to_pylist()
+    values = [stored[7], stored[39], stored[7], stored[3], type(stored[0])(1000)]
+    report = pb.find(tmp_path / "a.parquet", column, values)
+    expected = [
+        (row, f"{each}") for row, each in enumerate(stored) for one in values if one == each
+    ]
+    assert [(row.row, row.value) for row in report.rows] == expected
+    with pb.Index.build(tmp_path / "index", tmp_path / "a.parquet", column) as index:
+        new = index.new_values(column, values, verify=True)
+        assert new.tolist() == [False] * 4 + [True]
+
+
 def test_files_that_lack_a_column_have_nulls_in_it(tmp_path):
     pq.write_table(pa.table({"id": [1, 2]}), tmp_path / "0.parquet")
     new = pa.table({"id": [2, 3], "more": pa.array([7, 8], pa.int32())})

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
-from operator import attrgetter, eq
-from typing import TYPE_CHECKING, Final, NamedTuple
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 # Of the first bits of hashes, a table tells which any value has: 64 KiB to 16 MiB.
 _LEAST_BITS: Final = 16
 _MOST_BITS: Final = 24
+
+
+Pairs: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
+_NONE: Final[Pairs] = np.empty(0, np.intp), np.empty(0, np.intp)
 
 
 class _Looked(NamedTuple):
@@ -97,11 +101,7 @@ class RowFinder:
         self._begin_so = np.zeros(1 << bits, np.bool_)
         self._begin_so[self._hashes >> self._shift] = True
         # By the object, as a dictionary is one for all pages of a chunk.
-        self._known: tuple[Run | None, NDArray[np.intp], list[set[int]]] = (
-            None,
-            np.empty(0, np.intp),
-            [],
-        )
+        self._known: tuple[Run | None, Pairs] = None, _NONE
 
     def rows(
         self, file: OpenFile, leaf: LeafColumn, places: Mapping[int, Collection[int] | None]
@@ -131,55 +131,57 @@ class RowFinder:
                 yield from self._rows_in(part)
 
     def _rows_in(self, part: PageRows) -> Iterator[tuple[int, int]]:
-        positions, values = self._found_in(part.run, part.indices is not None)
-        if not positions.size:
-            return
-        if part.indices is None:
-            for at, found in zip(positions.tolist(), values, strict=True):
-                for value in sorted(found):
-                    yield int(part.rows[at]), value
-            return
-        entries = dict(zip(positions.tolist(), values, strict=True))
-        for at in np.flatnonzero(np.isin(part.indices, positions)).tolist():
-            for value in sorted(entries[int(part.indices[at])]):
-                yield int(part.rows[at]), value
+        positions, owners = self._found_in(part.run, part.indices is not None)
+        if part.indices is not None and positions.size:
+            are_wanted = np.zeros(len(part.run), np.bool_)
+            are_wanted[positions] = True
+            at = np.flatnonzero(are_wanted[part.indices])
+            first = np.searchsorted(positions, part.indices[at])
+            counts = np.searchsorted(positions, part.indices[at], "right") - first
+            # All pairs of an entry, behind those of the one before.
+            before = np.cumsum(counts) - counts
+            pairs = np.repeat(first - before, counts) + np.arange(counts.sum())
+            positions, owners = np.repeat(at, counts), owners[pairs]
+        yield from zip(part.rows[positions].tolist(), owners.tolist(), strict=True)
 
-    def _found_in(self, run: Run, is_dictionary: bool) -> tuple[NDArray[np.intp], list[set[int]]]:
-        """The positions in a run that hold values, and which."""
+    def _found_in(self, run: Run, is_dictionary: bool) -> Pairs:
+        """Each position in a run that holds a value, and the value: ascending."""
         if self._known[0] is run:
-            return self._known[1:]
+            return self._known[1]
         found = self._as_any_form(run) if is_stored_unusually(self._leaf) else self._as_asked(run)
         if is_dictionary:
-            self._known = (run, *found)
+            self._known = run, found
         return found
 
-    def _as_any_form(self, run: Run) -> tuple[NDArray[np.intp], list[set[int]]]:
+    def _as_any_form(self, run: Run) -> Pairs:
         """The same where values may be stored as other bytes: each is looked at in every form."""
-        found = [self._values_of(plain) for plain in run.take(range(len(run)))]
-        keep = [at for at, values in enumerate(found) if values]
-        return np.array(keep, np.intp), [found[at] for at in keep]
+        found = [
+            (at, value)
+            for at, plain in enumerate(run.take(range(len(run))))
+            for value in sorted(self._values_of(plain))
+        ]
+        pairs = np.array(found, np.intp).reshape(-1, 2)
+        return pairs[:, 0], pairs[:, 1]
 
-    def _as_asked(self, run: Run) -> tuple[NDArray[np.intp], list[set[int]]]:
+    def _as_asked(self, run: Run) -> Pairs:
         """The same where they are not."""
         hashes = run.hashes()
         # Most are asked for by nobody: their first bits tell.
         positions = np.flatnonzero(self._begin_so[hashes >> self._shift])
         asked = np.searchsorted(self._hashes, hashes[positions])
-        found: dict[int, set[int]] = {}
+        num_owners, found = int(self._owners.max(initial=0)) + 1, [_NONE[0]]
         # Of several with one hash, such as values that are asked for twice, one is compared in each round.
         while positions.size:
             is_there = asked < self._hashes.size
             positions, asked = positions[is_there], asked[is_there]
             is_there = self._hashes[asked] == hashes[positions]
             positions, asked = positions[is_there], asked[is_there]
-            numbers, owners = positions.tolist(), self._owners[asked].tolist()
-            both = run.take(numbers), self._stored.take(self._order[asked].tolist())
-            for at, owner, is_equal in zip(numbers, owners, map(eq, *both), strict=True):
-                if is_equal:
-                    found.setdefault(at, set()).add(owner)
+            are_equal = run.equal(positions, self._stored, self._order[asked])
+            found.append(positions[are_equal] * num_owners + self._owners[asked[are_equal]])
             asked = asked + 1
-        order = sorted(found)
-        return np.array(order, np.intp), [found[at] for at in order]
+        # A value can be asked for as the same bytes twice.
+        pairs = np.unique(np.concatenate(found))
+        return pairs // num_owners, pairs % num_owners
 
     def _values_of(self, plain: bytes) -> set[int]:
         """Those that a stored value is."""

@@ -6,6 +6,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
+from operator import eq
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from parquet_bloom.errors import PageError
@@ -61,6 +62,13 @@ class Run(ABC):
         """The stored bytes of the values at these positions, 0 to len - 1; BYTE_ARRAY without the
         length. No more than the first `most` of each."""
 
+    def equal(
+        self, positions: NDArray[np.intp], other: Run, others: NDArray[np.intp]
+    ) -> NDArray[np.bool_]:
+        """Whether the value at each of `positions` has the bytes of that of `other` at the same of `others`."""
+        both = self.take(positions.tolist()), other.take(others.tolist())
+        return np.fromiter(map(eq, *both), np.bool_, positions.size)
+
     def parts(self) -> Iterator[Run]:
         """The same values, few at a time."""
         yield self
@@ -106,6 +114,16 @@ class FixedRun(Run):
         for position in positions:
             start = position * self._width
             yield bytes(self._data[start : start + self._width][:most])
+
+    def equal(
+        self, positions: NDArray[np.intp], other: Run, others: NDArray[np.intp]
+    ) -> NDArray[np.bool_]:
+        if not isinstance(other, FixedRun) or other._width != self._width:
+            return super().equal(positions, other, others)
+        ours, theirs = (
+            np.frombuffer(run._data, np.uint8).reshape(-1, self._width) for run in (self, other)
+        )
+        return np.asarray((ours[positions] == theirs[others]).all(axis=1), np.bool_)
 
     def parts(self) -> Iterator[Run]:
         step = PART_VALUES * self._width
