@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,6 +17,7 @@ from parquet_bloom.parquet.footer.footer import BLOOM_FILTER_LENGTH
 from parquet_bloom.parquet.footer.moved import Cuts
 from parquet_bloom.storage.new_version import Target, write_version
 from parquet_bloom.storage.objects import s3_adapter
+from parquet_bloom.storage.objects.object_source import ObjectSource
 from parquet_bloom.storage.paths import expand
 
 MIB = 1 << 20
@@ -105,6 +107,20 @@ def test_filters_without_lengths_are_read_together(server, without_lengths):
     # Twice: earlier ends are searched for in what no length covers.
     assert server.count() == len(server.asked) <= 10
     assert server.bytes_down <= 200 * FILTER + 2 * MIB
+
+
+def test_blocks_of_large_filters_are_asked_for_at_once(server, tmp_path, monkeypatch):
+    """With the headers, and not one after the other when a header has come."""
+    ids = np.random.default_rng(1).permutation(4000)
+    pq.write_table(pa.table({"id": ids}), tmp_path / "plain", row_group_size=200)
+    pb.build(tmp_path / "plain", tmp_path / "a.parquet", columns=["id"], ndv=400_000, verify=False)
+    there = listed(server, tmp_path / "a.parquet")
+    monkeypatch.setattr(ObjectSource, "_fetched", None)
+    left = pb.row_groups(there, {"id": [5, 17]}, storage_options=server.options)
+    wanted = [int(np.flatnonzero(ids == id)[0]) // 200 for id in (5, 17)]
+    assert left["row_group"].to_pylist() == sorted(wanted)
+    # Of 20 filters of half a MB.
+    assert server.bytes_down < 2 * MIB
 
 
 def test_what_follows_a_filter_without_a_length_is_not_fetched(server, tmp_path):

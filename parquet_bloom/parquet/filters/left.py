@@ -9,7 +9,7 @@ A row group is excluded only by what no engine reads otherwise, see `agreed`; an
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,16 +21,18 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.filters.agreed import SLACK, has_nanoseconds, is_agreed
-from parquet_bloom.parquet.filters.ahead import block_ranges
+from parquet_bloom.parquet.filters.ahead import FEW_BYTES, block_ranges, filter_ranges
 from parquet_bloom.parquet.filters.asked import Asked
 from parquet_bloom.parquet.filters.bloom import encode_header
 from parquet_bloom.parquet.filters.probe import BYTES_PER_VALUE, ChunkProber
 from parquet_bloom.parquet.footer import shredded
 from parquet_bloom.parquet.footer.value_order import Key, is_signed, key_of
+from parquet_bloom.parquet.sealed.modules import FILTER_HEADER_GUESS
 from parquet_bloom.parquet.sealed.protection import UNPROTECTED
 from parquet_bloom.values.types import LeafType
 
 if TYPE_CHECKING:
+    from parquet_bloom.parquet.footer.layout import Range
     from parquet_bloom.parquet.footer.schema import LeafColumn
     from parquet_bloom.parquet.open_file import OpenFile
 
@@ -183,7 +185,7 @@ def _by_filters(
     file: OpenFile, column: LeafColumn, parts: Sequence[int], hashed: _Hashed
 ) -> Sequence[int]:
     if file.source.is_remote:
-        file.source.will_read(block_ranges(file, parts, column, len(hashed.plain)))
+        file.source.will_read(_ranges(file, parts, column, hashed))
     is_plain = file.footer.protection is UNPROTECTED
     chunks = file.footer.chunks
     left: list[int] = []
@@ -207,6 +209,29 @@ def _by_filters(
     return left
 
 
+def _ranges(
+    file: OpenFile, parts: Sequence[int], column: LeafColumn, hashed: _Hashed
+) -> Iterable[Range]:
+    """What is read of filters: of several large ones the headers and, for a few values, their blocks, all at once."""
+    whole = list(filter_ranges(file, parts, (column,)))
+    if hashed.few is None or sum(end - start for start, end in whole) <= FEW_BYTES:
+        return block_ranges(file, parts, column, len(hashed.plain))
+    found: list[Range] = []
+    for start, end in whole:
+        size = len(usual_header(end - start))
+        found.append((start, start + (size or FILTER_HEADER_GUESS)))
+        if size:
+            found += [_block(start, end, size, half) for _, half in hashed.few]
+    return found
+
+
+def _block(start: int, end: int, header: int, half: int) -> Range:
+    """The block for a half of a hash, of a filter with a header of so many bytes."""
+    num_blocks = (end - start - header) // BLOCK_BYTES
+    first = start + header + BLOCK_BYTES * ((half * num_blocks) >> 32)
+    return first, first + BLOCK_BYTES
+
+
 def _asked_usually(
     file: OpenFile, offset: int, length: int, header: bytes, hashed: _Hashed
 ) -> bool | None:
@@ -215,9 +240,8 @@ def _asked_usually(
     if hashed.few is not None:
         if read(offset, size) != header:
             return None
-        num_blocks = (length - size) // BLOCK_BYTES
         for plain, half in hashed.few:
-            start = offset + size + BLOCK_BYTES * ((half * num_blocks) >> 32)
+            start, _ = _block(offset, offset + length, size, half)
             if SplitBlockBloomFilter.over(read(start, BLOCK_BYTES)).check_value(plain):
                 return True
         return False
