@@ -446,7 +446,10 @@ NO_OPTIONS = {
 }
 # Of a policy, which has options of its own, and what is usual only where nothing was asked.
 ELSEWHERE = {
-    *(("validate", name) for name in ("fail_on", "ignore", "max_bytes", "max_fpp", "require")),
+    *(
+        ("validate", name)
+        for name in ("fail_on", "ignore", "max_bytes", "max_fpp", "no_values", "require")
+    ),
     *((verb, "min_file_size") for verb in ("build_table", "repair_table")),
     ("report", "fpp"),
     # Of as many as there are columns.

@@ -58,19 +58,25 @@ def checks(command: Callback) -> Callback:
             metavar="RULE",
             help="Rule to ignore, by id or name; repeatable or comma-separated.",
         ),
+        checks_option(
+            "--no-values",
+            is_flag=True,
+            help="Name values in findings by hashes alone, for logs that others read.",
+        ),
         configured,
     )
     @wraps(command)
     def with_policy(
         policy: Policy, deep: bool, diagnose: bool, require: tuple[str, ...],
         max_fpp: float | None, max_bytes: int | None, fail_on: FailOn | None,
-        ignore: tuple[str, ...], **given: object,
+        ignore: tuple[str, ...], no_values: bool, **given: object,
     ) -> object:  # fmt: skip
         if diagnose and not deep:
             raise click.UsageError("--diagnose looks up values, which --no-deep does not")
         policy = policy.with_options(
-            require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore
-        )
+            require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore,
+            no_values=no_values,
+        )  # fmt: skip
         return command(deep=deep, diagnose=diagnose, policy=policy, **given)
 
     return with_policy

@@ -58,6 +58,14 @@ class Finding(Located):
         ]
         return f"{self.message} ({', '.join(sides)})" if sides else self.message
 
+    def hide_values(self) -> None:
+        """Put the hash of each example in its place, by which those who have the values find them."""
+        from hashlib import sha256
+
+        hashes = (sha256(text.encode(errors="surrogateescape")) for text in self.examples)
+        # A record can be changed.
+        vars(self)["examples"] = tuple(f"sha256:{each.hexdigest()[:16]}" for each in hashes)
+
 
 class DiagnosisFields(TypedDict, total=False):
     """What a diagnosis found; see Finding."""

@@ -81,7 +81,7 @@ class Policy:
     """Requirements for all leaf columns, and in `columns` more or others for some.
 
     `fail_on`: the lowest severity that fails a file; None: none does. `require`: columns that must
-    have a filter in every row group. Otherwise as in ColumnPolicy.
+    have a filter in every row group. `no_values`: whether findings name values by hashes. Otherwise as in ColumnPolicy.
     """
 
     fail_on: Severity | None = Severity.ERROR
@@ -90,6 +90,7 @@ class Policy:
     require: tuple[str, ...] = ()
     ignore: frozenset[str] = frozenset()
     columns: Mapping[str, ColumnPolicy] = field(default_factory=dict)
+    no_values: bool = False
     _by_column: dict[str, ColumnPolicy] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -98,6 +99,7 @@ class Policy:
         if not isinstance(self.fail_on, Severity | None):
             raise TypeError(f"fail_on: {self.fail_on!r}, expected a pb.Severity or None")
         _check_limits(self.max_fpp, self.max_bytes)
+        flag_given("no_values", self.no_values)
         for column, own in mapping_given("columns", self.columns, "a pb.ColumnPolicy").items():
             if not isinstance(own, ColumnPolicy):
                 raise TypeError(f"columns: {column}: {own!r}, expected a pb.ColumnPolicy")
@@ -144,8 +146,9 @@ class Policy:
         max_bytes: int | None = None,
         fail_on: str | None = None,
         ignore: SomeNames = (),
+        no_values: bool = False,
     ) -> Policy:
-        """This policy with options on top; None leaves it as it is.
+        """This policy with options on top; None and False leave it as it is.
 
         `require` is added to what is required, `ignore` (ids or names of rules) to what is ignored.
         `max_fpp` and `max_bytes` are for all columns without limits of their own. `fail_on` is a
@@ -165,6 +168,7 @@ class Policy:
             require=tuple(dict.fromkeys((*self.require, *added))),
             ignore=self.ignore | _rule_ids(ignore),
             columns=columns,
+            no_values=self.no_values or flag_given("no_values", no_values),
         )
 
 
@@ -222,6 +226,7 @@ def read_policy(path: str | os.PathLike[str]) -> Policy:
         require=table.names("require"),
         ignore=table.rules("ignore"),
         columns={name: _column_policy(own) for name, own in table.columns("columns").items()},
+        no_values=bool(table.flag("no-values")),
     )
     table.end()
     return policy

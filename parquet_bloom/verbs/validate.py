@@ -70,6 +70,7 @@ def validate(
     max_bytes: int | None = None,
     fail_on: FailOn | None = None,
     ignore: SomeNames = (),
+    no_values: bool = False,
     ignore_checksums: bool = False,
     threads: int | None = None,
     table: TableChoice | TableView | None = None,
@@ -91,7 +92,7 @@ def validate(
 
     policy: what is required, ignored and fatal (see read_policy); by default, errors are fatal. It is
     extended by `require`, columns that need a filter in every row group or stripe; `max_fpp`;
-    `max_bytes`, of a bitset; `ignore`, rules by id or name; and `fail_on`: error, warning, note or
+    `max_bytes`, of a bitset; `ignore`, rules by id or name; `no_values`, to name values by hashes; and `fail_on`: error, warning, note or
     never.
 
     Raises ConfigError for unknown words, ColumnError, FormatError if the footer cannot be read or the
@@ -99,8 +100,9 @@ def validate(
     UnsupportedError, OSError. What is wrong with filters and pages is a finding, not an error.
     """
     required = policy_given(policy).with_options(
-        require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore
-    )
+        require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore,
+        no_values=no_values,
+    )  # fmt: skip
     options = ValidateOptions.of(locals(), policy=required)
     is_one = table is None and one_of(path) is not None
     report: ValidationReport = read_each(
@@ -128,6 +130,8 @@ def validate_file(
     commands = NextCommands(file, examined.columns)
     for finding in kept:
         commands.add_to(finding)
+        if policy.no_values:
+            finding.hide_values()
     return ValidationReport(
         path=file.path,
         format=file.format,

@@ -62,6 +62,7 @@ def test_the_configuration_in_full(tmp_path):
         require=("user_id",),
         ignore=frozenset({"PB304", "PB207"}),
         columns={"user.id": ColumnPolicy(True, 0.001, 16 << 20, frozenset({"PB305"}))},
+        no_values=True,
     )
 
 
@@ -106,9 +107,15 @@ def test_the_hook_is_what_pre_commit_expects(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "is_checked"),
-    [("a.parquet", True), ("b/c.pq", True), ("a.parquet.crc", False), ("aparquet", False)],
+    [
+        ("a.parquet", True),
+        ("b/c.pq", True),
+        ("d.orc", True),
+        ("a.parquet.crc", False),
+        ("aparquet", False),
+    ],
 )
-def test_the_hook_takes_parquet_files(name, is_checked):
+def test_the_hook_takes_files_of_both_formats(name, is_checked):
     assert bool(re.search(the_hook()["files"], name)) is is_checked
 
 

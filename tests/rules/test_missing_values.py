@@ -4,6 +4,7 @@ import json
 import uuid
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from hashlib import sha256
 
 import numpy as np
 import pyarrow as pa
@@ -55,6 +56,28 @@ def test_probe_finds_none_of_the_examples_of_a_parquet_file(defect, tmp_path):
         assert found.rows is not None
         if found.rule == "PB401":
             assert {verdict for _, verdict in asked(path, found)} == {"absent"}
+
+
+@pytest.mark.parametrize("findings_format", ["text", "json", "sarif", "junit", "github"])
+def test_values_can_be_named_by_their_hashes_alone(findings_format, tmp_path):
+    """In every format, by an option, a key of the configuration, or an argument."""
+    path = next(each for each in ALL if each.rule == "PB401").make(tmp_path)
+    (shown, *_) = [each.examples for each in validate(path).findings if each.rule == "PB401"]
+    hashes = [f"sha256:{sha256(each.encode()).hexdigest()[:16]}" for each in shown]
+    (hidden, *_) = [
+        each.examples for each in validate(path, no_values=True).findings if each.rule == "PB401"
+    ]
+    assert list(hidden) == hashes != []
+    (tmp_path / "pbloom.toml").write_text("[validate]\nno-values = true\n")
+    verb = ("validate", path, "--format", findings_format)
+    plain = outcome(*verb, "--no-config").stdout
+    assert "sha256:" not in plain
+    for options in (("--no-config", "--no-values"), ("--config", tmp_path / "pbloom.toml")):
+        found = outcome(*verb, *options).stdout
+        assert hashes[0] in found
+        for value, hash in zip(shown, hashes, strict=True):
+            found = found.replace(hash, value)
+        assert found == plain
 
 
 @pytest.mark.parametrize("defect", [each for each in ORC if each.rule in LOST], ids=str)

@@ -48,7 +48,7 @@ PARSED = Policy(
     },
 )
 
-KEYS = "fail-on, max-fpp, max-bytes, require, ignore, columns"
+KEYS = "fail-on, max-fpp, max-bytes, require, ignore, columns, no-values"
 COLUMN_KEYS = "require, max-fpp, max-bytes, ignore"
 NO_SIZE = 'expected a number of bytes, or a string such as "1MiB"'
 
