@@ -61,7 +61,8 @@ def _batches(
             return
         made = [reader.take(num_rows) for reader in readers]
         file.pages_read += len(readers)
-        here = wanted[(wanted >= first) & (wanted < first + num_rows)] - first
+        start, end = np.searchsorted(wanted, (first, first + num_rows))
+        here = wanted[start:end] - first
         if here.size:
             try:
                 found = pa.RecordBatch.from_arrays([each() for each in made], names)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.parallel import check_fits
 from parquet_bloom.reads.partitions import PartitionedFile, Partitions
 from parquet_bloom.reads.rows import RowTables
 
@@ -30,6 +31,9 @@ _COMPARISONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+
+# The number of a row.
+_ROW_BYTES: Final = 8
 
 
 class _Condition(NamedTuple):
@@ -157,15 +161,17 @@ class Matching:
         conditions = [each for all_of in self._any_of for each in all_of]
         wanted = {_path(each.column, names)[0]: each for each in conditions}
         there = [name for name in wanted if name in names]
-        found = source.read_rows(there, {group.number: range(group.num_rows)})
+        check_fits(f"{source.path}: {group.num_rows} rows take", _ROW_BYTES * group.num_rows)
+        # Of a range, readers would make one number after the other.
+        numbers: Any = np.arange(group.num_rows)
+        found = source.read_rows(there, {group.number: numbers})
         columns = {name: found[name] for name in there}
         for name, condition in wanted.items():
             if name not in there:
                 value = condition.value
                 kind = value.type if hasattr(value, "type") else pa.scalar(value).type
                 columns[name] = pa.nulls(group.num_rows, kind)
-        numbers = pa.array(np.arange(group.num_rows))
-        return pa.table([*columns.values(), numbers], [*columns, _unlike(columns)])
+        return pa.table([*columns.values(), pa.array(numbers)], [*columns, _unlike(columns)])
 
     def _matching(
         self, path: str, keys: pa.Table, any_of: Sequence[Sequence[_Condition]]

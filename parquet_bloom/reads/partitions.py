@@ -78,6 +78,7 @@ class PartitionedFile:
     """A file that has the columns of its partitions, too."""
 
     def __init__(self, file: RowSource, values: Mapping[str, pa.Scalar]) -> None:
+        self.path = file.path
         self._file, self._values = file, values
         stored = file.top_columns
         self.top_columns = stored + tuple(name for name in values if name not in stored)
