@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from parquet_bloom.arguments import (
     PATH_OR_URL,
+    SomeNames,
     columns_given,
     flag_given,
     mapping_given,
     name_given,
+    names_given,
     number_given,
     number_if_given,
     path_given,
@@ -308,6 +310,7 @@ class AdviseOptions(ReadOptions):
     max_bytes: int | None = None
     budget: int | None = None
     rates: bool = False
+    engines: tuple[str, ...] = ()
     value_sample: Mapping[str, Sequence[Any]] | None = None
     threads: int | None = None
 
@@ -321,6 +324,11 @@ class AdviseOptions(ReadOptions):
     def target_fpp(self) -> float:
         """The rate that filters are sized for."""
         return DEFAULT_FPP if self.fpp is None else self.fpp
+
+
+def engines_given(engines: SomeNames | None) -> tuple[str, ...]:
+    """The names of engines, none for all. Raises TypeError."""
+    return names_given("engines", engines) or ()
 
 
 def values_given(values: Any) -> Any:
@@ -373,6 +381,7 @@ _CALLED: Final = {"parts": "row_groups"}
 _READ: Final[Mapping[str, Callable[[Any], Any]]] = {
     "column": partial(name_given, "column"),
     "columns": columns_given,
+    "engines": engines_given,
     "row_groups": row_groups_given,
     "fpp": partial(rate_given, "fpp"),
     "files_per_commit": partial(number_given, "files_per_commit"),

@@ -233,7 +233,12 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
             counts=column.counts,
             ndv=column.ndv,
             limit=table.largest[1],
-            users=tuple(use.engine for use in subject.engines if use.uses),
+            users=tuple(
+                use.engine
+                for use in subject.engines
+                if use.uses and (not options.engines or use.engine in options.engines)
+            ),
+            engines=options.engines,
             seldom_asked=subject.seldom_asked,
             is_measured=sketch.is_measured,
             reads=reads,

@@ -4,6 +4,7 @@ Of R groups (row groups, or index groups of ORC), let a look-up read S with min/
 and F with filters (see `lookups`). Files that are searched together count together.
 
     skip      the column cannot have a filter, has no values, or no engine would use its filters
+              all values are in dictionaries, which all engines that are asked about search instead
               the target FPP is out of reach at the largest size
               one group with few distinct values: other values are seldom looked up
               S < 1.5 and S - F < 0.5: the column is sorted, min/max leaves one group
@@ -26,7 +27,7 @@ from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.sketch import ColumnCounts
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.reading import engine_note
+from parquet_bloom.engines.reading import always_so, engine_note
 from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.values.types import LeafType
 from parquet_bloom.vocabulary import NO_VALUES, AdviceVerdict
@@ -48,7 +49,7 @@ class Evidence:
     `limit`: what limits the size of a filter, in words; `users`: the engines that use filters of the column;
     `seldom_asked`: what the values are, if
     they are rarely looked up by equality, else empty; `is_measured`: the user gives look-up values;
-    `reads`: None if nothing can be looked up; `unit`: what a group is called; `lower_rate`: at which to build, None
+    `engines`: for which alone to judge, none for all; `reads`: None if nothing can be looked up; `unit`: what a group is called; `lower_rate`: at which to build, None
     for the target.
     """
 
@@ -62,6 +63,7 @@ class Evidence:
     reads: ExpectedReads | None
     unit: str = "row group"
     lower_rate: float | None = None
+    engines: tuple[str, ...] = ()
 
     @property
     def saved(self) -> float:
@@ -111,7 +113,16 @@ def _reason_to_skip(evidence: Evidence) -> str:
     if counts.groups == 0:
         return NO_VALUES
     if not evidence.users:
-        return "no engine uses filters on such a column"
+        if not evidence.engines:
+            return "no engine uses filters on such a column"
+        do = "does" if len(evidence.engines) == 1 else "do"
+        return f"{_listed(evidence.engines)} {do} not use filters on such a column"
+    in_dictionaries = counts.only_dictionary and always_so("only dictionaries", evidence.users)
+    if evidence.engines and in_dictionaries and {*in_dictionaries} == {*evidence.users}:
+        return (
+            f"not needed for {_listed(evidence.users)}: all values are in dictionaries, which are searched instead of"
+            " the filters"
+        )
     if counts.filters == 0:
         return f"the target FPP is out of reach {evidence.limit}"
     if reads is None:
@@ -147,6 +158,10 @@ def _reason_to_doubt(evidence: Evidence) -> str:
     if evidence.counts.filter_bytes > evidence.counts.chunk_bytes:
         return "the filters are larger than the column"
     return ""
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _comparison(evidence: Evidence) -> str:

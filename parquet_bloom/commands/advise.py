@@ -13,8 +13,8 @@ from parquet_bloom.advice.samples import read_value_sample
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers
-from parquet_bloom.commands.parameters import FILE
-from parquet_bloom.commands.sections import Command, output_option, values_option
+from parquet_bloom.commands.parameters import FILE, names
+from parquet_bloom.commands.sections import Command, checks_option, output_option, values_option
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.engines.reading import EngineUse
 from parquet_bloom.filters.rates import exact_percent, percent
@@ -45,6 +45,14 @@ if TYPE_CHECKING:
     help="Values that queries really look up: one per line with a single --column, or"
     " CSV with a header.",
 )
+@checks_option(
+    "--engine",
+    "engines",
+    multiple=True,
+    callback=names,
+    metavar="NAME",
+    help="Judge for this engine alone, such as spark, duckdb or trino; repeatable or comma-separated.",
+)
 @output_option(
     "--details",
     is_flag=True,
@@ -70,6 +78,7 @@ def advise(
       pbloom advise events.parquet
       pbloom advise lake/ --details
       pbloom advise lake/ --budget 2GiB
+      pbloom advise lake/ --engine spark,trino
     """
     texts = read_value_sample(value_sample, columns or ()) if value_sample else {}
     inputs, as_json = answers.inputs, answers.as_json

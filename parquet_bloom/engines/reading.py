@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.catalogue import engines, engines_where
 from parquet_bloom.engines.writers import known_troubles
+from parquet_bloom.errors import similar
 from parquet_bloom.values.types import LeafType
 from parquet_bloom.vocabulary import LostKind, check_word, words
 
@@ -148,6 +149,30 @@ def engine_notes(situation: Situation, among: Container[str] | None = None) -> t
 def engine_note(situation: Situation, among: Container[str] | None = None) -> str:
     """The same in one."""
     return "; ".join(engine_notes(situation, among))
+
+
+def engines_named(names: Sequence[str]) -> tuple[str, ...]:
+    """The engines that read Parquet or ORC files and are called so, in any case of letters. Raises ValueError for
+    another."""
+    if not names:
+        return ()
+    known = {each.name.lower(): each.name for each in engines() if each.parquet or each.orc}
+    for name in names:
+        if name.lower() not in known:
+            close = similar(name, known.values())
+            hint = f"did you mean {', '.join(close)}?" if close else ""
+            raise ValueError(f"engine: {name!r}; {hint or 'expected ' + ', '.join(known.values())}")
+    return tuple(dict.fromkeys(known[name.lower()] for name in names))
+
+
+def always_so(situation: Situation, among: Container[str]) -> tuple[str, ...]:
+    """The engines of which every version does something in a situation."""
+    return tuple(
+        engine.name
+        for engine in engines_where("when", lambda line: line == f'"{situation}"')
+        if engine.name in among
+        and any(note.when == situation and not note.versions for note in engine.notes)
+    )
 
 
 def engines_in(situation: Situation) -> str:

@@ -40,7 +40,7 @@ from parquet_bloom.container.room import (
     check_room,
 )
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.reading import EngineUse
+from parquet_bloom.engines.reading import EngineUse, engines_named
 from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.files import FORMATS, open_file
 from parquet_bloom.options import AdviseOptions, BuildOptions
@@ -175,6 +175,7 @@ def advise(
     max_bytes: int | None = None,
     budget: int | None = None,
     rates: bool = False,
+    engines: SomeNames = (),
     value_sample: Mapping[str, Any] | None = None,
     ignore_checksums: bool = False,
     threads: int | None = None,
@@ -186,7 +187,8 @@ def advise(
     (default: all), which are the stripes of an ORC file.
 
     fpp: the target false positive rate, 0 to 1, exclusive; by default 0.01, and lower ones are recommended where there
-    are many row groups. rates: also say what each of several rates would cost and save. max_bytes: the limit of a
+    are many row groups. rates: also say what each of several rates would cost and save.
+    engines: judge for these alone, such as Spark; for all by default. max_bytes: the limit of a
     bitset, 64 to 134,217,728 (the default); not for ORC. budget: the most bytes of all filters together, 1 or
     more: which columns to build then, and at which rates, is in the report's `budget`. value_sample: by column, the values that
     are really looked up, repeated as often as they are, given as for probe. progress: called with
@@ -208,7 +210,7 @@ class TableAdvisor:
 
     def __init__(self, options: AdviseOptions | None = None, keys: Keys | None = None) -> None:
         """See `advise`."""
-        self._options = options or AdviseOptions()
+        self._options = _with_engines(options or AdviseOptions())
         self._keys = keys
         self._sketches: dict[str, TableSketch] = {}
         # The key of its table, and the columns of the file that cannot have filters.
@@ -285,7 +287,13 @@ def advise_sketches(sketches: Iterable[bytes], options: AdviseOptions) -> Iterat
     """A report for each sketch, which are those of a table each and share the budget; in the order of the
     paths of their first files. `options`: those that the sketches were made with. Raises FormatError."""
     tables = map(TableSketch.from_bytes, sketches)
-    yield from _reports(sorted(tables, key=lambda table: (table.path, table.key)), options)
+    ordered = sorted(tables, key=lambda table: (table.path, table.key))
+    yield from _reports(ordered, _with_engines(options))
+
+
+def _with_engines(options: AdviseOptions) -> AdviseOptions:
+    """With their names as they are spelled. Raises ValueError for an unknown engine."""
+    return replace(options, engines=engines_named(options.engines)) if options.engines else options
 
 
 def _reports(sketches: Iterable[TableSketch], options: AdviseOptions) -> Iterator[AdviceReport]:

@@ -49,6 +49,21 @@ def test_a_good_column_is_built():
         ({"groups": 0}, "skip", "no non-null values"),
         ({"users": ()}, "skip", "no engine uses filters on such a column"),
         (
+            {"users": (), "engines": ("Polars",)},
+            "skip",
+            "Polars does not use filters on such a column",
+        ),
+        (
+            {"users": (), "engines": ("Polars", "pyarrow")},
+            "skip",
+            "Polars and pyarrow do not use filters on such a column",
+        ),
+        (
+            {"users": ("Spark", "Trino"), "engines": ("Spark", "Trino"), "only_dictionary": True},
+            "skip",
+            "not needed for Spark and Trino: all values are in dictionaries, which are searched",
+        ),
+        (
             {"filters": 0, "limit": "in 9 bytes"},
             "skip",
             "the target FPP is out of reach in 9 bytes",
@@ -170,3 +185,11 @@ def test_of_orc_it_is_about_index_groups(change):
     (_, of_parquet), (_, of_orc) = judged(**change), judged(**change, unit="index group")
     assert "row group" in of_parquet
     assert of_orc == of_parquet.replace("row group", "index group")
+
+
+def test_dictionaries_are_not_enough_for_all_engines_that_are_named():
+    """ClickHouse searches some dictionaries, in some versions."""
+    for users in (("Spark", "DuckDB"), ("ClickHouse",)):
+        verdict, reason = judged(users=users, engines=users, only_dictionary=True)
+        assert verdict == "build"
+        assert f"; all values are in dictionaries: {users[0]} " in reason

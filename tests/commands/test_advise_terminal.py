@@ -6,6 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 from make.commands import on_a_terminal, outcome
 
+import parquet_bloom as pb
+
 ROWS = 30_000
 
 
@@ -67,3 +69,32 @@ def test_a_caveat_is_a_but(tmp_path):
     assert "  Spark uses it, but not for CHAR(n) and collated columns" in lines
     assert "  DuckDB uses it" in lines
     assert "  Polars does not use it: no support for filters yet" in lines
+
+
+def test_the_verdict_for_an_engine(tmp_path):
+    pq.write_table(
+        pa.table({"id": np.random.default_rng(3).integers(0, 10**6, 20_000)}),
+        tmp_path / "a.parquet",
+        row_group_size=2000,
+    )
+
+    def verdicts(*options):
+        _, _, row = outcome("advise", tmp_path / "a.parquet", *options).stdout.splitlines()
+        return row.split("\t")[2], row.split("\t")[-1]
+
+    assert (
+        verdicts()[0]
+        == verdicts("--engine", "duckdb")[0]
+        == verdicts("--engine", "SPARK,DuckDB")[0]
+    )
+    assert verdicts("--engine", "spark") == (
+        "skip",
+        "not needed for Spark: all values are in dictionaries, which are searched instead of the filters",
+    )
+    assert verdicts("--engine", "polars") == (
+        "skip", "Polars does not use filters on such a column"
+    )  # fmt: skip
+    wrong = outcome("advise", tmp_path / "a.parquet", "--engine", "sprak")
+    assert (wrong.code, wrong.complaint) == (2, "engine: 'sprak'; did you mean Spark?")
+    with pytest.raises(ValueError, match="engine: 'Excel'; expected ORC Java, Spark, "):
+        pb.advise(tmp_path / "a.parquet", engines="Excel")
