@@ -150,3 +150,20 @@ def test_orc_files_are_asked_about_integers_and_text(tmp_path: Path) -> None:
     assert pb.row_groups(path, {"id": 2, "s": "y"})["rows"].to_pylist() == [3]
     assert pb.row_groups(path, {"id": 2, "s": "a"}).num_rows == 0
     assert pb.row_groups(path, {"f": 5.0}).num_rows == 1
+
+
+@pytest.mark.parametrize("kind", ["int32", "uint32", "int64", "uint64"])
+def test_many_integers_are_asked_by_bounds(tmp_path: Path, kind: str) -> None:
+    """Those with the highest bit are the greatest, or the least."""
+    top = np.iinfo(kind).max
+    groups = [[top - 1000, top], [5, 900], [1000, 1100], [top // 2 - 9, top // 2]]
+    path = tmp_path / "a.parquet"
+    stored = np.array([each for group in groups for each in group], kind)
+    pq.write_table(pa.table({"id": stored}), path, row_group_size=2)
+    for asked, wanted in (
+        ([*range(901, 1000), *range(1101, 1400)], []),
+        ([*range(1100, 1400)], [2]),
+        ([*range(300), top], [0, 1]),
+    ):
+        left = pb.row_groups(path, {"id": np.array(asked, kind)})
+        assert left["row_group"].to_pylist() == wanted

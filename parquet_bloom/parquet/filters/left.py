@@ -27,6 +27,7 @@ from parquet_bloom.parquet.filters.bloom import encode_header
 from parquet_bloom.parquet.filters.probe import BYTES_PER_VALUE, ChunkProber
 from parquet_bloom.parquet.footer import shredded
 from parquet_bloom.parquet.footer.value_order import Key, is_signed, key_of
+from parquet_bloom.parquet.pages.runs import FixedRun
 from parquet_bloom.parquet.sealed.modules import FILTER_HEADER_GUESS
 from parquet_bloom.parquet.sealed.protection import UNPROTECTED
 from parquet_bloom.values.types import LeafType
@@ -93,18 +94,23 @@ def _test(leaf: LeafType, condition: Condition) -> _Test | None:
         return None
     slack = SLACK if has_nanoseconds(leaf) else 0
     hashed = _Hashed(asked)
-    keys = _keys(leaf, hashed.plain)
+    keys = _keys(leaf, hashed)
     if isinstance(condition, Compared):
         return None if keys is None else _compared(leaf, condition, keys[0], slack)
     return _Test(leaf, _among(keys, slack) if keys else None, None if slack else hashed)
 
 
-def _keys(leaf: LeafType, plain: Sequence[bytes]) -> list[Any] | None:
+def _keys(leaf: LeafType, hashed: _Hashed) -> list[Any] | None:
     """The places of stored values in the order, ascending."""
     key = key_of(leaf)
     if key is None:
         return None
-    found = [key(each) for each in plain]
+    if hashed.asked.is_many and leaf.physical in ("INT32", "INT64"):
+        run = hashed.asked.stored.run
+        if isinstance(run, FixedRun):
+            integers: list[Any] = np.sort(run.integers(is_signed(leaf))).tolist()
+            return integers
+    found = [key(each) for each in hashed.plain]
     # No bytes at all, which are a zero of DECIMAL, have no place; others are the same zero.
     return sorted(each for each in found if each is not None)
 
@@ -170,7 +176,7 @@ class _Hashed:
     @read_once
     def few(self) -> Sequence[tuple[bytes, int]] | None:
         """Each with the half of its hash that selects the block; None for more than a few."""
-        if len(self.plain) > _FEW:
+        if self.asked.is_many or len(self.plain) > _FEW:
             return None
         return [(each, _kernel.xxh64(each) >> 32) for each in self.plain]
 
@@ -215,7 +221,7 @@ def _ranges(
     """What is read of filters: of several large ones the headers and, for a few values, their blocks, all at once."""
     whole = list(filter_ranges(file, parts, (column,)))
     if hashed.few is None or sum(end - start for start, end in whole) <= FEW_BYTES:
-        return block_ranges(file, parts, column, len(hashed.plain))
+        return block_ranges(file, parts, column, len(hashed.asked))
     found: list[Range] = []
     for start, end in whole:
         size = len(usual_header(end - start))

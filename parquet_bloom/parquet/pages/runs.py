@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from operator import eq
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from parquet_bloom.errors import PageError
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -132,6 +132,10 @@ class FixedRun(Run):
 
     def float_specials(self) -> int:
         return _kernel.float_specials(self._data, self._width)
+
+    def integers(self, signed: bool) -> NDArray[Any]:
+        """The values as they are, of 1 to 8 bytes: shape (len,)."""
+        return np.frombuffer(self._data, f"<{'i' if signed else 'u'}{self._width}")
 
     def widened_halves(self) -> FixedRun:
         """FLOAT16 values as FLOAT."""
