@@ -125,7 +125,7 @@ def make(lake: Path, index: Path, num_files: int) -> dict[str, float]:
     from parquet_bloom.index.keys import wide_keys
     from parquet_bloom.index.kinds import parquet_kind
     from parquet_bloom.index.manifest import Manifest, Subject, commit
-    from parquet_bloom.index.states import listed
+    from parquet_bloom.index.states import listed, state_of
     from parquet_bloom.index.units import Unit
     from parquet_bloom.native import _kernel
     from parquet_bloom.storage import open_folder
@@ -136,7 +136,7 @@ def make(lake: Path, index: Path, num_files: int) -> dict[str, float]:
     index.mkdir()
     pq.write_table(pa.table({"id": pa.array(range(VALUES), pa.int64())}), tiny)
     link(tiny, lake, num_files)
-    files, _ = listed([str(lake)])
+    files, _ = listed([str(lake)], None, None, state_of)
     segment = NewSegment(
         Subject("id", parquet_kind(LeafType("INT64"))), KeyCollector(KeyRoom.within_budget())
     )
@@ -256,14 +256,14 @@ def sliced(
     from parquet_bloom.index.collecting import KeyRoom
     from parquet_bloom.index.kinds import parquet_kind
     from parquet_bloom.index.manifest import Subject
-    from parquet_bloom.index.states import listed
+    from parquet_bloom.index.states import listed, state_of
     from parquet_bloom.index.units import Unit
     from parquet_bloom.index.values_reader import FoundFilter
     from parquet_bloom.native import _kernel
     from parquet_bloom.storage import open_folder
     from parquet_bloom.values.types import LeafType
 
-    files, _ = listed([str(lake)])
+    files, _ = listed([str(lake)], None, None, state_of)
     taken = 0.0
     with KeyRoom.within_budget() as room:
         segment = NewSlices(Subject("id", parquet_kind(LeafType("INT64"))), room)

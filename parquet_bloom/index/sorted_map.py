@@ -95,11 +95,11 @@ class _Pages:
             self.starts.append(self.end)
             self.end += size
 
-    def table(self, which: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The same of some pages, as KeySearch takes them."""
-        numbers = (self.starts, np.int64), (self.sizes, np.uint32), (self.checksums, np.uint32)
-        columns = [np.frombuffer(each, of)[which].astype(np.int64) for each, of in numbers]
-        return np.stack(columns, axis=1)
+    @read_once
+    def table(self) -> NDArray[np.int64]:
+        """The same as KeySearch takes it, a row for each page."""
+        columns = (np.array(each, np.int64) for each in (self.starts, self.sizes, self.checksums))
+        return np.stack([*columns], axis=1)
 
 
 class _Directory:
@@ -198,27 +198,36 @@ class SortedMap:
         asked = keys[order]
         search = _kernel.KeySearch(asked, self.about.bits.place)
         last = asked | np.uint64((1 << self.about.bits.place) - 1)
-        try:
-            for number, first, end in _parts(self._firsts, asked, last).tolist():
-                self._look_in(number, asked[first:end], last[first:end], first, search)
-        except ValueError as error:
-            raise FormatError(f"{self.source.path}: {error}") from None
+        groups = _parts(self._firsts, asked, last)
+        # Those of a file that is here at once; what is remote is fetched for one at a time.
+        together = max(1, len(groups)) if self._mapped is not None else 1
+        for at in range(0, len(groups), together):
+            some = groups[at : at + together]
+            here = slice(int(some[0, 1]), int(some[-1, 2]))
+            try:
+                directories = [self._directory(number) for number in some[:, 0].tolist()]
+                self._look_in(directories, asked[here], last[here], here.start, search)
+            except ValueError as error:
+                raise FormatError(f"{self.source.path}: {error}") from None
         found = search.found
         return order[found[:, 0]], found[:, 1]
 
     def _look_in(
         self,
-        number: int,
+        directories: Sequence[_Directory],
         asked: NDArray[np.uint64],
         last: NDArray[np.uint64],
         before: int,
         search: _kernel.KeySearch,
     ) -> None:
-        directory = self._directory(number)
-        pages = _parts(directory.firsts, asked, last)
+        firsts = np.concatenate([np.frombuffer(each.firsts, np.uint64) for each in directories])
+        pages = _parts(firsts, asked, last)
         if not pages.size:
             return
-        tables = [column.table(pages[:, 0]) for column in directory.columns]
+        columns = zip(*(each.columns for each in directories), strict=True)
+        tables = [
+            np.concatenate([each.table for each in column])[pages[:, 0]] for column in columns
+        ]
         wanted = pages[:, 1:] + before
         if self._mapped is not None:
             search.look_in(self._mapped, wanted, *_with_lists(tables))
