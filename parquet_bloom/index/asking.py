@@ -34,7 +34,7 @@ class Hits:
     ) -> None:
         self.values, self.units, self.places = values, units, places
         # Those that have any, by their numbers. If there are none, the file of the units need not be opened.
-        numbers = {*_listed(units)}
+        numbers = {*units} if isinstance(units, list) else np.unique(units).tolist()
         self.distinct_units = segment.units.units(numbers) if numbers else {}
 
     @property

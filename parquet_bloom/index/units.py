@@ -84,15 +84,12 @@ class UnitsReader:
 
     def places(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The same of many places."""
-        units, in_units = np.empty_like(places), np.empty_like(places)
-        numbers = np.searchsorted(self._firsts, places, "right") - 1
-        for number in np.unique(numbers).tolist():
-            here = numbers == number
-            first_places = np.frombuffer(self._group(number).first_places, np.int64)
-            at = np.searchsorted(first_places, places[here], "right") - 1
-            units[here] = self._starts[number] + at
-            in_units[here] = places[here] - first_places[at]
-        return units, in_units
+        groups = np.unique(np.searchsorted(self._firsts, places, "right") - 1).tolist()
+        parts = [np.frombuffer(self._group(number).first_places, np.int64) for number in groups]
+        first_places = np.concatenate(parts)
+        starts = [np.arange(self._starts[at], self._starts[at + 1]) for at in groups]
+        at = np.searchsorted(first_places, places, "right") - 1
+        return np.concatenate(starts)[at], places - first_places[at]
 
     def units(self, numbers: Iterable[int]) -> dict[int, Unit]:
         """Those of these numbers."""

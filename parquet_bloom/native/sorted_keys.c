@@ -227,6 +227,23 @@ INLINE int level(const struct one_run *run, int64_t at) {
     return run->bits ? run->bits[at / 8] >> at % 8 & 1 : run->value;
 }
 
+/* The first level from `from` on that is 0, or where they end. */
+INLINE int64_t next_unset(const struct one_run *run, int64_t from, int64_t levels) {
+    if (!run->bits) return run->value ? levels : from;
+    int64_t size = (levels + 7) / 8;
+    uint64_t wanted = UINT64_MAX << from % 8;
+    for (int64_t at = from / 8; at < size; at += 8, wanted = UINT64_MAX) {
+        uint64_t word = 0;
+        if (size - at >= 8) memcpy(&word, run->bits + at, 8);
+        else memcpy(&word, run->bits + at, (size_t)(size - at));
+        word = ~word & wanted;
+        if (!word) continue;
+        int64_t found = 8 * at + __builtin_ctzll(word);
+        return found < levels ? found : levels;
+    }
+    return levels;
+}
+
 /* Returns where they end, or NULL. */
 static const uint8_t *take_levels(const uint8_t *at, const uint8_t *end, int64_t count,
                                   struct one_run *run) {
@@ -254,28 +271,30 @@ int64_t sorted_keys_unfold(const uint64_t *firsts, int64_t rows, const uint8_t *
     struct page_header header;
     struct one_run repeats, is_there;
     size_t end;
-    int64_t num_listed, row = -1, taken = 0, count = 0, body = body_of(page, size, &header, &end);
+    int64_t num_listed, row = 0, taken = 0, count = 0, body = body_of(page, size, &header, &end);
     if (body < 0 || header.details.num_values < rows || header.details.num_values > room) return -1;
     int64_t levels = header.details.num_values;
     const uint8_t *at = take_levels(page + body, page + end, levels, &repeats);
     if (at) at = take_levels(at, page + end, levels, &is_there);
     if (!at || take_deltas(at, (size_t)(page + end - at), UINT64_MAX, listed, room, &num_listed) < 0)
         return -1;
-    for (int64_t i = 0; i < levels;) {
-        int64_t first = taken;
-        do {
-            if (!level(&is_there, i)) continue;
-            if (taken == num_listed || listed[taken] > places) return -1;
-            taken++;
-        } while (++i < levels && level(&repeats, i));
-        int64_t others = taken - first, descends = others && listed[first] > listed[taken - 1];
-        if (++row == rows || others > room - count - 1) return -1;
+    uint64_t all = 0;
+    for (int64_t i = 0; i < num_listed; i++) all |= listed[i];
+    if (all > places) return -1;
+    for (int64_t i = 0, next; i < levels; i = next, row++) {
+        next = next_unset(&repeats, i + 1, levels);
+        int64_t others = level(&is_there, i) ? next - i : 0;
+        if (row == rows || others > num_listed - taken || others > room - count - 1) return -1;
+        const uint64_t *list = listed + taken;
         uint64_t hash = firsts[row] & ~places;
         keys[count++] = firsts[row];
-        for (int64_t j = 0; j < others; j++)
-            keys[count++] = hash | listed[descends ? taken - 1 - j : first + j];
+        if (others > 1 && list[0] > list[others - 1])
+            for (int64_t j = others; j > 0; j--) keys[count++] = hash | list[j - 1];
+        else
+            for (int64_t j = 0; j < others; j++) keys[count++] = hash | list[j];
+        taken += others;
     }
-    return row == rows - 1 && taken == num_listed ? count : -1;
+    return row == rows && taken == num_listed ? count : -1;
 }
 
 /* The first of ascending keys that is not below `key`. */
