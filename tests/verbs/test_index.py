@@ -198,10 +198,10 @@ def test_what_may_pass_is_tried_again(lake, tmp_path, monkeypatch):
     value = pq.read_table(lake / "04.parquet")["id"][0].as_py()
     opened = listed_files.open_file
 
-    def failing(path, keys):
+    def failing(path, keys, opener):
         if str(path).endswith("04.parquet"):
             raise TimeoutError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT), str(path))
-        return opened(path, keys)
+        return opened(path, keys, opener=opener)
 
     monkeypatch.setattr(listed_files, "open_file", failing)
     with pb.Index.build(tmp_path / "index", lake, "id") as index:
