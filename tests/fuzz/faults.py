@@ -1,4 +1,4 @@
-"""End or fail each verb that writes at every system call from the opening of its source on.
+"""End or fail each verb that writes a file at every system call from the opening of its source on.
 
     python tests/fuzz/faults.py
 
@@ -25,6 +25,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyarrow.parquet as pq
 from fuzz import page
 from fuzz.tracing import ENVIRONMENT, KILLED, Done, Fault, Traced
 from make.delta_tables import table_of
@@ -63,7 +64,8 @@ _SECONDS = re.compile(r"[\d.,]+ s\b")
 
 @dataclass
 class Case:
-    """A command on a copy of `source`; `target`: in place, new, overwritten, or appended in place.
+    """A command on a copy of `source`; `target`: in place, new, overwritten, appended in place, or account: of
+    what was found.
     `folder`: its own.
     `is_cold`: what it imports after the opening of the source is not there yet."""
 
@@ -91,6 +93,7 @@ class Case:
             "in place": ("--in-place",),
             "new": ("-o", "out"),
             "overwritten": ("-o", "out", "--overwrite"),
+            "account": ("--report", "out"),
             "appended in place": ("--append-in-place",),
         }
         return (self.verb, "in", *self.options, *to[self.target])
@@ -141,8 +144,8 @@ class Case:
         """What came of a run with `fault`: `old` or `new`, where it is what is left after a kill, or
         `recovered`, where recovery makes it the old file;
         `refused`, with the old file; `done`, all the same; `told`, the new file and a line that says
-        what failed after it was there; `hangs`, where Python does; `not met`. Raises AssertionError for
-        anything else."""
+        what failed after it was there; `unknown`, an answer that says so; `hangs`, where Python does; `not met`.
+        Raises AssertionError for anything else."""
         for _ in range(TRIES):
             self.prepare()
             done = traced.run(fault)
@@ -211,7 +214,7 @@ class Case:
         self._repeated.add(sort)
         again = self._again()
         # A new output that is there already is not written over.
-        is_there = self.target == "new" and found == self.new
+        is_there = self.target in ("new", "account") and found == self.new
         assert again.returncode == (2 if is_there else 0), again.stderr
         assert self.output.read_bytes() == self.new, "the next run makes another file"
 
@@ -296,6 +299,22 @@ class TableCase(Case):
         assert self._is_recorded(), "the next run records nothing"
 
 
+class AnswerCase(Case):
+    """A command that writes what it has found, and goes on where it cannot look."""
+
+    def judge(self, done: Done, is_killed: bool) -> str:
+        """As of a file; or `unknown`: it says that nothing is known of the source, and so does what it writes."""
+        if is_killed or not re.fullmatch(r"pbloom: in: unknown: .*\n", done.stderr):
+            return super().judge(done, is_killed)
+        assert done.code == 2, f"exit code {done.code}"
+        found = pq.read_table(self.output)
+        if self.target == "account":
+            assert set(found["state"].to_pylist()) == {"unknown"}, "an account of what was not seen"
+        else:
+            assert found.num_rows == 0, "rows that were not seen"
+        return "unknown"
+
+
 def can_fail(kind: str, call: str) -> bool:
     """Whether a call can end in this fault."""
     if kind == "ENOMEM":
@@ -324,6 +343,10 @@ def cases(scratch: Path) -> Iterator[Case]:
                 folder = scratch / f"{verb}-{kind}-{target.replace(' ', '-')}"
                 yield Case(verb, options, source, target, folder)
             yield Case(verb, options, source, "new", scratch / f"{verb}-{kind}-cold", is_cold=True)
+        for target in ("new", "overwritten", "account"):
+            asked = ("-c", "l", "-v", "7")
+            folder = scratch / f"find-{kind}-{target}"
+            yield AnswerCase("find", asked, CORPUS / plain, target, folder)
     of_table = ("--table", "delta", "-c", "l", "--all-sizes", "--threads", "1")
     yield TableCase("build", of_table, CORPUS / "none.parquet", "in place", scratch / "build-delta")
 

@@ -51,6 +51,7 @@ VERBS = (
     "inspect",
     "inspect --json",
     "probe",
+    "find",
     "validate",
     "validate --no-deep",
     "advise",
@@ -87,6 +88,7 @@ class Command:
             to = []
         more = {
             "probe": ["-c", columns.split(",")[0], "-v", "7"],
+            "find": ["-c", columns.split(",")[0], "-v", "7", "--columns", columns, *to],
             "validate": ["--no-config"],
             "report": to,
             "diff": [source],

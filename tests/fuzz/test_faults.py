@@ -18,6 +18,7 @@ TRIED = [
     "strip orc overwritten",
     "repair parquet new",
     "build Delta Lake in place",
+    "find parquet overwritten",
 ]
 
 NEW, OLD = b"the new version", b"what was there"

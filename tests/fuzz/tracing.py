@@ -33,9 +33,13 @@ _INJECTIONS = {
 _LINE = re.compile(r"(\d+) +(\w+)\(")
 PATIENCE_SECONDS = 10
 
-# The package of this checkout, wherever the command runs. OpenBLAS would start threads when it is
-# imported, which do not survive a fork.
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
+# The package of this checkout, wherever the command runs. OpenBLAS and Arrow's allocator would start threads when
+# they are imported, which do not survive a fork.
+ENVIRONMENT = os.environ | {
+    "PYTHONPATH": str(ROOT),
+    "OPENBLAS_NUM_THREADS": "1",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
 
 
 class CannotTraceError(Exception):
