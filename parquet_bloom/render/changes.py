@@ -64,7 +64,7 @@ class BuildView(SummarizedView["BuildReport"]):
             by_column.setdefault(built.column, []).append(built)
         if by_column:
             rows = [_column_row(*item) for item in by_column.items()]
-            write_table(_BUILT, rows, _BUILT_GIVES, verbose)
+            write_table(_BUILT, rows, _BUILT_GIVES, verbose, more="--verbose shows all")
 
 
 class StripView(SummarizedView["StripReport"]):

@@ -42,6 +42,10 @@ _GROUP_GIVES = ("positions…", "sum…", "fill", "values", "nulls", "min…", "
 _SUMMARY_GIVES = ("files", "filters", "of the files", "worst FPP", "column…")
 
 
+# What shows the rows of a long table.
+_MORE = "--summary shows each column once, --verbose shows all"
+
+
 class InspectionView(SummarizedView["FileInspection"]):
     """Which filters files have. `next_lines`: the commands that help next."""
 
@@ -87,7 +91,8 @@ class InspectionView(SummarizedView["FileInspection"]):
             for cells in _column_rows(column)
         ]
         if rows:
-            write_table((units.part, "column", *_OF_COLUMN), rows, _GIVES, verbose)
+            heads = (units.part, "column", *_OF_COLUMN)
+            write_table(heads, rows, _GIVES, verbose, more=_MORE)
         if not verbose:
             for remark in _missing(report, all_of_them=bool(rows)):
                 write_text(remark.text)
@@ -99,7 +104,7 @@ class InspectionView(SummarizedView["FileInspection"]):
         ]
         if groups:
             header = (units.part, "column", units.group, *_OF_GROUP)
-            write_table(header, groups, _GROUP_GIVES, verbose)
+            write_table(header, groups, _GROUP_GIVES, verbose, more=_MORE)
         verb = _next_verb(report)
         if verb:
             for line in self._next_lines.lines(report.path, f"{verb} FILE"):

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
     from rich.progress import Progress
 
+# What a terminal shows of a long table.
+MOST_ROWS = 40
+
 # Shorter work needs no progress bar.
 PATIENCE_SECONDS = 1.0
 
@@ -192,13 +195,17 @@ def printable(text: str) -> str:
 
 
 def write_table(
-    header: Cells, rows: Sequence[Cells], gives: Sequence[str] = (), full: bool = False
+    header: Cells,
+    rows: Sequence[Cells],
+    gives: Sequence[str] = (),
+    full: bool = False,
+    more: str = "",
 ) -> None:
     """A table on a terminal; in a pipe, header and rows separated by tabs and never cut. Columns
     without a cell are left out, and on a terminal empty ones, too.
 
     `gives`: what gives way on a narrow terminal, see render.table. full: nothing does; each row
-    becomes a paragraph instead.
+    becomes a paragraph instead. more: what shows all rows, of which otherwise only MOST_ROWS are on a terminal.
     """
     kept = [not rows or any(row[at] is not None for row in rows) for at in range(len(header))]
     table = [[cell or "" for cell in compress(row, kept)] for row in (header, *rows)]
@@ -206,6 +213,9 @@ def write_table(
         for row in table:
             write_line(*row)
         return
+    left = len(rows) - MOST_ROWS if more and not full else 0
+    if left > 0:
+        del table[1 + MOST_ROWS :]
     used = [not rows or any(column[1:]) for column in zip(*table, strict=True)]
     table = [[printable(cell) for cell in compress(row, used)] for row in table]
     room, natural = terminal_columns(), natural_widths(table)
@@ -216,6 +226,8 @@ def write_table(
     for line in lines(table, widths):
         _write_row(line)
     left_out = [name for name, width in zip(table[0], widths, strict=True) if not width]
+    if left > 0:
+        write_text(f"And {left:,} more rows: {more}.")
     if left_out:
         write_text(f"Left out for lack of room: {', '.join(left_out)}.")
 

@@ -1,5 +1,7 @@
 """Tables on a terminal: a row is a line, and what gives way is what the table says."""
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from make.commands import on_a_terminal, outcome
 from rich.cells import cell_len
@@ -141,3 +143,18 @@ def nested(tmp_path_factory):
     wanted = "a_rather_long.name_of_a_column,b"
     assert outcome("build", path, "-c", wanted, "--in-place").code == 0
     return path
+
+
+def test_a_long_table_says_how_to_see_all_of_it(tmp_path):
+    wide = pa.table({f"column{at:02}": [at, at + 1] for at in range(42)})
+    pq.write_table(wide, tmp_path / "wide.parquet")
+    columns = ",".join(wide.column_names)
+    verb = ("build", tmp_path / "wide.parquet", "-c", columns, "-o", tmp_path / "out.parquet")
+    built = on_a_terminal(100, *verb)
+    assert sum(line.startswith("column") for line in built) == 1 + 40
+    assert built[-1] == "And 2 more rows: --verbose shows all."
+    shown = on_a_terminal(100, "inspect", tmp_path / "out.parquet")
+    assert sum(line.startswith("0 ") for line in shown) == 40
+    assert "And 2 more rows: --summary shows each column once, --verbose shows all." in shown
+    every = outcome("inspect", tmp_path / "out.parquet").stdout
+    assert sum("\tcolumn" in line for line in every.splitlines()) == 1 + 42
