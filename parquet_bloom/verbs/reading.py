@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -63,6 +63,7 @@ class Reading:
         self.names = None if files is None else paths_given("files", files)
         self.keys, self.storage_options = keys, storage_options
         self._index, self._hash_key = index, hash_key
+        self._asked_now: AskedIndex | None = None
         self._cache = None if cache is None else CacheUse(cache)
         # Of pages with rows, nothing is kept.
         self._cache_for_rows = None if cache is None else CacheUse(cache, is_keeping=False)
@@ -94,7 +95,8 @@ class Reading:
 
     def row_groups(self) -> list[Left]:
         """What is left of each file by the filters, with the rows of all row groups. Raises as Pruner.left."""
-        return self._row_groups(list(self.files.found), self._open)
+        with self._one_index():
+            return self._row_groups(list(self.files.found), self._open)
 
     def _row_groups(self, paths: Sequence[str], opener: Open) -> list[Left]:
         pruner = self._pruner(self.files, self.predicate, opener)
@@ -117,9 +119,10 @@ class Reading:
         not hold all that they say."""
         from parquet_bloom.reads.fragments import Fragments
 
-        self.check_first()
-        files = self.files
-        left = self._pruner(files, self.predicate, self._open_parquet).left(list(files.found))
+        with self._one_index():
+            self.check_first()
+            files = self.files
+            left = self._pruner(files, self.predicate, self._open_parquet).left(list(files.found))
         self._check_plain(left)
         fragments = Fragments(
             list(files.found), self._partitions(), self.keys, self.storage_options
@@ -130,11 +133,14 @@ class Reading:
         """The rows of all files that match the filters. Raises as verbs.rows."""
         from parquet_bloom.reads.matching import Matching
 
-        matching = Matching(filters, columns, self._partitions())
-        paths = [path for path in self.files.found if matching.may_match(path)]
-        with HeldFiles(partial(self.files.open, keys=self.keys)) as held:
+        with (
+            self._one_index(),
+            HeldFiles(lambda path: self.files.open(path, self.keys)) as held,
+        ):
             to_ask: Open = held.opened if self._cache is None else self._open
             to_read: Open = held.opened if self._cache is None else self._open_for_rows
+            matching = Matching(filters, columns, self._partitions())
+            paths = [path for path in self.files.found if matching.may_match(path)]
             left = self._row_groups(paths, to_ask)
             self._check_plain(left)
             # What no row tells, the types of the columns, a file does.
@@ -195,8 +201,27 @@ class Reading:
         """Raise UnsupportedError for files that other readers would read otherwise."""
         self.files.check_plain([each.path for each in left], self.keys)
 
-    def _asked(self) -> closing[AskedIndex]:
+    def _asked(self) -> AbstractContextManager[AskedIndex]:
+        return (
+            closing(self._opened_index())
+            if self._asked_now is None
+            else nullcontext(self._asked_now)
+        )
+
+    @contextmanager
+    def _one_index(self) -> Iterator[None]:
+        """Opens the index once for all that is asked of it within. Not for several threads."""
+        if self._index is None:
+            yield
+            return
+        with closing(self._opened_index()) as self._asked_now:
+            try:
+                yield
+            finally:
+                self._asked_now = None
+
+    def _opened_index(self) -> AskedIndex:
         assert self._index is not None
         folder = open_folder(with_options(os.fspath(self._index), self.storage_options))
         opener = open_source if self._cache is None else self._cache.open_lasting
-        return closing(AskedIndex(folder, existing(folder), self._hash_key, opener))
+        return AskedIndex(folder, existing(folder), self._hash_key, opener)
