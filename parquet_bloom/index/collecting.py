@@ -256,7 +256,8 @@ def write_map(
         if len(runs) == 1 and len(parts) == 1:
             keys = parts[0]
         else:
-            keys = sorted_distinct(np.concatenate([np.empty(0, np.uint64), *parts]))
+            keys = np.concatenate([np.empty(0, np.uint64), *parts])
+            keys.sort()
         keys = bits.narrow(keys)
         if writer is None:
             # Hashes are as good as random, so that those of one range tell how often all are repeated.

@@ -54,7 +54,7 @@ class KeyBits:
         return (hashes >> np.uint64(HASH_BITS - self.hash)) << np.uint64(self.place)
 
     def narrow(self, wide: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Wide keys, ascending and distinct, as these: in the same memory."""
+        """Wide keys, ascending, as these and each once: in the same memory."""
         drop = WIDE_HASH_BITS - self.hash
         return wide[: _kernel.narrow_keys(wide, WIDE_PLACE_BITS, drop, self.place)]
 
