@@ -33,6 +33,15 @@ def test_the_hybrid(encoded, data):
     assert hybrid(memoryview(stored), width, count).tolist() == wanted
 
 
+@pytest.mark.parametrize("width", [1, 3, 17, 32])
+def test_a_run_that_is_not_unpacked_at_once(width):
+    numbers = [at * 2_654_435_761 % 2**width for at in range(136_000)]
+    groups = [spec.packed_run(numbers[at : at + 8], width)[1:] for at in range(0, len(numbers), 8)]
+    data = memoryview(spec.varint(len(groups) << 1 | 1) + b"".join(groups))
+    for count in (65_535, 65_536, 65_537, len(numbers)):
+        assert hybrid(data, width, count).tolist() == numbers[:count]
+
+
 @given(st.lists(st.integers(0, 5)))
 def test_levels_of_old_files(levels):
     data = memoryview(spec.bit_packed(levels, 3))

@@ -15,6 +15,7 @@ from make.parquet_files import open_parquet
 
 import parquet_bloom as pb
 from parquet_bloom.errors import ColumnError, UnsupportedError, ValueTypeError
+from parquet_bloom.parquet.pages import runs
 
 TYPES = {
     "int": (pa.int64(), lambda n: n),
@@ -74,6 +75,15 @@ def test_the_rows_are_those_of_pyarrow(lake, tmp_path, column, places):
         assert report.unknown == ()
         if places:
             assert rows_of(pb.find(None, column, value, index=index)) == rows_of(report)
+
+
+@pytest.mark.parametrize("column", ["int", "text"])
+def test_large_pages_are_looked_at_in_parts(lake, monkeypatch, column):
+    monkeypatch.setattr(runs, "PART_VALUES", 7)
+    monkeypatch.setattr(runs, "PART_BYTES", 50)
+    for number in (5, 149, 100_003):
+        value = TYPES[column][1](number)
+        assert rows_of(pb.find(lake, column, value)) == expected(lake, column, value)
 
 
 @pytest.mark.parametrize("places", [None, "row-group", "page"])

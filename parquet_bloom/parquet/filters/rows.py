@@ -49,6 +49,11 @@ Pairs: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
 _NONE: Final[Pairs] = np.empty(0, np.intp), np.empty(0, np.intp)
 
 
+def _joined(parts: Sequence[Pairs]) -> Pairs:
+    positions, owners = zip(_NONE, *parts, strict=True)
+    return np.concatenate(positions), np.concatenate(owners)
+
+
 class _Looked(NamedTuple):
     """A chunk to look into: into all of its pages, unless there are `places` of some."""
 
@@ -148,7 +153,14 @@ class RowFinder:
         """Each position in a run that holds a value, and the value: ascending."""
         if self._known[0] is run:
             return self._known[1]
-        found = self._as_any_form(run) if is_stored_unusually(self._leaf) else self._as_asked(run)
+        found_in = self._as_any_form if is_stored_unusually(self._leaf) else self._as_asked
+        start, parts = 0, []
+        # The hashes of a large page take as much memory as its values.
+        for part in run.parts():
+            positions, owners = found_in(part)
+            parts.append((positions + start, owners))
+            start += len(part)
+        found = parts[0] if len(parts) == 1 else _joined(parts)
         if is_dictionary:
             self._known = run, found
         return found

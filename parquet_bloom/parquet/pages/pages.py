@@ -93,10 +93,9 @@ def hybrid(data: memoryview, width: int, count: int) -> NDArray[np.uint32]:
             end = min(count, done + (header >> 1))
             values[done:end] = int.from_bytes(stored, "little")
         elif width:
-            packed = np.unpackbits(np.frombuffer(stored, np.uint8), bitorder="little")
-            whole = packed[: packed.size // width * width].reshape(-1, width)[: count - done]
-            end = done + len(whole)
-            values[done:end] = _numbers(whole)
+            whole = min(8 * len(stored) // width, count - done)
+            _unpack(np.frombuffer(stored, np.uint8), width, values[done : done + whole])
+            end = done + whole
         else:
             end = min(count, done + 8 * (header >> 1))
         done = end
@@ -114,6 +113,16 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
     raise PageError("levels or dictionary indices end too early")
 
 
+def _unpack(packed: NDArray[np.uint8], width: int, numbers: NDArray[np.uint32]) -> None:
+    """Into `numbers`, so many of `width` bits each as there is room for."""
+    # Few at a time: a bit takes a byte for as long as it takes to make a number of it.
+    for start in range(0, numbers.size, _AT_ONCE):
+        count = min(_AT_ONCE, numbers.size - start)
+        first, bits = start * width // 8, count * width
+        part = np.unpackbits(packed[first : first + (bits + 7) // 8], bitorder="little")
+        numbers[start : start + count] = _numbers(part[:bits].reshape(-1, width))
+
+
 def _numbers(bits: NDArray[np.uint8]) -> NDArray[np.uint32]:
     """The number in each row of `bits`, the lowest bit first."""
     numbers = np.zeros(len(bits), np.uint32)
@@ -123,6 +132,9 @@ def _numbers(bits: NDArray[np.uint8]) -> NDArray[np.uint32]:
 
 
 DICTIONARY_ENCODINGS = (Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY)
+
+# Numbers that are unpacked together; eight of them are whole bytes.
+_AT_ONCE = 1 << 16
 
 # To tell the row of each value: levels, rows and indices of the dictionary.
 _ROW_BYTES = 24
