@@ -102,10 +102,23 @@ def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
     if skip:
         return "skip", skip
     doubt = _reason_to_doubt(evidence)
-    reasons = [doubt] if doubt else []
+    reasons = [_not_needed_for(evidence), doubt]
     if not evidence.is_alone:
         reasons.append(_comparison(evidence))
-    return "optional" if doubt else "build", "; ".join([*reasons, *_notes(evidence)])
+    reasons += _notes(evidence)
+    return "optional" if doubt else "build", "; ".join(filter(None, reasons))
+
+
+def _not_needed_for(evidence: Evidence) -> str:
+    """Before all else: whoever uses one of these engines need not read on."""
+    names = _in_dictionaries(evidence)
+    return f"not needed for {_listed(names)}: all values are in dictionaries" if names else ""
+
+
+def _in_dictionaries(evidence: Evidence) -> tuple[str, ...]:
+    """The engines that search dictionaries instead, if these have all values."""
+    is_so = evidence.counts.only_dictionary
+    return always_so("only dictionaries", evidence.users) if is_so else ()
 
 
 def _reason_to_skip(evidence: Evidence) -> str:
@@ -117,12 +130,8 @@ def _reason_to_skip(evidence: Evidence) -> str:
             return "no engine uses filters on such a column"
         do = "does" if len(evidence.engines) == 1 else "do"
         return f"{_listed(evidence.engines)} {do} not use filters on such a column"
-    in_dictionaries = counts.only_dictionary and always_so("only dictionaries", evidence.users)
-    if evidence.engines and in_dictionaries and {*in_dictionaries} == {*evidence.users}:
-        return (
-            f"not needed for {_listed(evidence.users)}: all values are in dictionaries, which are searched instead of"
-            " the filters"
-        )
+    if evidence.engines and {*_in_dictionaries(evidence)} == {*evidence.users}:
+        return f"{_not_needed_for(evidence)}, which are searched instead of the filters"
     if counts.filters == 0:
         return f"the target FPP is out of reach {evidence.limit}"
     if reads is None:
@@ -182,8 +191,10 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     share = counts.filter_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
     if share > LARGE:
         yield f"the filters are {percent(share)} of the column's size"
-    if counts.only_dictionary and (note := engine_note("only dictionaries", evidence.users)):
-        yield f"all values are in dictionaries: {note}"
+    told = _in_dictionaries(evidence)
+    others = {*evidence.users} - {*told}
+    if counts.only_dictionary and (note := engine_note("only dictionaries", others)):
+        yield f"dictionaries: {note}" if told else f"all values are in dictionaries: {note}"
     if counts.filters < counts.groups:
         without = number_of(counts.groups - counts.filters, unit)
         yield f"the target FPP is out of reach in {without}"
