@@ -33,8 +33,14 @@ from parquet_bloom.render.terminal import (
     write_table,
     write_text,
 )
-from parquet_bloom.render.wording import shortened, size
-from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue, IndexReport, probe_index
+from parquet_bloom.render.wording import MOST_PATHS, MOST_SHOWN, shortened, size
+from parquet_bloom.verbs.index_probe import (
+    IndexedFile,
+    IndexedValue,
+    IndexedValues,
+    IndexReport,
+    probe_index,
+)
 from parquet_bloom.verbs.index_sql import SqlEngine, index_sql
 from parquet_bloom.vocabulary import words
 
@@ -395,8 +401,39 @@ def _write_answers(report: IndexReport) -> None:
     for table in report.tables:
         version = "at several versions" if table.version is None else f"at version {table.version}"
         write_text(f"{table.name} {version}")
-    for value in report.results:
-        _write_value(value)
+    if len(report.results) <= MOST_SHOWN:
+        for value in report.results:
+            _write_value(value)
+    else:
+        _write_many(report.results)
+
+
+def _write_many(values: IndexedValues) -> None:
+    """A screen of them: how many are in no file, some of these, and some of the others."""
+    absent, left = values.absent.nonzero()[0].tolist(), (~values.absent).nonzero()[0].tolist()
+    write_text(
+        f"{number_of(len(values), 'value')}: {len(absent):,} in no file, {len(left):,} maybe in one or unknown"
+    )
+    if absent:
+        texts = [values[number].value for number in absent[:MOST_SHOWN]]
+        write_text(f"in no file: {shortened(texts, len(absent))}")
+    shown = [values[number] for number in left[:MOST_SHOWN]]
+    if shown:
+        write_table(
+            ("value", "verdict", "files", "in"),
+            [(each.value, each.verdict, f"{len(each.files):,}", _files(each)) for each in shown],
+            ["in", "value"],
+        )
+    if len(left) > MOST_SHOWN:
+        write_text(f"and {len(left) - MOST_SHOWN:,} more: --json and --output show all")
+
+
+def _files(value: IndexedValue) -> str:
+    """`a.parquet, b.parquet, … (50 in all)`"""
+    paths = [file.path for file in value.files]
+    return ", ".join(paths[:MOST_PATHS]) + f", … ({len(paths):,} in all)" * (
+        len(paths) > MOST_PATHS
+    )
 
 
 def _write_value(value: IndexedValue) -> None:

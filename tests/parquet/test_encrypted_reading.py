@@ -195,8 +195,8 @@ def test_the_key_of_one_column_opens_this_one(signed):
         other = min(name for name in with_filter if recipe.columns.get(name, OWN) is None)
         with pytest.raises(pb.MissingKeyError, match=f"column {other}: encrypted: no key for the"):
             file.bloom_filter(OneFilter(0, other))
-        (distinct, picks), *_ = answers(file, other, 1)
-        answer = distinct[picks[0]]
+        first, *_ = answers(file, other, 1)
+        answer = first.distinct[first.picks[0]]
         assert (answer.verdict, answer.reason) == ("unknown", "encrypted, no key")
 
 

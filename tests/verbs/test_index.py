@@ -436,3 +436,22 @@ def test_an_index_in_a_lake_is_none_of_its_data(lake, tmp_path, pattern):
     with pb.Index(lake / "index") as index:
         index.add()
         assert index.check(deep=True).findings == ()
+
+
+def test_many_values_are_told_on_a_screen(tmp_path):
+    """How many are in no file, and some of both; all of them in JSON."""
+    lake, index = tmp_path / "lake", tmp_path / "index"
+    lake.mkdir()
+    for number in range(5):
+        pq.write_table(
+            pa.table({"n": [*range(20 * number, 20 * number + 40)]}), lake / f"{number}.parquet"
+        )
+    pb.Index.build(index, lake, "n").close()
+    values = [f"--value={value}" for value in range(100, 160)]
+    lines = outcome("index", "probe", "--index", index, "-c", "n", *values).stdout.splitlines()
+    assert lines[1] == "60 values: 40 in no file, 20 maybe in one or unknown"
+    assert lines[2] == f"in no file: {', '.join(map(str, range(120, 130)))}, … (40 in all)"
+    assert lines[3:5] == ["value\tverdict\tfiles\tin", f"100\tmaybe\t1\t{lake}/4.parquet"]
+    assert lines[14:] == ["and 10 more: --json and --output show all"]
+    result = outcome("index", "probe", "--index", index, "-c", "n", *values, "--json")
+    assert len(json.loads(result.stdout)["results"]) == 60

@@ -133,16 +133,16 @@ def test_a_limit_that_nothing_is_above_is_an_error(write, fpp):
         validate(write(sound()), max_fpp=fpp)
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        (("--max-fpp", "nan"), "max_fpp: nan, expected a number between 0 and 1"),
-        (("--max-bytes", "0"), "max_bytes: 0, expected a positive number of bytes"),
-    ],
-)
-def test_such_a_limit_on_the_command_line_is_trouble(write, option, message):
-    result = outcome("validate", "--no-config", write(sound()), *option)
+def test_such_a_limit_on_the_command_line_is_trouble(write):
+    path = write(sound())
+    result = outcome("validate", "--no-config", path, "--max-bytes", "0")
+    message = "max_bytes: 0, expected a positive number of bytes"
     assert (result.code, result.complaint, result.stdout) == (2, message, "")
+    result = outcome("validate", "--no-config", path, "--max-fpp", "nan")
+    message = (
+        "Error: Invalid value for '--max-fpp': 'nan': expected a rate between 0 and 1, such as 0.01"
+    )
+    assert (result.code, result.stderr.splitlines()[-1], result.stdout) == (2, message, "")
 
 
 def test_the_key_of_a_list_that_is_none_is_named_once(tmp_path):
