@@ -15,6 +15,8 @@ BEGIN, END = "<!-- versions: written by make spark-matrix -->\n", "<!-- end of v
 WITH = {"java": "Java", "python": "Python", "pandas": "pandas", "pyarrow": "pyarrow"}
 # What a step comes to if nothing is wrong.
 FINE = ("yes", "refused")
+# A step that is newer than the last run with a version.
+NOT_TRIED = "not tried"
 
 
 def table(results: dict[str, Any]) -> str:
@@ -29,14 +31,15 @@ def table(results: dict[str, Any]) -> str:
                 ", ".join(f"{title} {versions[name]}" for name, title in WITH.items()),
                 _session(kind, versions),
             ]
-            words = [_word(each["steps"][step]) for step in _steps(results)]
+            words = [_word(each["steps"].get(step, NOT_TRIED)) for step in _steps(results)]
             lines.append(f"| {' | '.join(place + words)} |")
     return "".join(f"{line}\n" for line in lines)
 
 
 def _steps(results: dict[str, Any]) -> list[str]:
-    """The same for all."""
-    return list(next(iter(results.values()))["classic"]["steps"])
+    """All; a version that was not tried since may lack the newest."""
+    found = [each["steps"] for kinds in results.values() for each in kinds.values()]
+    return list(max(found, key=len))
 
 
 def _session(kind: str, versions: dict[str, str]) -> str:
@@ -45,7 +48,7 @@ def _session(kind: str, versions: dict[str, str]) -> str:
 
 
 def _word(said: str) -> str:
-    return said if said in FINE else "**no**"
+    return said if said in (*FINE, NOT_TRIED) else "**no**"
 
 
 def page(results: dict[str, Any] | None = None) -> str:
