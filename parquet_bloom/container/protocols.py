@@ -14,7 +14,7 @@ and the same is true of what `encode` returns.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
@@ -198,8 +198,8 @@ class Prober(Protocol):
     """Asks the filters of one column in one part, which are read once for all values; `asked` is what
     `encode` returned. Methods raise TamperedError."""
 
-    def answers(self, asked: object) -> Sequence[GroupAnswers]:
-        """What each group answers."""
+    def answers(self, asked: object) -> Iterable[GroupAnswers]:
+        """What each group answers; of many groups, one is asked when the one before has been looked at."""
 
     def explained(
         self, asked: object

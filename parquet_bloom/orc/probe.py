@@ -6,7 +6,7 @@ value, the answer is `unknown` instead of `absent`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -72,18 +72,18 @@ class StripeProber:
         self._stripe, self._column = chunk.stripe, chunk.column
         self._given = stored
 
-    def answers(self, asked: AskedValues) -> Sequence[GroupAnswers]:
+    def answers(self, asked: AskedValues) -> Iterator[GroupAnswers]:
         """What each index group answers."""
         question = self._question(asked)
-        groups = range(self._stripe.num_index_groups)
-        return [self._answers(question, len(asked), group) for group in groups]
+        for group in range(self._stripe.num_index_groups):
+            yield self._answers(question, len(asked), group)
 
     def explained(
         self, asked: AskedValues
     ) -> tuple[Sequence[GroupAnswers], Sequence[tuple[Explanation, ...]]]:
         """The same, and how each hash of a value meets the filter of each index group."""
         question = self._question(asked)
-        answers = self.answers(asked)
+        answers = list(self.answers(asked))
         return answers, [
             tuple(
                 Explanation(answer.place, text, reason=answer.reason, **asdict(look))

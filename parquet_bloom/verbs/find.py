@@ -403,10 +403,11 @@ class _RowSearch:
         asked = self._encoded(file, column)
         file.will_read_filters(None, [column], len(self._values))
         for part in range(file.num_parts):
-            answers = file.prober(column, part).answers(asked)
-            left = [number for number, each in enumerate(answers) if not each.are_absent]
-            if left:
-                yield part, None if len(left) == len(answers) else left
+            are_absent = [each.are_absent for each in file.prober(column, part).answers(asked)]
+            if not any(are_absent):
+                yield part, None
+            elif not all(are_absent):
+                yield part, [number for number, absent in enumerate(are_absent) if not absent]
 
 
 def _positions(_: Askable, found: Sequence[FoundAt]) -> set[int]:

@@ -289,7 +289,7 @@ def probe_file(file: Askable, options: ProbeOptions) -> ProbeReport:
         prober = file.prober(column, part, options.dialect, options.seed)
         if options.explain:
             return prober.explained(asked)
-        return prober.answers(asked), ()
+        return list(prober.answers(asked)), ()
 
     groups: list[GroupAnswers] = []
     explained: list[Sequence[tuple[Explanation, ...]]] = []

@@ -40,7 +40,7 @@ def asked(path, found):
         column = file.column(found.column)
         prober = file.prober(column, found.place.part)
         for literal in found.examples:
-            answers = prober.answers(file.encode(column, [pb.literal(literal)]))
+            answers = [*prober.answers(file.encode(column, [pb.literal(literal)]))]
             answer = answers[found.place.group or 0]
             yield literal, answer.distinct[answer.picks[0]].verdict
 
