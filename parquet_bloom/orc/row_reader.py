@@ -3,6 +3,7 @@ group with such rows."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -25,7 +26,7 @@ def read_rows(
     file: OrcReader, columns: Sequence[str], rows: Mapping[int, Sequence[int]]
 ) -> pa.Table:
     """See Askable.read_rows."""
-    wanted = [_top(file, name) for name in columns]
+    wanted = _tops(file, columns)
     if not wanted:
         return pa.table({})
     try:
@@ -72,15 +73,17 @@ def _batches(
             yield found if here.size == num_rows else found.take(pa.array(here))
 
 
-def _top(file: OrcReader, name: str) -> OrcColumn:
-    """A whole column. Raises ColumnError, UnsupportedError."""
-    top = file.top_columns
-    if name not in top:
-        raise ColumnError(f"{file.path}: {no_column(name, top)}")
-    if top.count(name) > 1:
-        raise UnsupportedError(f"{file.path}: two columns are named {name}: rows are not read")
-    found = file.tail.columns[file.tail.columns[0].children[top.index(name)]]
-    for each in _below(file, found):
+def _tops(file: OrcReader, names: Sequence[str]) -> list[OrcColumn]:
+    """Whole columns. Raises ColumnError, UnsupportedError."""
+    top, found = file.top_columns, []
+    ids, counts = dict(zip(top, file.tail.columns[0].children, strict=False)), Counter(top)
+    for name in names:
+        if name not in ids:
+            raise ColumnError(f"{file.path}: {no_column(name, top)}")
+        if counts[name] > 1:
+            raise UnsupportedError(f"{file.path}: two columns are named {name}: rows are not read")
+        found.append(file.tail.columns[ids[name]])
+    for each in (each for one in found for each in _below(file, one)):
         if file.tail.is_encrypted_column(each):
             raise UnsupportedError(f"{file.path}: column {each.name}: {ENCRYPTED}")
     return found

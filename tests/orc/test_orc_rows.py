@@ -18,6 +18,7 @@ from make.s3_server import S3Server
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.orc.reader import OrcReader
 
 ROWS = 3000
 
@@ -227,3 +228,24 @@ def test_damage_is_said_in_one_line(tmp_path: Path, seed: int) -> None:
         said += [each.reason for each in report.unknown]
     assert len(said) > 10
     assert not any("\n" in each for each in said)
+
+
+def test_the_names_of_columns_are_made_once_for_all_that_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = list[OrcReader]()
+    names = vars(OrcReader)["top_columns"].fget
+
+    def counted(file: OrcReader) -> Any:
+        made.append(file)
+        return names(file)
+
+    monkeypatch.setattr(OrcReader, "top_columns", property(counted))
+    counts = set()
+    for number in (2, 40):
+        path = tmp_path / f"{number}.orc"
+        orc.write_table(pa.table({f"c{each}": [6, 8] for each in range(number)}), path)
+        made.clear()
+        assert pb.rows(path, {"c0": 6}).num_columns == number
+        counts.add(len(made))
+    assert len(counts) == 1
