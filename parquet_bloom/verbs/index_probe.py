@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar, Final, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
@@ -17,8 +17,9 @@ from parquet_bloom.index.manifest import Manifest, Places, TableSource, existing
 from parquet_bloom.index.states import states_of
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.storage import open_folder, with_options
-from parquet_bloom.values.given import list_values, show_values
+from parquet_bloom.values.given import list_values
 from parquet_bloom.verbs.documents import VerbReport
+from parquet_bloom.verbs.value_answers import ValueAnswers
 
 if TYPE_CHECKING:
     from parquet_bloom.index.units import Unit
@@ -51,37 +52,15 @@ class IndexedValue:
     files: tuple[IndexedFile, ...]
 
 
-class IndexedValues(Sequence[IndexedValue]):
-    """The verdicts on all values, in the order in which they were asked; made when they are looked at."""
+class IndexedValues(ValueAnswers[IndexedValue]):
+    """The verdicts on all values."""
 
     def __init__(self, values: Sequence[Any] | Array, answers: Answers) -> None:
-        self._values, self._answers = values, answers
+        super().__init__(values)
+        self._answers = answers
 
-    def __len__(self) -> int:
-        return len(self._values)
-
-    @overload
-    def __getitem__(self, index: int) -> IndexedValue: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[IndexedValue, ...]: ...
-    def __getitem__(self, index: int | slice) -> IndexedValue | tuple[IndexedValue, ...]:
-        numbers = range(len(self))[index]
-        if isinstance(numbers, range):
-            texts = show_values(self._values[index])
-            return tuple(map(self._answers.of, numbers, texts))
-        return self._answers.of(numbers, *show_values(self._values[numbers : numbers + 1]))
-
-    def __iter__(self) -> Iterator[IndexedValue]:
-        return map(self._answers.of, range(len(self)), show_values(self._values))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, IndexedValues) and tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return f"<IndexedValues: {number_of(len(self), 'value')}>"
+    def _of(self, number: int, text: str) -> IndexedValue:
+        return self._answers.of(number, text)
 
     @property
     def absent(self) -> NDArray[np.bool_]:

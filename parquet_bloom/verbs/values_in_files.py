@@ -12,11 +12,11 @@ A group of which nothing is known about any value is kept once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from itertools import groupby
 from math import expm1, inf, log1p
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import paths_given
 from parquet_bloom.container import number_of
@@ -24,10 +24,10 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.options import ProbeOptions
 from parquet_bloom.parallel import check_fits, read_once
-from parquet_bloom.values.given import show_values
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.probe import kept_values, probe_file
 from parquet_bloom.verbs.several import each_read, message_of
+from parquet_bloom.verbs.value_answers import ValueAnswers
 
 if TYPE_CHECKING:
     from parquet_bloom.arguments import SomeNumbers
@@ -70,36 +70,12 @@ class NotAsked:
     reason: str
 
 
-class ValuesInFiles(Sequence[ValueInFiles]):
-    """The verdicts on all values, in the order in which they were asked; made when they are looked at."""
+class ValuesInFiles(ValueAnswers[ValueInFiles]):
+    """The verdicts on all values."""
 
     def __init__(self, values: Sequence[Any] | Array, hits: _Hits, are_unknown: bool) -> None:
-        self._values, self._hits, self._are_unknown = values, hits, are_unknown
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    @overload
-    def __getitem__(self, index: int) -> ValueInFiles: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[ValueInFiles, ...]: ...
-    def __getitem__(self, index: int | slice) -> ValueInFiles | tuple[ValueInFiles, ...]:
-        numbers = range(len(self))[index]
-        if isinstance(numbers, range):
-            return tuple(map(self._of, numbers, show_values(self._values[index])))
-        return self._of(numbers, *show_values(self._values[numbers : numbers + 1]))
-
-    def __iter__(self) -> Iterator[ValueInFiles]:
-        return map(self._of, range(len(self)), show_values(self._values))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ValuesInFiles) and tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return f"<ValuesInFiles: {number_of(len(self), 'value')}>"
+        super().__init__(values)
+        self._hits, self._are_unknown = hits, are_unknown
 
     @property
     def absent(self) -> NDArray[np.bool_]:
@@ -116,8 +92,8 @@ class ValuesInFiles(Sequence[ValueInFiles]):
         """Which values may be in a file, as its filter says. Shape (n,), dtype bool."""
         return self._hits.hit(len(self), by_filter=True)
 
-    def _of(self, value: int, text: str) -> ValueInFiles:
-        files = self._hits.files_of(value)
+    def _of(self, number: int, text: str) -> ValueInFiles:
+        files = self._hits.files_of(number)
         verdict: Verdict = "unknown" if files or self._are_unknown else "absent"
         if any(each.verdict == "maybe" for each in files):
             verdict = "maybe"
