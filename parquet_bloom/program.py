@@ -27,6 +27,8 @@ SIGNALLED = 128
 
 # Whether tracebacks are wanted, in what a context shares with those of its subcommands.
 _DEBUG = "parquet_bloom.debug"
+# Whether all options are wanted in the help, in what belongs to a context.
+_ALL = "parquet_bloom.help_all"
 
 
 class EndedError(KeyboardInterrupt):
@@ -53,6 +55,30 @@ def debug() -> click.Option:
         show_envvar=True,
         help="Show the traceback of an error.",
     )
+
+
+def help_all() -> click.Option:
+    """The option that shows the help with every option; --help leaves out what few people need."""
+
+    def show(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
+        if wanted and not ctx.resilient_parsing:
+            ctx.meta[_ALL] = True
+            click.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
+
+    return click.Option(
+        ["--help-all"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=show,
+        help="Show this message with every option and exit.",
+    )
+
+
+def is_all_wanted(ctx: click.Context) -> bool:
+    """Whether the help shows every option."""
+    return bool(ctx.meta.get(_ALL))
 
 
 def version_option() -> click.Option:
@@ -127,7 +153,13 @@ def _interruption_behind(error: BaseException | None) -> KeyboardInterrupt | Non
 
 
 class Ordered(click.Group):
-    """Commands, listed in the order in which they are given."""
+    """Commands, listed in the order in which they are given. All of its options are in --help."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        everything = help_all()
+        everything.hidden = True
+        self.params.append(everything)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)

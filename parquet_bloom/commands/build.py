@@ -77,8 +77,10 @@ def build(
     columns.
 
     \b
-    Example:
+    Examples:
       pbloom build events.parquet -c user_id -o events.bloom.parquet
+      pbloom build lake/ -c user_id --fpp 0.001 --in-place
+      pbloom build lake/ --auto --budget 2GiB --in-place
     """
     dialect, columns = take_dialect(given, columns)
     if auto == bool(columns) and of_table is None:

@@ -66,8 +66,10 @@ def clean_temp(
     keeps its content.
 
     \b
-    Example:
+    Examples:
       pbloom clean-temp . --dry-run
+      pbloom clean-temp lake/ --older-than 1d
+      pbloom clean-temp events.parquet --older-than 0s --json
     """
     reports: list[CleaningReport] = []
 

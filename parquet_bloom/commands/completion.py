@@ -28,8 +28,10 @@ def completion(ctx: click.Context, shell: Shell) -> None:
       pbloom completion fish > ~/.config/fish/completions/pbloom.fish
 
     \b
-    Example:
+    Examples:
       pbloom completion bash
+      pbloom completion zsh
+      pbloom completion fish
     """
     kind = get_completion_class(shell)
     assert kind is not None

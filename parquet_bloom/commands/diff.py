@@ -59,8 +59,10 @@ def diff(
     nothing if all are the same. Exit code 1: there is a difference.
 
     \b
-    Example:
+    Examples:
       pbloom diff events.parquet events.bloom.parquet
+      pbloom diff events.parquet events.bloom.parquet -c user_id -g 0
+      pbloom diff events.parquet events.bloom.parquet --all
     """
     again = [
         *(word for name in columns or () for word in ("-c", quoted_name(name))),

@@ -64,8 +64,10 @@ def find(
     files of tables. What cannot be read is listed as `unknown`. Exit code 1: no row holds any of the values.
 
     \b
-    Example:
+    Examples:
       pbloom find events.bloom.parquet -c user_id -v 123456 --columns name
+      pbloom find lake/ -c user_id --values-from ids.csv -o found.parquet
+      pbloom find lake/ -c user_id --ids ids.csv --report account.parquet
     """
     if not files and (index is None or view is not None):
         raise click.UsageError(

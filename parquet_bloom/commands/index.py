@@ -68,8 +68,9 @@ def index() -> None:
     pages it is.
 
     \b
-    Example:
+    Examples:
       pbloom index build --index events.index -c user_id events.parquet
+      pbloom index add --index events.index lake/
       pbloom index probe --index events.index -c user_id -v 123456
     """
 
@@ -115,8 +116,10 @@ def build(
     are left out, unless --include-encrypted: the index holds hashes of values in the open.
 
     \b
-    Example:
-      pbloom index build --index events.index -c user_id,session events/
+    Examples:
+      pbloom index build --index events.index -c user_id,name lake/
+      pbloom index build --index pages.index -c user_id --places page lake/
+      pbloom index build --index more.index -c user_id --form auto lake/ more/
     """
     from parquet_bloom.verbs.index_change import build_index
 
@@ -147,8 +150,10 @@ def add(
     from now on.
 
     \b
-    Example:
+    Examples:
       pbloom index add --index events.index
+      pbloom index add --index events.index lake/ more/
+      pbloom index add --index events.index --json
     """
     from parquet_bloom.verbs.index_change import add_to_index
 
@@ -171,8 +176,10 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
     What is still there in a folder that the index is about comes back with the next `index add`.
 
     \b
-    Example:
-      pbloom index remove --index events.index events/2019/
+    Examples:
+      pbloom index remove --index events.index lake/2019/
+      pbloom index remove --index events.index lake/events.parquet
+      pbloom index remove --index events.index lake/ --json
     """
     from parquet_bloom.verbs.index_change import remove_from_index
 
@@ -209,8 +216,10 @@ def probe(
     `maybe`, or `unknown` with the reason. Exit code 1: every value is absent everywhere.
 
     \b
-    Example:
+    Examples:
       pbloom index probe --index events.index -c user_id -v 123456
+      pbloom index probe --index events.index -c user_id --ids ids.csv -o in.pq
+      pbloom index probe --index events.index -c user_id -v 123456 lake/
     """
     if view is not None and not files:
         raise click.UsageError("--table: expected FILE, the tables")
@@ -258,8 +267,10 @@ def compact(index_path: str, everything: bool, older_than: float, as_json: bool)
     is older than --older-than.
 
     \b
-    Example:
+    Examples:
       pbloom index compact --index events.index
+      pbloom index compact --index events.index --all
+      pbloom index compact --index events.index --older-than 1d --json
     """
     from parquet_bloom.verbs.index_compact import compact_index
 
@@ -302,8 +313,10 @@ def check(
     anything else a new index.
 
     \b
-    Example:
+    Examples:
+      pbloom index check --index events.index
       pbloom index check --index events.index --deep
+      pbloom index check --index events.index --deep --json
     """
     from parquet_bloom.verbs.index_check import check_index
 
@@ -354,8 +367,10 @@ def sql(
     not look.
 
     \b
-    Example:
-      pbloom index sql --index events.index -c user_id -v 123456 | duckdb
+    Examples:
+      pbloom index sql --index events.index -c user_id -v 123456
+      pbloom index sql --index events.index -c user_id --values-from ids.csv
+      pbloom index sql --index events.index -c user_id -v 123456 --engine spark
     """
     for column in dict.fromkeys(columns):
         query = index_sql(

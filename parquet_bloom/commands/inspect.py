@@ -47,8 +47,10 @@ def inspect(
     hash would give; in a pipe and with --json, it lists the counts.
 
     \b
-    Example:
+    Examples:
       pbloom inspect events.bloom.parquet
+      pbloom inspect lake/ --summary
+      pbloom inspect events.bloom.parquet -c user_id --histogram
     """
     if summary + histogram + index_groups > 1:
         raise click.UsageError("expected at most one of --summary, --histogram and --index-groups")

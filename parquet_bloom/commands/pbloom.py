@@ -62,9 +62,10 @@ class _Pbloom(Program):
             formatter.write_dl([(name, about.rstrip(".")) for name, about in COMMANDS.items()])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """`pbloom help build` is `pbloom build --help`."""
+        """`pbloom help build` is `pbloom build --help`, and `pbloom help build --all` its --help-all."""
         if args and args[0] == "help":
-            args = [*args[1:], "--help"]
+            names = [each for each in args[1:] if each != "--all"]
+            args = [*names, "--help" if len(names) == len(args) - 1 else "--help-all"]
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -88,7 +89,7 @@ def cli() -> None:
     FILE is a path, a glob, a folder or a URL; several at a time.
 
     \b
-    Example:
+    Examples:
       pbloom build events.parquet -c user_id -o events.bloom.parquet
       pbloom inspect events.bloom.parquet
       pbloom probe events.bloom.parquet -c user_id -v 123456

@@ -32,8 +32,10 @@ def recover(files: tuple[str, ...], dry_run: bool, as_json: bool, verbose: bool)
     commands do the same when they cannot read a file, or are about to change it.
 
     \b
-    Example:
+    Examples:
       pbloom recover events.parquet
+      pbloom recover lake/ --dry-run
+      pbloom recover lake/ --verbose
     """
     inputs = Inputs(expand_left(files), are_held=False)
     answers = Answers(inputs, as_json=as_json, verbose=verbose)

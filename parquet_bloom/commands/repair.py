@@ -63,8 +63,10 @@ def repair(
     the new sizes; one with many files gets several.
 
     \b
-    Example:
+    Examples:
       pbloom repair events.bloom.parquet --rebuild --in-place
+      pbloom repair lake/ --drop-bad --dry-run
+      pbloom repair events.bloom.parquet -o events.repaired.parquet
     """
     options = RepairOptions(**given)
     if of_table is not None:

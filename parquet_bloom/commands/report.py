@@ -46,8 +46,10 @@ def report(
     The exit code says whether it was written, not what it says.
 
     \b
-    Example:
+    Examples:
       pbloom report events.bloom.parquet -o report.html
+      pbloom report events.parquet -c user_id -o user_id.html
+      pbloom report events.bloom.parquet --no-deep -o quick.html
     """
     to_standard_output = output == Path("-")
     if not to_standard_output:

@@ -36,8 +36,10 @@ def rule(names: tuple[str, ...], markdown: bool, as_json: bool) -> None:
     RULE is an id or a name; without one, all rules are listed.
 
     \b
-    Example:
+    Examples:
+      pbloom rule
       pbloom rule PB305 false-negatives
+      pbloom rule PB305 --markdown
     """
     if markdown and as_json:
         raise click.UsageError("expected at most one of --json and --markdown")

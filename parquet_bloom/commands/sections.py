@@ -1,6 +1,7 @@
 """Help in sections: every option says what it is about, and a command shows the sections in order.
 
-Each `…_option` here is click.option for one section.
+--help leaves the options that few people need to --help-all. Each `…_option` here is click.option for one
+section.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parquet_bloom.filters.sizing import SIZES
-from parquet_bloom.program import debug
+from parquet_bloom.program import debug, help_all, is_all_wanted
 
 if TYPE_CHECKING:
     from click.types import OptionHelpExtra
@@ -42,6 +43,28 @@ SECTIONS: Final = (
     "Encrypted files",
 )
 
+# What --help leaves to --help-all: whole sections, and options of others.
+_RARE_SECTIONS: Final = {"ORC", "Legacy dialects", "Encrypted files"}
+_RARE: Final = {
+    *("--type", "--values-column", "--value-sample"),
+    *("--ndv", "--max-bytes", "--exact-blocks", "--force", "--layout"),
+    *("--config", "--no-config"),
+    *(
+        "--manifest",
+        "--shard",
+        "--ignore-checksums",
+        "--storage-option",
+        "--no-verify",
+        "--unconditional",
+    ),
+    *("--append-in-place", "--drop-foreign-fields", "--max-files", "--max-input"),
+    *("--catalog", "--version", "--as-of"),
+    *("--files-per-commit", "--no-commit", "--sole-writer", "--min-file-size", "--all-sizes"),
+    *("--stats", "--unparsed", "--run-id", "--totals", "--conf", "--ship", "--memory", "--debug"),
+}
+# Of a rare section, but what everybody with such files needs.
+_COMMON: Final = {"--keys"}
+
 # The widest name of an option that its help stands beside.
 _BESIDE: Final = 26
 
@@ -64,29 +87,52 @@ def section_of(option: click.Option) -> str:
     return getattr(option, "section", GENERAL if option.is_eager else OUTPUT)
 
 
+def is_rare(option: click.Option) -> bool:
+    """Whether only --help-all shows an option."""
+    if option.required or option.opts[-1] in _COMMON:
+        return False
+    return section_of(option) in _RARE_SECTIONS or option.opts[-1] in _RARE
+
+
 class Command(click.Command):
-    """A command whose help is in sections; it has --debug."""
+    """A command whose help is in sections; it has --help-all and --debug."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
-        self.params.append(debug())
+        self.params += [help_all(), debug()]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        rare = [] if is_all_wanted(ctx) else [each for each in options if is_rare(each)]
+        shown = [each for each in options if each not in rare]
         for section in SECTIONS:
             rows = [
                 row
-                for each in self.get_params(ctx)
-                if isinstance(each, click.Option) and section_of(each) == section
-                if (row := each.get_help_record(ctx)) is not None
+                for each in shown
+                if section_of(each) == section and (row := each.get_help_record(ctx)) is not None
             ]
             if rows:
                 with formatter.section(section):
                     # One column for all sections: click looks at the widest name in each.
                     (name, text), *others = rows
                     formatter.write_dl([(name.ljust(_BESIDE), text), *others], col_max=_BESIDE)
-        if any(each.metavar == SIZE for each in self.get_params(ctx)):
+        if any(each.metavar == SIZE for each in shown):
             formatter.write_paragraph()
             formatter.write_text(f"{SIZE}: {SIZES}.")
+        if rare:
+            formatter.write_paragraph()
+            formatter.write_text(_more(rare))
+            with formatter.indentation():
+                formatter.write_text(f"{ctx.command_path} --help-all")
+
+
+def _more(rare: Sequence[click.Option]) -> str:
+    """How many options are left out, and what they are about."""
+    if len(rare) == 1:
+        return f"One more option, {rare[0].opts[-1]}:"
+    found = {section_of(each) for each in rare} - {GENERAL}
+    about = ", ".join(section for section in SECTIONS if section in found)
+    return f"{len(rare)} more options{f' ({about})' * bool(about)}:"
 
 
 def together(*options: Decorator) -> Decorator:

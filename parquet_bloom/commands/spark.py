@@ -162,9 +162,10 @@ def spark() -> None:
     files with credentials of their own, and work on each of them once, in place.
 
     \b
-    Example:
+    Examples:
       pbloom spark build /lake/events -c user_id
       pbloom spark validate /lake/events --master spark://host:7077
+      pbloom spark advise /lake/events --budget 2GiB
     """
 
 
@@ -340,6 +341,12 @@ def advise() -> None:
     """Say which columns deserve a filter, and what it would save.
 
     All files with the same columns are judged together, as one table.
+
+    \b
+    Examples:
+      pbloom spark advise /lake/events
+      pbloom spark advise /lake/events --max-files 100
+      pbloom spark advise /lake/events --budget 2GiB --json
     """
 
 
@@ -372,14 +379,23 @@ def build() -> None:
     properties say for which columns.
 
     \b
-    Example:
+    Examples:
       pbloom spark build /lake/events -c user_id --since 2d --audit /lake/_pbloom
+      pbloom spark build /lake/events --auto --budget 2GiB
+      pbloom spark build --table auto /lake/events -c user_id
     """
 
 
 @_verb(option.columns(), _inputs)
 def inspect() -> None:
-    """Show which columns have filters, and how good they are; --json has the details."""
+    """Show which columns have filters, and how good they are; --json has the details.
+
+    \b
+    Examples:
+      pbloom spark inspect /lake/events
+      pbloom spark inspect /lake/events -c user_id --json
+      pbloom spark inspect /lake/events --audit /lake/_pbloom --totals
+    """
 
 
 @_verb(
@@ -392,6 +408,12 @@ def probe() -> None:
     """Ask the filters whether values can be in files.
 
     Exit code 1: every value is absent from every file.
+
+    \b
+    Examples:
+      pbloom spark probe /lake/events -c user_id -v 123456
+      pbloom spark probe /lake/events -c user_id --values-from ids.csv --json
+      pbloom spark probe '/lake/events/day=2026-11-*' -c user_id -v 123456
     """
 
 
@@ -400,12 +422,25 @@ def validate() -> None:
     """Prove filters right, or say what is wrong with them.
 
     Exit code 1: a finding is at or above --fail-on.
+
+    \b
+    Examples:
+      pbloom spark validate /lake/events
+      pbloom spark validate /lake/events --no-deep --require user_id
+      pbloom spark validate /lake/events --since 1d --audit /lake/_pbloom
     """
 
 
 @_verb(option.columns(), _inputs, option.dry_run, option.no_verify, option.unconditional)
 def strip() -> None:
-    """Remove Bloom filters from files, in place."""
+    """Remove Bloom filters from files, in place.
+
+    \b
+    Examples:
+      pbloom spark strip /lake/events --dry-run
+      pbloom spark strip /lake/events -c user_id
+      pbloom spark strip /lake/events --audit /lake/_pbloom
+    """
 
 
 @_verb(
@@ -441,15 +476,23 @@ def index() -> None:
     index that is there, --column is not needed, and PATH is what it is about from now on, too.
 
     \b
-    Example:
+    Examples:
       pbloom spark index /lake/events --index /lake/_users.index -c user_id
+      pbloom spark index --index /lake/_users.index
       pbloom index probe --index /lake/_users.index -c user_id -v 42
     """
 
 
 @_verb(option.older_than, audit)
 def clean_temp() -> None:
-    """Remove temporary files that killed attempts have left."""
+    """Remove temporary files that killed attempts have left.
+
+    \b
+    Examples:
+      pbloom spark clean-temp /lake/events
+      pbloom spark clean-temp /lake/events --older-than 1d
+      pbloom spark clean-temp /lake/events --json
+    """
 
 
 # ------------------------------------------------------------------------------------------------

@@ -53,8 +53,10 @@ def strip(
     With --table, a commit to each table records the previous sizes, and the bytes stay.
 
     \b
-    Example:
+    Examples:
       pbloom strip events.bloom.parquet -o events.plain.parquet
+      pbloom strip lake/ -c user_id --in-place
+      pbloom strip lake/ --in-place --dry-run
     """
     if of_table is not None:
         from parquet_bloom.commands.table_inputs import change_tables

@@ -54,8 +54,10 @@ def validate(
     up. `pbloom rule` explains each rule. Exit code 1: a finding is at or above --fail-on.
 
     \b
-    Example:
+    Examples:
       pbloom validate events.bloom.parquet --require user_id --max-fpp 0.02
+      pbloom validate lake/ --no-deep
+      pbloom validate lake/ --format sarif -o findings.sarif
     """
     if answers.as_json and findings_format not in ("text", "json"):
         raise click.UsageError("expected at most one of --json and --format")

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -457,27 +458,66 @@ def test_usage_errors(run, arguments, message):
 def test_help_of_a_command_comes_in_two_ways(run):
     assert run("help", "build").stdout == run("build", "--help").stdout
     assert run("help", "index", "probe").stdout == run("index", "probe", "--help").stdout
-    assert run("help").stdout == run("--help").stdout
+    assert run("help").stdout == run("help", "--all").stdout == run("--help").stdout
+    everything = run("help", "build", "--all").stdout
+    assert everything == run("help", "--all", "build").stdout == run("build", "--help-all").stdout
+    assert "--footer-key" in everything
+    assert run("index", "--help-all").stdout == run("index", "--help").stdout
     assert "no such command 'halp'" in run("help", "halp").stderr.lower()
 
 
-# Examples of spark want a session: they are in test_spark_command.
-@pytest.mark.parametrize("command", sorted(set(cli.commands) - {"spark"}))
-def test_every_command_has_help_with_a_runnable_example(built, command):
-    result = built(command, "--help")
-    assert result.code == 0
-    _, examples = re.split(r"Examples?:\n", result.stdout)
+def examples(command, *path):
+    """Those of a command's help, three or more, as arguments."""
+    text = command.help.split("Examples:\n")[1].split("\n\n")[0]
+    lines = [shlex.split(line) for line in text.strip().splitlines()]
+    assert len(lines) >= 3, path
+    assert {line[0] for line in lines} == {"pbloom"}
+    return [line[1:] for line in lines]
+
+
+@pytest.fixture
+def lake(built):
+    """What the examples are about."""
     os.rename("out.parquet", "events.bloom.parquet")
+    for folder in ("lake", "lake/2019", "more"):
+        os.mkdir(folder)
+        shutil.copy("events.parquet", folder)
+    Path("ids.csv").write_text("user_id\n123456\n")
+    return built
+
+
+# Examples of spark want a session: they are in test_spark_command.
+@pytest.mark.parametrize("command", sorted(set(cli.commands) - {"spark", "index"}))
+def test_every_command_has_help_with_runnable_examples(lake, command):
     if command == "build":
         os.remove("events.bloom.parquet")
-    os.mkdir("lake")
-    shutil.copy("events.parquet", "lake")
-    Path("ids.csv").write_text("user_id\n123456\n")
-    for line in examples.split("\n\n")[0].splitlines():
-        program, *arguments = line.split()
-        assert program == "pbloom"
+    for arguments in examples(cli.commands[command], command):
         # diff has something to tell: the one file has filters.
-        assert built(*arguments).code == (1 if command == "diff" else 0)
+        assert lake(*arguments).code == (1 if command == "diff" else 0), arguments
+
+
+def test_the_examples_of_index_run_one_after_the_other(lake):
+    index = cli.commands["index"]
+    for arguments in (
+        *examples(index),
+        *(each for name in index.commands for each in examples(index.commands[name], name)),
+    ):
+        if arguments[1:2] == ["build"]:
+            shutil.rmtree(arguments[3], ignore_errors=True)
+        result = lake(*arguments)
+        assert (result.code, result.stderr) == (0, ""), arguments
+
+
+@pytest.mark.usefixtures("lake")
+def test_the_examples_of_spark_are_commands_that_there_are():
+    spark = cli.commands["spark"]
+    for arguments in (
+        *examples(spark),
+        *(each for name in spark.commands for each in examples(spark.commands[name], name)),
+    ):
+        group, name, *others = arguments
+        with cli.commands[group].commands[name].make_context(name, others):
+            pass
 
 
 @pytest.mark.usefixtures("built")

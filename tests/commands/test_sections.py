@@ -8,7 +8,7 @@ from make.commands import outcome
 
 from parquet_bloom.commands.index import index
 from parquet_bloom.commands.pbloom import COMMANDS, cli
-from parquet_bloom.commands.sections import SECTIONS, section_of
+from parquet_bloom.commands.sections import _COMMON, _RARE, SECTIONS, is_rare, section_of
 from parquet_bloom.commands.spark import spark
 
 ALL = {(name,): cli.commands[name] for name in cli.commands}
@@ -18,15 +18,16 @@ ALL |= {(of, name): each for of, group in GROUPS.items() for name, each in group
 each_command = pytest.mark.parametrize("path", [(), *ALL], ids=lambda path: " ".join(path) or "-")
 
 
-def help_of(path):
-    result = outcome(*path, "--help")
+def help_of(path, how="--help-all"):
+    result = outcome(*path, how)
     assert (result.code, result.stderr) == (0, "")
     return result.stdout
 
 
 @each_command
 def test_help_fits_80_columns(path):
-    assert [line for line in help_of(path).splitlines() if len(line) > 80] == []
+    for how in ("--help", "--help-all"):
+        assert [line for line in help_of(path, how).splitlines() if len(line) > 80] == []
 
 
 @pytest.mark.parametrize("path", sorted(set(ALL) - {(name,) for name in GROUPS}), ids=" ".join)
@@ -40,6 +41,34 @@ def test_sections_come_in_one_order_and_have_every_option(path):
     for option in options:
         below = help_of(path).split(f"\n{section_of(option)}:\n")[1].split("\n\n")[0]
         assert f" {option.opts[0]}" in below, option.opts
+
+
+@pytest.mark.parametrize("path", sorted(set(ALL) - {(name,) for name in GROUPS}), ids=" ".join)
+def test_help_shows_what_most_need_and_counts_the_rest(path):
+    options = [each for each in ALL[path].params if isinstance(each, click.Option)]
+    rare, common = (
+        {each.opts[-1] for each in options if is_rare(each) is way} for way in (True, False)
+    )
+    shown = help_of(path, "--help")
+    head, foot = shown.rsplit(" more option", 1)
+    heads = re.findall(r"^  (-[^\n]*?)(?:  |\n)", head, re.MULTILINE)
+    listed = {name for line in heads for name in re.findall(r"--[\w-]+", line)}
+    assert common <= listed
+    assert not listed & rare
+    assert head.rsplit("\n", 1)[1] == (str(len(rare)) if len(rare) > 1 else "One")
+    # The runner of the tests calls the program after its function.
+    assert foot.split(":\n")[1] == f"  cli {' '.join(path)} --help-all\n"
+
+
+def test_what_is_rare_is_an_option_of_some_command():
+    names = {each.opts[-1] for command in ALL.values() for each in command.params}
+    assert names >= _RARE | _COMMON
+
+
+def test_keys_are_common_and_what_is_in_them_is_rare():
+    shown = help_of(("inspect",), "--help")
+    assert "  --keys FILE " in shown
+    assert "--footer-key" not in shown
 
 
 @each_command

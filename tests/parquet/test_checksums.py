@@ -115,7 +115,7 @@ def test_the_commands(tmp_path):
     assert [outcome(*repair, *more).code for more in ((), ("--ignore-checksums",))] == [1, 0]
     assert outcome("build", path, "--auto", "--dry-run", "--ignore-checksums").code in (0, 2)
     for verb in ("advise", "report", "diff"):
-        assert "--ignore-checksums" in outcome(verb, "--help").stdout
+        assert "--ignore-checksums" in outcome(verb, "--help-all").stdout
 
 
 def test_files_of_tables(tmp_path):

@@ -136,7 +136,7 @@ def test_who_stumbles_over_a_number_of_blocks_is_named(tmp_path):
     (found,) = (each for each in validate(path).findings if each.rule == "PB201")
     for reader in ("Arrow C++", "Impala", "rugo"):
         assert reader in found.message
-        assert reader in " ".join(outcome("build", "--help").stdout.split())
+        assert reader in " ".join(outcome("build", "--help-all").stdout.split())
 
 
 def test_a_required_column_that_is_not_there_is_a_finding(file):
