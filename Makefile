@@ -3,7 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 # A plain path in the environment, as an ordinary install has, instead of an import hook.
 EDITABLE := --config-settings editable_mode=compat
-SOURCES := pyproject.toml $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.px?)
+# Without a kernel for one version of Python, as once was compiled: it would be imported instead of the new one.
+INSTALL = rm -f parquet_bloom/native/_kernel.cpython-*.so && $(BIN)/python -m pip install -q $(EDITABLE) -e
+SOURCES := pyproject.toml setup.py $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.px?)
 
 .DELETE_ON_ERROR:
 .PHONY: demo test long cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs thrift proto clean writers engines stores layouts readers recipes catalogs spark-matrix
@@ -152,11 +154,11 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python $(SOURCES)
-	$(BIN)/python -m pip install -q -e . $(EDITABLE)
+	$(INSTALL) .
 	@touch $@
 
 .venv/dev: .venv/bin/python $(SOURCES)
-	$(BIN)/python -m pip install -q -e '.[dev]' $(EDITABLE)
+	$(INSTALL) '.[dev]'
 	@touch $@ .venv/installed
 
 # The classes of Spark, with which the JVMs of the tests start in half the time; none without Java.
@@ -164,5 +166,5 @@ clean:
 	PYTHONPATH=tests $(BIN)/python tests/make/spark_archive.py
 
 .venv/fuzz: .venv/bin/python $(SOURCES)
-	$(BIN)/python -m pip install -q -e '.[fuzz]' $(EDITABLE)
+	$(INSTALL) '.[fuzz]'
 	@touch $@ .venv/installed

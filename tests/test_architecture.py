@@ -616,4 +616,4 @@ def test_the_version_is_the_one_of_the_distribution():
 def test_the_kernel_is_compiled():
     from parquet_bloom.native import _kernel
 
-    assert Path(_kernel.__file__).suffix == ".so"
+    assert Path(_kernel.__file__).name == "_kernel.abi3.so"

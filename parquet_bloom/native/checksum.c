@@ -55,12 +55,9 @@ TARGET static uint32_t add_blocks(uint32_t crc, const uint8_t *data, size_t size
     return (uint32_t)_mm_extract_epi32(_mm_xor_si128(sum, quotient), 1);
 }
 
-int checksum_is_quick(void) {
-    return code_path() >= WITH_AVX2 && __builtin_cpu_supports("pclmul");
-}
-#elif defined(__aarch64__) && defined(__linux__)
+int checksum_is_quick(void) { return code_path() >= WITH_AVX2 && machine_has_clmul(); }
+#elif defined(__aarch64__) && (defined(__linux__) || defined(__APPLE__))
 #include <arm_acle.h>
-#include <sys/auxv.h>
 
 /* `size`: a multiple of 16. Processors before ARMv8.1 need not have these instructions. */
 __attribute__((target("+crc"))) static uint32_t add_blocks(uint32_t crc, const uint8_t *data,
@@ -73,7 +70,13 @@ __attribute__((target("+crc"))) static uint32_t add_blocks(uint32_t crc, const u
     return crc;
 }
 
+#if defined(__linux__)
+#include <sys/auxv.h>
+
 int checksum_is_quick(void) { return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0; }
+#else
+int checksum_is_quick(void) { return 1; }
+#endif
 #else
 static uint32_t add_blocks(uint32_t crc, const uint8_t *data, size_t size) {
     return add_bytes(crc, data, size);

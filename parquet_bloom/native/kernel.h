@@ -32,6 +32,9 @@ enum code_path code_path(void);
 /* Returns 0, or -1 if this machine lacks it. */
 int choose_code_path(enum code_path wanted);
 
+/* Whether it multiplies without carries, as some of x86-64 do. */
+int machine_has_clmul(void);
+
 /* Have the allocator keep blocks of up to `size` bytes that are freed, as far as it can be told. Nothing
  * is written to. */
 void keep_freed_memory(size_t size);
