@@ -8,7 +8,7 @@ INSTALL = rm -f parquet_bloom/native/_kernel.cpython-*.so && $(BIN)/python -m pi
 SOURCES := pyproject.toml setup.py $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.px?)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test long cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs thrift proto clean writers engines stores layouts readers recipes catalogs spark-matrix
+.PHONY: demo test long cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs pictures thrift proto clean writers engines stores layouts readers recipes catalogs spark-matrix
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -132,12 +132,18 @@ bench-growth: .venv/dev
 
 # Write docs/rules.md from the rules in parquet_bloom/rules/catalogue, docs/options.md from the commands,
 # docs/engines.md from parquet_bloom/engines/catalogue and tests/engines/results, docs/why-not-skipped.md from
-# the former.
-docs: .venv/installed
+# the former, and what commands print into the pages that show it.
+docs: .venv/dev
 	$(BIN)/pbloom rule --markdown > docs/rules.md
 	$(BIN)/python docs/options.py > docs/options.md
 	$(BIN)/python docs/engines.py > docs/engines.md
 	$(BIN)/python docs/why_not_skipped.py > docs/why-not-skipped.md
+	PYTHONPATH=tests $(BIN)/python -m make.shown
+
+# The pictures of README.md and docs/, one of which shows what commands print.
+pictures: .venv/installed
+	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/terminal.py
 
 # Regenerate parquet_bloom/parquet/thrift from thrift/parquet.thrift (needs the thrift compiler).
 thrift:

@@ -1,8 +1,7 @@
 """pbloom against what one would use without it: `python -m benchmarks.bench [--write]`.
 
 Prints tables. Each figure is the median of several rounds; within a round the contenders take
-turns. README.md says what is measured; --write replaces its tables, and the first
-one in the README of the project.
+turns. README.md says what is measured; --write replaces its tables.
 """
 
 from __future__ import annotations
@@ -34,7 +33,6 @@ from benchmarks.contenders import Files
 from benchmarks.tables import Table
 
 README = Path(__file__).with_name("README.md")
-PROJECT_README = README.parent.parent / "README.md"
 
 
 def tables(files: Files, rows: int, rounds: int) -> Iterator[Table]:
@@ -75,7 +73,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=5_000_000, help="rows of the main file")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--data", type=Path, help="folder to keep the files in")
-    parser.add_argument("--write", action="store_true", help="replace the tables of both README.md")
+    parser.add_argument("--write", action="store_true", help="replace the tables of README.md")
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory() as temporary:
@@ -92,7 +90,6 @@ def main() -> None:
     show("\n".join(about))
     if options.write:
         write_between_marks(README, ["\n".join(about), *blocks])
-        write_between_marks(PROJECT_README, [*blocks[:1], "\n".join(about)])
 
 
 if __name__ == "__main__":

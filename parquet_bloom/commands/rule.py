@@ -83,8 +83,8 @@ To switch a rule off, put `ignore = ["PB309"]` into the table `[tool.pbloom.vali
 `pyproject.toml`, or for one column into `[tool.pbloom.validate.columns."user.id"]`.
 `pbloom rule PB309` prints a rule.
 
-To fix a file, [`pbloom repair`](../README.md) changes nothing before the footer. It corrects
-lengths and drops pointers to filters that no reader can use; readers then do without. With
+To fix a file, [`pbloom repair`](validating.md#repair) changes nothing before the footer. It
+corrects lengths and drops pointers to filters that no reader can use; readers then do without. With
 `--drop-bad` it also looks up every stored value and drops filters that lose rows; with `--rebuild`
 it rebuilds each filter that it drops or that trips readers. `pbloom build --existing replace`
 rebuilds all filters of a column."""

@@ -1,14 +1,12 @@
-"""README and docs say what is so: their commands are run, their tables compared with the code."""
+"""The pages say what is so: their tables are compared with the code."""
 
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import fields
 
 import pytest
 from conftest import ROOT, missing
-from make.documents import WRITER, blocks, figures
 
 from parquet_bloom.commands.pbloom import cli
 from parquet_bloom.container import (
@@ -67,59 +65,12 @@ from parquet_bloom.verbs.table_step import ChangedFile, SkippedColumn
 from parquet_bloom.verbs.validate import Checked, ValidationReport
 from parquet_bloom.verbs.values_in_files import NotAsked, ValueInFile, ValueInFiles, ValuesReport
 
-README = (ROOT / "README.md").read_text()
 JSON = (ROOT / "docs" / "json.md").read_text()
 
 
-def test_the_readme_shows_the_writer_of_its_figures():
-    assert f"written by parquet-cpp-arrow version {WRITER};" in README
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Where `make demo` has been."""
-    folder = tmp_path_factory.mktemp("readme")
-    subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "demo.py")],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-    )
-    return folder
-
-
-def test_the_commands_print_what_the_readme_shows(folder):
-    pbloom = [sys.executable, "-m", "parquet_bloom"]
-    for name in ("with-filter.parquet", "without.parquet", "words.npy"):
-        (folder / "demo" / name).unlink(missing_ok=True)
-    for block in blocks(README, "console"):
-        command, *expected = block.splitlines()
-        program, *arguments = command.removeprefix("$ ").split()
-        run = subprocess.run(
-            [*(pbloom if program == "pbloom" else [program]), *arguments],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert run.returncode == 0, (command, run.stderr)
-        assert figures(run.stdout) == figures("".join(f"{line}\n" for line in expected))
-
-
-def test_the_python_example_runs(folder):
-    (example,) = blocks(README, "python")
-    subprocess.run([sys.executable, "-c", example], cwd=folder, check=True)
-
-
-def test_make_has_the_targets_that_the_readme_names():
-    makefile = (ROOT / "Makefile").read_text()
-    for target in set(re.findall(r"\bmake (\w+)", README)):
-        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
-
-
-def test_every_command_is_in_the_readme():
-    for command in cli.commands:
-        assert f"pbloom {command}" in README
+def test_every_command_is_on_the_page_about_them():
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    assert re.findall(r"^\| `pbloom (\S+)` \|", page, re.MULTILINE) == list(cli.commands)
 
 
 # What is about a chunk, whatever groups there are in it.
@@ -190,17 +141,6 @@ def test_every_type_option_is_documented():
     text = (ROOT / "docs" / "types.md").read_text()
     for name in TYPES:
         assert f"`{name}`" in text
-
-
-def test_links_lead_somewhere():
-    for page in [
-        ROOT / "README.md",
-        ROOT / "CONTRIBUTING.md",
-        *sorted((ROOT / "docs").glob("*.md")),
-    ]:
-        for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
-            if not link.startswith("http"):
-                assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 
 def test_nothing_of_one_machine_is_in_the_project():

@@ -1,4 +1,4 @@
-"""Every command of docs/index.md runs, on a small lake."""
+"""Every command of docs/lake-index.md runs, on a small lake."""
 
 import shlex
 import subprocess
@@ -14,7 +14,7 @@ from make.documents import blocks
 
 import parquet_bloom as pb
 
-PAGE = (ROOT / "docs" / "index.md").read_text()
+PAGE = (ROOT / "docs" / "lake-index.md").read_text()
 
 
 @pytest.fixture(scope="module")
