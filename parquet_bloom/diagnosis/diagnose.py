@@ -2,7 +2,7 @@
 
 In stages, each tried only if the ones before explain nothing: zeros and NaNs; one deviation from how
 the format hashes and places a value; the filter of another chunk; pages whose values were not
-inserted; two deviations. Nothing is claimed that luck could explain (see evidence).
+inserted; other salts; two deviations; rare forms of a text. Nothing is claimed that luck could explain (see evidence).
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from heapq import nlargest
 from itertools import islice, product
 from math import comb, isnan, log
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +24,10 @@ from parquet_bloom.diagnosis.diagnosis import Deviation, Diagnosis
 from parquet_bloom.diagnosis.evidence import (
     MAX_CHANCE,
     MAX_LOG_LUCK,
+    MAX_LOG_LUCK_OF_NEAREST,
     MIN_SHARE,
     MIN_TRIED,
+    NOTHING_TRIED,
     UNREADABLE,
     Trial,
     too_few,
@@ -40,7 +44,9 @@ from parquet_bloom.diagnosis.layouts import (
     as_bitset,
     bitset_choices,
     layouts,
+    with_other_salts,
 )
+from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
 from parquet_bloom.diagnosis.samples import (
     SAMPLE_PAGES,
     SAMPLE_VALUES,
@@ -64,82 +70,59 @@ from parquet_bloom.parquet.pages.pages import chunk_runs, located
 from parquet_bloom.values.types import FLOAT_FORMAT, LeafType, canonical_nan, zeros
 
 
-def diagnosis_or_reason(
-    file: ParquetContainer,
-    chunk: ColumnChunk,
-    stored: bloom.StoredFilter,
-    membership: ChunkMembership,
-) -> Diagnosis | str | None:
-    """What the writer of this filter did instead, or why nobody can tell; None if nothing is missing."""
-    if not membership.missing:
-        return None
-    try:
-        found = diagnose(file, chunk, stored, membership)
-        return found or unexplained(file, chunk, stored, membership)
-    except (EncryptionError, FormatError, UnsupportedError):
-        # Indexes that only this needs.
-        return UNREADABLE
-
-
 def diagnose(
     file: ParquetContainer,
     chunk: ColumnChunk,
     stored: bloom.StoredFilter,
     membership: ChunkMembership,
-) -> Diagnosis | None:
-    """What the writer of this filter did instead; None if nothing is missing, or nothing fits.
+) -> Diagnosis | str | None:
+    """What the writer of this filter did instead, or why nobody can tell; None if nothing is missing.
 
-    `membership`: of check_membership. Raises PageError and UnsupportedError if the chunk's pages
-    cannot be read.
+    `membership`: of check_membership.
     """
     if not membership.missing:
         return None
-    with located(file.footer, chunk):
-        leaf = chunk.leaf.type
-        filter = bloom.read_bitset(file.source, stored)
-        bitset = as_bitset(filter)
-        lacking = [page.page for page in membership.pages if page.missing]
-        missing = missing_values(file, chunk, filter, lacking)
-        search = HashSearch(missing, bitset)
-        its_key_forms, its_layouts = list(key_forms(leaf)), list(layouts(bitset.num_blocks))
-        return (
-            made_equal(leaf, filter, membership, missing)
-            or _best(
-                file,
-                chunk,
-                search,
-                single(its_key_forms, its_layouts, bitset_choices(file, stored)),
-            )
-            or filter_of_another(file, chunk, bitset, missing)
-            or partial_insertion(file, chunk, filter, membership)
-            or _best(file, chunk, search, double(its_key_forms, its_layouts))
-        )
+    try:
+        with located(file.footer, chunk):
+            return _diagnosis(file, chunk, stored, membership)
+    except (EncryptionError, FormatError, UnsupportedError):
+        # Pages or indexes that only this needs.
+        return UNREADABLE
 
 
-def unexplained(
+def _diagnosis(
     file: ParquetContainer,
     chunk: ColumnChunk,
     stored: bloom.StoredFilter,
     membership: ChunkMembership,
-) -> str:
-    """What was tried, in words, where `diagnose` finds nothing. Raises as it does."""
+) -> Diagnosis | str:
     filter = bloom.read_bitset(file.source, stored)
-    if doubt := too_full(filter.fpp):
-        return doubt
-    lacking = [page.page for page in membership.pages if page.missing]
-    with located(file.footer, chunk):
-        missing = len(missing_values(file, chunk, filter, lacking))
-    if doubt := too_few(missing):
-        return doubt
-    forms = len(list(key_forms(chunk.leaf.type)))
-    places = len(list(layouts(filter.num_blocks)))
-    bitsets = len(list(bitset_choices(file, stored)))
+    bitset = as_bitset(filter)
+    missing = missing_values(file, chunk, filter, [p.page for p in membership.pages if p.missing])
+    search = HashSearch(missing, bitset)
+    leaf = chunk.leaf.type
+    forms, places = list(key_forms(leaf)), list(layouts(bitset.num_blocks))
+    rare_forms = list(rare_key_forms(leaf, chunk.leaf.name))
+    choices = list(bitset_choices(file, stored))
+    share_missing = membership.missing / membership.num_values
     return (
-        f"no hypothesis explains it; tried on {number_of(missing, 'missing value')}:"
-        f" {number_of(forms, 'other form')} of the values, {len(OTHER_HASHES)} other hashes,"
-        f" {number_of(places, 'other layout')} of the bits, pairs of these,"
-        f" {number_of(bitsets, 'other place')} of the bitset, filters of other chunks, pages that were"
-        " not inserted"
+        made_equal(leaf, filter, membership, missing)
+        or _best(file, chunk, search, single(forms, places, choices))
+        or filter_of_another(file, chunk, bitset, missing)
+        or partial_insertion(file, chunk, filter, membership)
+        or _best(file, chunk, search, search.with_other_salts(share_missing))
+        or _best(file, chunk, search, double(forms, places))
+        or _best(file, chunk, search, map(Hypothesis, rare_forms))
+        or too_full(filter.fpp)
+        or too_few(len(missing))
+        or (
+            f"none of {number_of(search.num_tried, 'combination')} explains it; tried on"
+            f" {number_of(len(missing), 'missing value')}:"
+            f" {number_of(len(forms) + len(rare_forms), 'other form')} of the values,"
+            f" {len(OTHER_HASHES)} other hashes, {number_of(len(places), 'other layout')} of the bits,"
+            f" pairs of these, {number_of(len(choices), 'other place')} of the bitset, other salts,"
+            f" filters of other chunks, pages that were not inserted; {_nearest(file, chunk, search)}"
+        )
     )
 
 
@@ -147,13 +130,38 @@ def _best(
     file: ParquetContainer, chunk: ColumnChunk, search: HashSearch, hypotheses: Iterable[Hypothesis]
 ) -> Diagnosis | None:
     for hypothesis, trial in search.convincing(hypotheses):
-        if hypothesis.is_of_values_only:
-            # Other bytes of a value can be another stored value, rightly found.
-            is_stored = stored_among(file, chunk, search.hashes(hypothesis))
-            trial = search.trial(hypothesis, is_stored)
+        trial = _without_stored(file, chunk, search, hypothesis, trial)
         if trial.is_convincing:
             return hypothesis.diagnosis(trial)
     return None
+
+
+def _nearest(file: ParquetContainer, chunk: ColumnChunk, search: HashSearch) -> str:
+    """Which of those that explain too little explains most, in words."""
+    found = [
+        (hypothesis, _without_stored(file, chunk, search, hypothesis, search.trial(hypothesis)))
+        for hypothesis in search.nearest()
+    ]
+    hypothesis, trial = min(found, key=lambda pair: pair[1].log_luck, default=(None, NOTHING_TRIED))
+    if hypothesis is None or trial.log_luck > MAX_LOG_LUCK_OF_NEAREST:
+        return "none of them finds more values than chance would"
+    return (
+        f"the nearest is {hypothesis.name}, which finds {trial.hits:,} of {trial.tried:,}, where chance"
+        f" would find {trial.tried * trial.chance:,.0f}"
+    )
+
+
+def _without_stored(
+    file: ParquetContainer,
+    chunk: ColumnChunk,
+    search: HashSearch,
+    hypothesis: Hypothesis,
+    trial: Trial,
+) -> Trial:
+    """Other bytes of a value can be another stored value, rightly found: without these."""
+    if not hypothesis.is_of_values_only:
+        return trial
+    return search.trial(hypothesis, stored_among(file, chunk, search.hashes(hypothesis)))
 
 
 # ------------------------------------------------------------------------------------------------
@@ -165,6 +173,9 @@ def _best(
 # A few values refute nearly every hypothesis; one that explains these is tried on all of them.
 FIRST_VALUES = 32
 FIRST_SHARE = 0.9
+
+# How many of those that find some of them are tried on all, to name the nearest.
+NEAREST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +192,14 @@ class Hypothesis:
         """Whether hash and places are those of the format."""
         return self.hash is XXH64 and self.layout is STANDARD and self.choice is AS_DESCRIBED
 
-    def diagnosis(self, trial: Trial) -> Diagnosis:
+    @property
+    def name(self) -> str:
+        """`text+murmur3`"""
         parts: Sequence[Deviation] = (self.key_form, self.hash, self.layout, self.choice)
-        name = "+".join(part.name for part in parts if part.name)
-        return Diagnosis(name, f"the writer {self.what_was_done}", trial.hits, trial.tried)
+        return "+".join(part.name for part in parts if part.name)
+
+    def diagnosis(self, trial: Trial) -> Diagnosis:
+        return Diagnosis(self.name, f"the writer {self.what_was_done}", trial.hits, trial.tried)
 
     @property
     def what_was_done(self) -> str:
@@ -215,11 +230,14 @@ def double(key_forms: Sequence[KeyForm], layouts: Sequence[BitLayout]) -> Iterat
 
 
 class HashSearch:
-    """Tries hypotheses on values in random order; `bitset` is the one that the header describes."""
+    """Tries hypotheses on values in random order; `bitset` is the one that the header describes.
+    `num_tried`: how many so far."""
 
     def __init__(self, values: Sequence[StoredValue], bitset: Bitset) -> None:
+        self.num_tried = 0
         self._values = values
         self._bitset = bitset
+        self._shares: list[tuple[float, Hypothesis]] = []
         self._converted: dict[tuple[KeyForm, int], list[bytes]] = {}
         self._hashed: dict[tuple[KeyForm, Hash, int], Hashes] = {}
 
@@ -243,11 +261,29 @@ class HashSearch:
         """The hash of every value that the hypothesis applies to."""
         return self._hashes(hypothesis, len(self._values))
 
+    def with_other_salts(self, share_missing: float) -> Iterator[Hypothesis]:
+        """What the bits say of the salts. `share_missing`: of all values of the chunk, 0 to 1."""
+        hashes = self.hashes(Hypothesis())
+        if hashes.size:
+            yield from (
+                Hypothesis(layout=layout)
+                for layout in with_other_salts(self._bitset, hashes, share_missing)
+            )
+
+    def nearest(self) -> list[Hypothesis]:
+        """Those that find most of the first few values, of all that were tried and refuted."""
+        return [hypothesis for _, hypothesis in nlargest(NEAREST, self._shares, itemgetter(0))]
+
     def _is_refuted(self, hypothesis: Hypothesis) -> bool:
         """Whether the first few values are not found, or have no such key form."""
+        self.num_tried += 1
         hashes = self._hashes(hypothesis, FIRST_VALUES)
-        bitset = hypothesis.choice.bitset or self._bitset
-        return not hashes.size or hypothesis.layout.share_found(bitset, hashes) < FIRST_SHARE
+        if not hashes.size:
+            return True
+        share = hypothesis.layout.share_found(hypothesis.choice.bitset or self._bitset, hashes)
+        if 0 < share < FIRST_SHARE:
+            self._shares.append((share, hypothesis))
+        return share < FIRST_SHARE
 
     def _hashes(self, hypothesis: Hypothesis, count: int) -> Hashes:
         key_form, hash = hypothesis.key_form, hypothesis.hash
@@ -523,7 +559,7 @@ def _diagnose_unnamed(
         return (
             too_full(filter.fpp)
             or too_few(len(values), "value")
-            or f"no hypothesis explains it; tried on {number_of(len(values), 'value')}: as they are"
+            or f"nothing explains it; tried on {number_of(len(values), 'value')}: as they are"
             f" stored, and {number_of(len(forms), 'other form')}"
         )
     if not found:

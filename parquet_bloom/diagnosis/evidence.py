@@ -18,6 +18,9 @@ from parquet_bloom.filters.rates import percent
 # At most one wrong claim in 10^9 searches of 10^5 hypotheses each.
 MAX_LOG_LUCK = log(1e-14)
 
+# What is named as the nearest of all that explain too little must still be better than luck.
+MAX_LOG_LUCK_OF_NEAREST = log(1e-9)
+
 MIN_TRIED = 4
 MIN_SHARE = 0.99
 
@@ -88,3 +91,6 @@ class Trial:
             and self.chance <= MAX_CHANCE
             and self.log_luck <= MAX_LOG_LUCK
         )
+
+
+NOTHING_TRIED = Trial(hits=0, tried=0, chance=1.0)

@@ -13,7 +13,7 @@ Spec: parquet-format, BloomFilter.md "Technical Approach".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Deviation
-from parquet_bloom.diagnosis.evidence import Trial
+from parquet_bloom.diagnosis.evidence import MIN_SHARE, Trial
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.sizing import (
     BLOCK_BYTES,
@@ -263,6 +263,60 @@ _ARRANGEMENTS = (
         positions=lambda keys: np.uint32(31) - _standard_positions(keys),
     ),
 )
+
+
+# A writer with another salt for some words finds what their bits let pass by luck, and misses the rest. Bits
+# that were lost leave most values where they were.
+MIN_SHARE_MISSING = 0.25
+MAX_OTHER_WORDS = 4
+OF_EXPECTED = 0.9
+
+
+def with_other_salts(bitset: Bitset, missing: Hashes, share_missing: float) -> Iterator[BitLayout]:
+    """One layout, or none: the salts in the order that the bits of the missing values, shape (n,), n > 0,
+    show, or other salts, or no bits, for some words. `share_missing`: of all values, 0 to 1."""
+    if share_missing < MIN_SHARE_MISSING:
+        return
+    rows = bitset.words[_standard_block(missing, bitset.num_blocks)]
+    positions = _standard_positions(low_half(missing).astype(np.uint32))
+    # How many hashes have their bit of each salt in each word, shape (8, 8).
+    found = np.array([((row[:, np.newaxis] >> positions) & 1).sum(axis=0) for row in rows.T])
+    salts = found.argmax(axis=1).tolist()
+    others = np.flatnonzero(found.max(axis=1) < MIN_SHARE * missing.size).tolist()
+    if not others:
+        if sorted(salts) == list(range(WORDS_PER_BLOCK)):
+            yield _salts_in_order(salts)
+        return
+    others_only = all(salts[word] == word or word in others for word in range(WORDS_PER_BLOCK))
+    fills = np.bitwise_count(bitset.words[:, others]).mean(axis=0) / WORD_BITS
+    is_missed = share_missing >= OF_EXPECTED * (1 - fills.prod())
+    if not others_only or len(others) > MAX_OTHER_WORDS or not is_missed:
+        return
+    if fills.any():
+        yield _without(others, "other-salt", "took another salt for")
+    else:
+        yield _without(others, "words-without-bits", "set no bit in")
+
+
+def _salts_in_order(salts: Sequence[int]) -> BitLayout:
+    return BitLayout(
+        "salts-permuted",
+        f"took the eight salts in the order {', '.join(map(str, salts))}",
+        positions=lambda keys: _standard_positions(keys)[:, salts],
+    )
+
+
+def _without(words: Sequence[int], name: str, what: str) -> BitLayout:
+    """Whatever the bits of these words are."""
+
+    def arrange(rows: Words) -> Words:
+        arranged = rows.copy()
+        arranged[:, words] = np.uint32(0xFFFFFFFF)
+        return arranged
+
+    which = f"word{'s' if len(words) > 1 else ''} {', '.join(map(str, words))}"
+    return BitLayout(name, f"{what} {which} (of 0 to 7) of each block", arrange=arrange)
+
 
 # ------------------------------------------------------------------------------------------------
 # Which bytes of the file can be the bitset instead of those that the header describes

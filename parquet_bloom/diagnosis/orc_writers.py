@@ -103,7 +103,7 @@ def unexplained(lacking: Lacking) -> str:
         return f"no diagnosis: no writer is known to hash a {lacking.column.kind} in another way"
     missing = int(lacking.is_missing.sum())
     return too_few(missing) or (
-        f"no hypothesis explains it; tried on {number_of(missing, 'missing value')}: {', '.join(tried)}"
+        f"nothing explains it; tried on {number_of(missing, 'missing value')}: {', '.join(tried)}"
     )
 
 

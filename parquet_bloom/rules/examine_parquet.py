@@ -326,9 +326,9 @@ class ParquetExamination(Examination[list[ChunkFilter], LeafColumn]):
         """What the writer did instead, or what was tried; None if nobody asked."""
         if membership is None or not self.options.diagnose:
             return None
-        from parquet_bloom.diagnosis.diagnose import diagnosis_or_reason
+        from parquet_bloom.diagnosis.diagnose import diagnose
 
-        return diagnosis_or_reason(self.file, item.chunk, item.stored, membership)
+        return diagnose(self.file, item.chunk, item.stored, membership)
 
     # --------------------------------------------------------------------------------------------
     # Columns, and the file

@@ -1,5 +1,6 @@
 """Every other form of a value's bytes is recognised on a file made that way."""
 
+import binascii
 import random
 import struct
 import uuid
@@ -82,6 +83,15 @@ def int96_in(divisor: int) -> Callable[[bytes], bytes]:
         return struct.pack("<q", ((day - 2_440_588) * 86_400 * 10**9 + nanos) // divisor)
 
     return form
+
+
+def ascii_json(text: str) -> bytes:
+    """In quotes, with umlauts escaped; the texts hold nothing else that JSON escapes."""
+    return b'"' + text.replace("Ü", "\\u00dc").encode() + b'"'
+
+
+def percent_encoded(plain: bytes) -> bytes:
+    return plain.replace(b"@", b"%40").replace("ß".encode(), b"%C3%9F")
 
 
 FORMS = [
@@ -177,6 +187,29 @@ FORMS = [
     ("long_text", "truncated", lambda plain: plain[:16], "by its first 16 bytes only"),
     ("binary", "hex", lambda plain: plain.hex().encode(), "as hexadecimal digits"),
     ("binary", "length-prefix", byte_arrays, "with its 4-byte length in front"),
+    ("email", "quoted", lambda plain: b'"' + plain + b'"', "as a JSON string, in double quotes"),
+    ("text", "quoted", lambda plain: ascii_json(plain.decode()), "with other than ASCII as \\u"),
+    ("text", "quoted", lambda plain: b'"' + plain + b'"', "as a JSON string, in double quotes"),
+    ("email", "quoted", lambda plain: b"'" + plain + b"'", "in single quotes"),
+    ("email", "length-prefix", lambda plain: struct.pack(">q", len(plain)) + plain, "8 big-endian"),
+    ("email", "length-prefix", lambda plain: bytes([len(plain)]) + plain, "in front, a varint"),
+    ("email", "prefix", lambda plain: b"values=" + plain, "with `values=` in front"),
+    ("email", "prefix", lambda plain: b"\x07" + plain, "with the byte 0x07 in front"),
+    ("email", "case-folded", lambda plain: plain.replace("ß".encode(), b"ss"), "case folded"),
+    ("email", "part", lambda plain: plain.split(b"@")[0], "only by what is before its first '@'"),
+    ("email", "part", lambda plain: plain.split(b".", 1)[1], "only by what is after its first '.'"),
+    ("email", "part", lambda plain: plain[-21:], "only by its last 21 bytes"),
+    ("email", "part", lambda plain: plain[2:], "without its first 2 bytes"),
+    ("email", "truncated", lambda plain: plain[:13], "only by its first 13 bytes"),
+    ("email", "percent-encoded", percent_encoded, "percent-encoded, as in a URL"),
+    ("email", "base64", lambda plain: binascii.b2a_base64(plain)[:-1], "as Base64"),
+    ("email", "line", lambda plain: plain + b"\n", "followed by a line feed"),
+    (
+        "email",
+        "twice-utf-8",
+        lambda plain: plain.replace(b"\xc3\x9f", b"\xc3\x83\xc2\x9f"),
+        "of UTF-8",
+    ),
     ("uuid_text", "uuid-bytes", lambda plain: uuid.UUID(plain.decode()).bytes, "the UUID"),
 ]
 

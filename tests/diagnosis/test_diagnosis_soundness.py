@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from conftest import FIXTURES, IS_LONG
 from make import wrong_writers as wrong
-from make.diagnosing import diagnosed, insert_only
+from make.diagnosing import claimed, diagnosed, insert_only
 from make.wrong_writers import make_column
 
 import parquet_bloom as pb
-from parquet_bloom.diagnosis.diagnose import diagnose
 from parquet_bloom.diagnosis.evidence import Trial
 from parquet_bloom.files import open_file
 from parquet_bloom.parquet.filters import bloom
@@ -86,7 +85,7 @@ def test_sound_files_are_never_diagnosed(name):
                     continue
                 filter = bloom.read_bitset(file.source, stored)
                 membership = check_membership(file, chunk, filter)
-                assert diagnose(file, chunk, stored, membership) is None
+                assert claimed(file, chunk, stored, membership) is None
 
 
 @pytest.mark.parametrize("name", FILES_OF_TYPES)

@@ -143,7 +143,7 @@ def of_values(path, stored, inserted, num_blocks=NUM_BLOCKS):
         (
             range(20),
             range(1000, 1020),
-            "no hypothesis explains it; tried on 20 values: as they are",
+            "nothing explains it; tried on 20 values: as they are",
         ),
         ([1, 2], [3, 4], "no diagnosis: 2 values, too few to prove anything: expected 4"),
         (range(20), range(10**4), "no diagnosis: 100 % of absent values pass the filter, so a"),

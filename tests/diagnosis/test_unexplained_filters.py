@@ -1,12 +1,14 @@
 """Where nothing explains a filter, `--diagnose` says so, and what was tried."""
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
 from make import wrong_writers as wrong
 from make.commands import outcome
 from make.defects_older import OLDER
+from make.diagnosing import insert_only
 from make.filters import bits_of, with_bits
 from make.orc_defects import ORC
 from make.parquet_files import built, written
@@ -33,9 +35,24 @@ def test_what_was_tried(tmp_path):
     path = of_other_values(tmp_path / "file.parquet")
     found = found_in(path)
     assert found.diagnosis is None
-    assert found.undiagnosed.startswith("no hypothesis explains it; tried on 386 missing values: ")
+    assert re.match(
+        r"none of \d,\d{3} combinations explains it; tried on 386 missing values: ",
+        found.undiagnosed,
+    )
+    assert found.undiagnosed.endswith("; none of them finds more values than chance would")
     for kind in ("other forms of the values", "other hashes", "other layouts of the bits"):
         assert kind in found.undiagnosed
+
+
+def test_the_nearest_is_named(tmp_path):
+    """A writer that hashes text in upper case, but for every third value something else."""
+    column = make_column("text")
+    path = wrong.write(tmp_path / "file.parquet", column)
+    upper = [plain.decode().upper().encode() for plain in column.plain]
+    insert_only(path, [plain for n, plain in enumerate(upper) if n % 3])
+    assert found_in(path).undiagnosed.endswith(
+        "; the nearest is upper-case, which finds 266 of 400, where chance would find 0"
+    )
 
 
 def test_every_output_says_it(tmp_path):
@@ -87,7 +104,7 @@ def test_filters_of_orc(tmp_path):
             said[defect.name] = validate(path, diagnose=True).findings[0].undiagnosed
     assert said == {
         "one bit cleared": "no diagnosis: 1 missing value, too few to prove anything: expected 4",
-        "of the other index group": "no hypothesis explains it; tried on 989 missing values:"
+        "of the other index group": "nothing explains it; tried on 989 missing values:"
         " logical-shifts",
     }
 

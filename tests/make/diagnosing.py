@@ -20,7 +20,13 @@ def diagnosed(path: Path, row_group: int = 0, column: str = "values") -> Diagnos
         stored = bloom.read_header(file.source, file.footer, chunk)
         assert stored is not None
         filter = bloom.read_bitset(file.source, stored)
-        return diagnose(file, chunk, stored, check_membership(file, chunk, filter))
+        return claimed(file, chunk, stored, check_membership(file, chunk, filter))
+
+
+def claimed(*chunk: Any) -> Diagnosis | None:
+    """What `diagnose` claims, not why it cannot."""
+    found = diagnose(*chunk)
+    return None if isinstance(found, str) else found
 
 
 def diagnosed_after(path: Path, column: Column, writer: Writer, **options: Any) -> Diagnosis | None:

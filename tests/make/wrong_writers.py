@@ -172,6 +172,9 @@ def make_column(name: str, seed: int = 1) -> Column:
         case "text":
             words = _words(seed)
             return _column(pa.array(words), [word.encode() for word in words])
+        case "email":
+            texts = [f"weiß{n}.{n % 7919:x}@host{n % 97}.example" for n in _numbers(seed, 0, 10**9)]
+            return _column(pa.array(texts), [text.encode() for text in texts])
         case "long_text":
             words = [f"{word}{'.' * 70}" for word in _words(seed)]
             return _column(pa.array(words), [word.encode() for word in words])
@@ -307,6 +310,14 @@ def longs_big_endian(filter: spec.Filter) -> bytes:
 
 def mask_with_salts_reversed(key: int) -> list[int]:
     return [1 << (key * salt % 2**32 >> 27) for salt in reversed(spec.SALT)]
+
+
+def mask_of_salts(*salts: int) -> Callable[[int], list[int]]:
+    return lambda key: [1 << (key * salt % 2**32 >> 27) for salt in salts]
+
+
+def mask_of_seven_words(key: int) -> list[int]:
+    return [*spec.mask(key)[:7], 0]
 
 
 def mask_from_the_top(key: int) -> list[int]:

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from make import wrong_writers as wrong
 from make.defects_files import integers
+from make.diagnosing import claimed
 from make.filters import bits_of, with_bits
 from make.pages import data_page, dictionary_page, int64s
 from make.parquet_files import Column as Forged
@@ -16,7 +17,6 @@ from make.wrong_writers import Column, Writer, make_column
 from oracle import specification as spec
 
 import parquet_bloom as pb
-from parquet_bloom.diagnosis.diagnose import diagnose
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.files import open_file
 from parquet_bloom.parquet.filters import bloom
@@ -161,7 +161,7 @@ def test_filters_of_neighbours_are_not_read_whole(tmp_path):
         stored = bloom.read_header(file.source, file.footer, chunk)
         membership = check_membership(file, chunk, bloom.read_bitset(file.source, stored))
         before = file.source.bytes_read
-        assert diagnose(file, chunk, stored, membership) is None
+        assert claimed(file, chunk, stored, membership) is None
         # The filter itself, and what could be its bits if its header were wrong.
         assert file.source.bytes_read - before < 8 * MIB
 
