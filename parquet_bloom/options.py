@@ -190,7 +190,7 @@ class BuildOptions(ReadOptions):
 class TableOptions(VerbOptions):
     """Which files of a table to change, and how, see verbs.build_table.build_table. `where`: the wanted
     values of partition columns; `since`: a version or time after which files were added; `catalog`: in which tables are, by their identifiers;
-    `files_per_commit`: at most."""
+    `files_per_commit`: at most; `set_properties`: also tell the table's writers."""
 
     kind: TableChoice = "auto"
     catalog: str | None = None
@@ -200,6 +200,7 @@ class TableOptions(VerbOptions):
     files_per_commit: int = FILES_PER_COMMIT
     commit: bool = True
     sole_writer: bool = False
+    set_properties: bool = False
     dry_run: bool = False
     verify: bool = True
     unconditional: bool = False
@@ -207,6 +208,8 @@ class TableOptions(VerbOptions):
     def __post_init__(self) -> None:
         check_flags(self)
         check_word("table", self.kind, TableChoice)
+        if self.set_properties and not self.commit:
+            raise ValueError("set_properties: True, expected False without a commit")
         if self.min_file_size < 0:
             raise ValueError(f"min_file_size: {self.min_file_size}, expected 0 or more")
         if self.files_per_commit < 1:

@@ -22,7 +22,7 @@ from parquet_bloom.commands.build_options import (
 )
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.sections import Command, columns_option
-from parquet_bloom.commands.table_options import appending_in_tables
+from parquet_bloom.commands.table_options import building_in_tables
 from parquet_bloom.container import UNITS
 from parquet_bloom.options import AdviseOptions, BuildOptions, TableOptions
 from parquet_bloom.render.budget import budget_lines
@@ -48,7 +48,7 @@ _ONLY_FILES = {
 @option.columns()
 @columns_option("--auto", is_flag=True, help="Use the columns that `pbloom advise` recommends.")
 @option.row_groups
-@appending_in_tables(refused=_ONLY_FILES)
+@building_in_tables(refused=_ONLY_FILES)
 @option.destinations
 @append_in_place
 @drop_foreign_fields

@@ -34,7 +34,7 @@ from parquet_bloom.commands.sections import (
     spark_option,
     together,
 )
-from parquet_bloom.commands.table_options import appending_in_tables
+from parquet_bloom.commands.table_options import building_in_tables
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import SparkError
 from parquet_bloom.index.manifest import IndexForm, Places
@@ -354,7 +354,7 @@ def advise() -> None:
     option.columns(),
     columns_option("--auto", is_flag=True, help="Use the columns that `advise` recommends."),
     option.filter_budget,
-    appending_in_tables(refused=_ONLY_FILES),
+    building_in_tables(refused=_ONLY_FILES),
     _needs_columns,
     filters,
     filters_option(

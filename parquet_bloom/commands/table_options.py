@@ -100,6 +100,13 @@ _min_file_size = table_option(
 _all_sizes = table_option("--all-sizes", is_flag=True, help="Include files of any size.")
 
 
+_set_properties = table_option(
+    "--set-properties",
+    is_flag=True,
+    help="Also set the properties by which an Iceberg table's writers go on with these filters.",
+)
+
+
 def _with_table(
     options: tuple[Decorator, ...],
     refused: Collection[str],
@@ -157,6 +164,8 @@ def _changing(table: TableChoice | None, given: _Given) -> TableOptions | None:
     all_sizes, least = given.pop("all_sizes", False), given.pop("min_file_size", None)
     if all_sizes and least is not None:
         raise click.UsageError("expected at most one of --min-file-size and --all-sizes")
+    if given.get("set_properties") and not given["commit"]:
+        raise click.UsageError("--set-properties: not with --no-commit")
     size = 0 if all_sizes else MIN_FILE_SIZE if least is None else least
     return TableOptions(kind=table, min_file_size=size, **given)
 
@@ -173,7 +182,14 @@ def in_tables(*options: Decorator, refused: Collection[str]) -> Decorator:
     return _with_table((_where, *options), {*refused, *_WHICH_CHANGED}, _changing, "of_table")
 
 
+_APPENDING = (files_per_commit, _no_commit, sole_writer, _min_file_size, _all_sizes)
+
+
 def appending_in_tables(refused: Collection[str]) -> Decorator:
     """The same, for a command that appends to files."""
-    options = (files_per_commit, _no_commit, sole_writer, _min_file_size, _all_sizes)
-    return in_tables(*options, refused=refused)
+    return in_tables(*_APPENDING, refused=refused)
+
+
+def building_in_tables(refused: Collection[str]) -> Decorator:
+    """The same, for filters that the table's writers can go on with."""
+    return in_tables(*_APPENDING, _set_properties, refused=refused)

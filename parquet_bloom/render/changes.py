@@ -234,6 +234,10 @@ class TableBuildView(_TableView["TableBuildReport"]):
             )
             for each in report.skipped
         ]
+        done = "would be set" if report.dry_run else "set"
+        remarks += [
+            Remark(key, value, f"{done}: {key}={value}") for key, value in report.properties.items()
+        ]
         return _of_table(report, self.total(numbers), [*remarks, *_notes(report.notes)], numbers)
 
     def total(self, numbers: Mapping[str, int]) -> str:

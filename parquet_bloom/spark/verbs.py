@@ -134,6 +134,7 @@ def build_table(
     files_per_commit: int = FILES_PER_COMMIT,
     commit: bool = True,
     sole_writer: bool = False,
+    set_properties: bool = False,
     dry_run: bool = False,
     verify: bool = True,
     unconditional: bool = False,

@@ -53,6 +53,16 @@ def wanted_filters(
     return Wanted(found, f"{usual.enabled}NAME=true", min(limits, default=None))
 
 
+def properties_asking_for(
+    rates: Mapping[str, float], max_bytes: int | None, names: _FilterProperties
+) -> dict[str, str]:
+    """The properties by which writers go on with filters of these columns, each at its rate. `max_bytes`:
+    of the largest bitset, None to leave that to the writers."""
+    found = {f"{names.enabled}{column}": "true" for column in rates}
+    found |= {f"{names.fpp}{column}": str(rate) for column, rate in rates.items()}
+    return found if max_bytes is None else {**found, names.max_bytes: str(max_bytes)}
+
+
 def _rate(text: str | None) -> float | None:
     """None if it is no rate: a writer would fail of it, and tell its user."""
     try:

@@ -217,6 +217,14 @@ class LakeTable(ABC):
         commits meanwhile; `commits`: whether it ends with a commit."""
 
     @abstractmethod
+    def tell_writers(
+        self, rates: Mapping[str, float], max_bytes: int | None, dry_run: bool
+    ) -> Mapping[str, str]:
+        """Set the properties by which its writers go on with filters of these columns, each at its rate, and
+        leave all others; those that it lacked. Raises UnsupportedError for a kind of table whose writers take
+        none, RewriteError, OSError."""
+
+    @abstractmethod
     def commit(self, sizes: Mapping[str, NewSize], operation: str) -> Committed:
         """Record sizes, by name of file, in one new version, whatever others have committed since this
         one was read. Raises RewriteError, OSError."""

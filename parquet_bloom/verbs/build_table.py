@@ -20,7 +20,7 @@ from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import open_file
-from parquet_bloom.options import FILES_PER_COMMIT, BuildOptions, TableOptions
+from parquet_bloom.options import DEFAULT_FPP, FILES_PER_COMMIT, BuildOptions, TableOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.open import open_table
@@ -62,7 +62,8 @@ class TableBuildReport(VerbReport):
     """What build_table did to one table. `version`: that it was read at; `committed`: the one in which all
     new sizes are recorded, None if nothing is; `commits`: it and those before it, in their order;
     `columns`: that filters were built for, by the
-    table's names; `skipped`: column chunks without a filter. `notes`: what to know about it."""
+    table's names; `skipped`: column chunks without a filter; `properties`: that were set, by which its writers
+    go on by themselves. `notes`: what to know about it."""
 
     _rows: ClassVar = ("files",)
 
@@ -76,6 +77,7 @@ class TableBuildReport(VerbReport):
     skipped: tuple[SkippedColumn, ...]
     num_filters: int
     bytes_added: int
+    properties: Mapping[str, str]
     dry_run: bool
     seconds: float
     notes: tuple[str, ...] = ()
@@ -100,6 +102,7 @@ def build_table(
     files_per_commit: int = FILES_PER_COMMIT,
     commit: bool = True,
     sole_writer: bool = False,
+    set_properties: bool = False,
     dry_run: bool = False,
     verify: bool = True,
     unconditional: bool = False,
@@ -120,7 +123,8 @@ def build_table(
     min_file_size: files of fewer bytes are left as they are;
     0 for all. files_per_commit: after at most so many files their sizes are recorded, at the end of a
     partition (in Iceberg, of a manifest) if it is not larger. commit: whether to record the new sizes; if not, the next run does. sole_writer: promise
-    that nobody else writes to the table meanwhile, which a table on S3 needs. dry_run: build, but write nothing.
+    that nobody else writes to the table meanwhile, which a table on S3 needs. set_properties: tell the table's
+    writers, before anything else, to go on with these columns at these rates; Delta Lake's cannot be told. dry_run: build, but write nothing.
     progress: called with (files done, files in all). All others as for build.
 
     What fails of single files is in the report, and the others are committed; so is what fails after a
@@ -147,6 +151,8 @@ def build_in_table(
     check_changeable(table, of_table)
     rates, options = _chosen(table, options)
     options = replace(options, layout="append", kept_ends="all")
+    # At first: files that are written from now on have filters, and are not looked at.
+    properties = _told_writers(table, rates, options, of_table)
     done = change_table(
         table,
         Appending(of_table, table.names, rates, options),
@@ -161,6 +167,7 @@ def build_in_table(
         skipped=done.skipped,
         num_filters=sum(file.num_filters for file in done.files),
         bytes_added=done.bytes_added,
+        properties=properties,
         notes=done.notes,
     )
 
@@ -204,6 +211,21 @@ class Appending:
             requests=in_all([report.requests, asked]),
             returning=tuple(sorted(called.get(name, name) for name in returning - {*stored})),
         )
+
+
+def _told_writers(
+    table: LakeTable,
+    rates: Mapping[str, float | None],
+    options: BuildOptions,
+    of_table: TableOptions,
+) -> Mapping[str, str]:
+    """The properties that were set, or would be; none unless asked for. Raises UnsupportedError,
+    RewriteError, OSError."""
+    if not of_table.set_properties:
+        return {}
+    usual = options.fpp or DEFAULT_FPP
+    wanted = {name: usual if options.fpp else rate or usual for name, rate in rates.items()}
+    return table.tell_writers(wanted, options.max_bytes, of_table.dry_run)
 
 
 def _chosen(

@@ -53,6 +53,18 @@ def test_features_that_are_not_known(table, feature):
     )
 
 
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_writers_cannot_be_told(table, dry_run):
+    before = files_in(table)
+    with pytest.raises(pb.UnsupportedError) as raised:
+        build(table, set_properties=True, dry_run=dry_run)
+    assert str(raised.value) == (
+        f"{table}: Delta Lake's writers take no property that asks for Bloom filters: set"
+        " parquet.bloom.filter.enabled#NAME=true in each job that writes, or build with `--since` after it"
+    )
+    assert files_in(table) == before
+
+
 def test_several_features_that_are_not_known(table):
     with_features(table, ["b", "a"])
     assert refused(table) == (

@@ -72,6 +72,54 @@ def delete_manifests(table):
 
 
 # ------------------------------------------------------------------------------------------------
+# Properties
+
+ENABLED, RATE = (f"write.parquet.bloom-filter-{name}.column.id" for name in ("enabled", "fpp"))
+
+
+def test_writers_are_told_to_go_on():
+    make_table()
+    load().transaction().set_properties({ENABLED: "false"}).commit_transaction()
+    before = dict(load().properties)
+    asked = {ENABLED: "true", RATE: "0.001"}
+    assert build(set_properties=True, fpp=0.001, dry_run=True).properties == asked
+    assert load().properties == before
+
+    report = build(set_properties=True, fpp=0.001)
+    assert report.properties == asked
+    assert load().properties == {**before, **asked}
+    # What was told names the columns of the next run, and is not told again.
+    again = build(columns=None, set_properties=True, existing="replace")
+    assert (again.columns, again.properties) == (("id",), {})
+
+
+def test_the_largest_bitset_is_told_if_it_is_given():
+    make_table()
+    asked = {ENABLED: "true", RATE: "0.01", "write.parquet.bloom-filter-max-bytes": "4096"}
+    assert build(set_properties=True, max_bytes=4096).properties == asked
+    assert asked.items() <= load().properties.items()
+
+
+def test_who_commits_in_the_meantime_loses_no_property():
+    make_table()
+    table = open_table(NAME, "iceberg", catalog=CATALOG)
+    load().transaction().set_properties({"owner": "me"}).commit_transaction()
+    told = table.tell_writers({"id": 0.05}, None, dry_run=False)
+    assert told == {ENABLED: "true", RATE: "0.05"}
+    assert {"owner": "me", **told}.items() <= load().properties.items()
+
+
+def test_the_command_says_what_it_set():
+    make_table()
+    asked = ("build", NAME, "--table", "iceberg", "--catalog", CATALOG, "-c", "id", "--all-sizes")
+    told = outcome(*asked, "--set-properties")
+    assert f"set: {ENABLED}=true" in told.stdout.splitlines()
+    assert outcome(*asked, "--set-properties", "--no-commit").stderr.endswith(
+        "Error: --set-properties: not with --no-commit\n"
+    )
+
+
+# ------------------------------------------------------------------------------------------------
 # Partitions
 
 TEXTS = {

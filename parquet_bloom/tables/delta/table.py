@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Never
 
 from parquet_bloom.container.in_commands import AsTable
 from parquet_bloom.errors import RewriteError, UnsupportedError
@@ -134,6 +134,14 @@ class DeltaTable(LakeTable):
 
     def refusals(self, sole_writer: bool, commits: bool) -> tuple[str, ...]:
         return tuple(_refusals(self._folder, self._snapshot, sole_writer or not commits))
+
+    def tell_writers(
+        self, rates: Mapping[str, float], max_bytes: int | None, dry_run: bool
+    ) -> Never:
+        raise UnsupportedError(
+            f"{self.location}: Delta Lake's writers take no property that asks for Bloom filters: set"
+            f" {PARQUET_JAVA.enabled}NAME=true in each job that writes, or build with `--since` after it"
+        )
 
     def commit(self, sizes: Mapping[str, NewSize], operation: str) -> Committed:
         snapshot = self._snapshot

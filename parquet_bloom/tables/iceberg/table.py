@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from pyiceberg.catalog import load_catalog
-from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.manifest import ManifestFile
 from pyiceberg.schema import Schema
 from pyiceberg.table import StaticTable
@@ -45,7 +46,7 @@ from parquet_bloom.tables.iceberg.live_files import (
 from parquet_bloom.tables.iceberg.names import NamesById
 from parquet_bloom.tables.iceberg.refusals import in_manifests, in_the_way
 from parquet_bloom.tables.iceberg.stores import options_for, properties_for
-from parquet_bloom.tables.properties import ICEBERG, wanted_filters
+from parquet_bloom.tables.properties import ICEBERG, properties_asking_for, wanted_filters
 from parquet_bloom.tables.table import (
     Committed,
     LakeTable,
@@ -245,6 +246,26 @@ class IcebergTable(LakeTable):
                 " folder the table's identifier in it, as in lake.events; or append without a commit, and"
                 " let a later run with the catalog commit"
             )
+
+    def tell_writers(
+        self, rates: Mapping[str, float], max_bytes: int | None, dry_run: bool
+    ) -> Mapping[str, str]:
+        there = self.loaded.metadata.properties
+        asked = properties_asking_for(rates, max_bytes, ICEBERG)
+        lacking = {key: value for key, value in asked.items() if there.get(key) != value}
+        if lacking and not dry_run:
+            self._set_properties(lacking)
+        return lacking
+
+    def _set_properties(self, properties: Mapping[str, str]) -> None:
+        for _ in range(_ATTEMPTS):
+            with asking(self.location), suppress(CommitFailedException):
+                with self._load().transaction() as transaction:
+                    transaction.set_properties(dict(properties))
+                return
+        raise RewriteError(
+            f"{self.location}: other writers kept committing first: its properties were not set"
+        )
 
     def commit(self, sizes: Mapping[str, NewSize], operation: str) -> Committed:
         for _ in range(_ATTEMPTS):
