@@ -15,7 +15,7 @@ INTRODUCTION = """# Which command takes which option
 
 Written by `make docs` from the commands themselves. `pbloom COMMAND --help-all` says what each option
 does, in the sections of these tables, and `--help` what those do that most people need. All commands also
-have `-h, --help` and `--debug`.
+have `-h, --help`, `--color` and `--debug`.
 """
 
 LOCAL_NOTES = """An option that is missing would do nothing, or nothing of use:

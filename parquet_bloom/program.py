@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -20,7 +21,8 @@ import click
 from parquet_bloom import __version__
 from parquet_bloom.errors import complaint
 from parquet_bloom.interruptions import is_postponed
-from parquet_bloom.render import terminal
+from parquet_bloom.render import palette, terminal
+from parquet_bloom.vocabulary import ColorChoice, words
 
 FINE, NO, TROUBLE = 0, 1, 2
 SIGNALLED = 128
@@ -54,6 +56,24 @@ def debug() -> click.Option:
         envvar="PBLOOM_DEBUG",
         show_envvar=True,
         help="Show the traceback of an error.",
+    )
+
+
+def color() -> click.Option:
+    """The option that says when verdicts and severities are in colour; before a command and after it."""
+
+    def choose(ctx: click.Context, param: click.Parameter, choice: ColorChoice | None) -> None:
+        if choice is not None:
+            ctx.call_on_close(partial(palette.choose, palette.choose(choice)))
+
+    return click.Option(
+        ["--color"],
+        type=click.Choice(words(ColorChoice)),
+        is_eager=True,
+        expose_value=False,
+        callback=choose,
+        help="When verdicts and severities are in colour; NO_COLOR and FORCE_COLOR in the environment say so,"
+        " too.  [default: auto, which is on a terminal]",
     )
 
 
@@ -168,7 +188,7 @@ class Ordered(click.Group):
 class Program(Ordered):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
-        self.params += [version_option(), debug()]
+        self.params += [version_option(), color(), debug()]
 
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
         with in_order():

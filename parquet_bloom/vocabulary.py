@@ -62,6 +62,9 @@ FindingsFormat = Literal["text", "json", "sarif", "junit", "github"]
 # Shells that complete a command.
 Shell = Literal["bash", "zsh", "fish"]
 
+# When verdicts and severities are in colour.
+ColorChoice = Literal["auto", "always", "never"]
+
 # The lowest severity that makes a file fail.
 FailOn = Literal["error", "warning", "note", "never"]
 

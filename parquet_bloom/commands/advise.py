@@ -21,6 +21,7 @@ from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.hints import would_refuse
+from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, SummarizedView, Summary
 from parquet_bloom.render.terminal import Cells, progress, write_line, write_table, write_text
 from parquet_bloom.render.wording import in_one, shortened, size, without_numbers
@@ -218,7 +219,7 @@ def _write_details(report: AdviceReport) -> None:
         if advice.verdict == "skip":
             continue
         write_line("")
-        write_line(f"{advice.column}: {advice.verdict}")
+        write_line(f"{advice.column}: {painted(advice.verdict)}")
         for offer in advice.rates or ():
             here = " (recommended)" if offer.fpp == advice.fpp else ""
             write_line(

@@ -25,6 +25,7 @@ from parquet_bloom.commands.table_options import newest_tables, table_views
 from parquet_bloom.container import number_of
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.program import FINE, NO, Ordered
+from parquet_bloom.render.palette import painted
 from parquet_bloom.render.terminal import (
     complain,
     progress,
@@ -453,9 +454,9 @@ def _files(value: IndexedValue) -> str:
 
 def _write_value(value: IndexedValue) -> None:
     if not value.files:
-        write_text(f"{value.value}: {value.verdict}")
+        write_text(f"{value.value}: {painted(value.verdict)}")
         return
-    write_text(f"{value.value}: {value.verdict} in {number_of(len(value.files), 'file')}")
+    write_text(f"{value.value}: {painted(value.verdict)} in {number_of(len(value.files), 'file')}")
     write_table(
         ("file", "where"),
         [(each.path, _where(each)) for each in value.files[:MOST_FILES]],

@@ -17,6 +17,7 @@ from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.options import ProbeOptions, quoted_name
 from parquet_bloom.program import FINE, NO
 from parquet_bloom.render.hints import NextLines
+from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, ReportView, SummarizedView
 from parquet_bloom.render.terminal import (
     Cells,
@@ -147,7 +148,7 @@ class ProbeView(SummarizedView[ProbeReport]):
         numbers = {"rows": 0, "bytes": report.bytes_read, "all": report.results.num_rows}
         if report.is_absent:
             return FileSummary(
-                state="absent", line="absent", remarks=_caveats(report), numbers=numbers
+                state="absent", line=painted("absent"), remarks=_caveats(report), numbers=numbers
             )
         results = report.results
         to_read = results.left
@@ -158,7 +159,7 @@ class ProbeView(SummarizedView[ProbeReport]):
         if maybe and len(results) > 1:
             which = f" {shortened(results.texts_of(maybe[:MOST_SHOWN]), len(maybe))}:"
         line = (
-            f"{'maybe' if maybe else 'unknown'}{which} {group}{'s' * (len(to_read) > 1)}"
+            f"{painted('maybe' if maybe else 'unknown')}{which} {group}{'s' * (len(to_read) > 1)}"
             f" {shortened(_names(to_read))}, {number_of(rows, 'row')} to read"
         )
         return FileSummary(
@@ -234,19 +235,23 @@ class ExplanationView(ReportView[ProbeReport]):
 
 def _write_caveat(report: ProbeReport) -> None:
     if report.caveat:
-        write_line(f"note: {report.caveat}")
+        write_line(f"{painted('note')}: {report.caveat}")
 
 
 def _caveats(report: ProbeReport) -> list[Remark]:
     if not report.caveat:
         return []
-    return [Remark("note", report.caveat, f"note: {report.caveat}")]
+    return [Remark(painted("note"), report.caveat, f"{painted('note')}: {report.caveat}")]
 
 
 def _doubts(report: ProbeReport) -> list[Remark]:
     """Why verdicts are `unknown`."""
     return [
-        Remark("unknown", reason, f"unknown, {where(None, sorted(set(places)))}: {reason}")
+        Remark(
+            painted("unknown"),
+            reason,
+            f"{painted('unknown')}, {where(None, sorted(set(places)))}: {reason}",
+        )
         for reason, places in report.results.doubts.items()
     ]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parquet_bloom.filters.sizing import SIZES
-from parquet_bloom.program import debug, help_all, is_all_wanted
+from parquet_bloom.program import color, debug, help_all, is_all_wanted
 
 if TYPE_CHECKING:
     from click.types import OptionHelpExtra
@@ -60,7 +60,17 @@ _RARE: Final = {
     *("--append-in-place", "--drop-foreign-fields", "--max-files", "--max-input"),
     *("--catalog", "--version", "--as-of"),
     *("--files-per-commit", "--no-commit", "--sole-writer", "--min-file-size", "--all-sizes"),
-    *("--stats", "--unparsed", "--run-id", "--totals", "--conf", "--ship", "--memory", "--debug"),
+    *(
+        "--stats",
+        "--unparsed",
+        "--run-id",
+        "--totals",
+        "--conf",
+        "--ship",
+        "--memory",
+        "--color",
+        "--debug",
+    ),
 }
 # Of a rare section, but what everybody with such files needs.
 _COMMON: Final = {"--keys"}
@@ -83,7 +93,7 @@ class Option(click.Option):
 
 
 def section_of(option: click.Option) -> str:
-    """The section of an option in the help; --help and --debug come before all others."""
+    """The section of an option in the help; --help and the like come before all others."""
     return getattr(option, "section", GENERAL if option.is_eager else OUTPUT)
 
 
@@ -95,11 +105,11 @@ def is_rare(option: click.Option) -> bool:
 
 
 class Command(click.Command):
-    """A command whose help is in sections; it has --help-all and --debug."""
+    """A command whose help is in sections; it has --help-all, --color and --debug."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
-        self.params += [help_all(), debug()]
+        self.params += [color(), help_all(), debug()]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from parquet_bloom.container import BuiltFilters, LeftChunk, number_of
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.hints import command, with_hint
+from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import Cells, write_table, write_text
 from parquet_bloom.render.wording import (
@@ -98,7 +99,8 @@ class RepairView(SummarizedView["RepairReport"]):
     def write(self, report: RepairReport, verbose: bool = False) -> None:
         super().write(report, verbose)
         if not report.looked_up:
-            write_text(f"note: {NOT_LOOKED_UP}, and so does {command('validate', report.path)}")
+            also = f"so does {command('validate', report.path)}"
+            write_text(f"{painted('note')}: {NOT_LOOKED_UP}, and {also}")
 
 
 def _repaired(numbers: Mapping[str, int]) -> str:
@@ -123,7 +125,7 @@ def _of_file(
 
 
 def _notes(notes: Iterable[str]) -> Iterator[Remark]:
-    return (Remark("note", note, f"note: {note}") for note in notes)
+    return (Remark(painted("note"), note, f"{painted('note')}: {note}") for note in notes)
 
 
 def _column_row(column: str, filters: Sequence[BuiltFilters]) -> Cells:
@@ -158,9 +160,9 @@ def _left(what: str, chunks: Sequence[LeftChunk]) -> list[Remark]:
     alike = columns_alike((chunk.column, chunk.place, chunk.reason) for chunk in chunks)
     return [
         Remark(
-            f"{what} {columns}",
+            f"{painted(what)} {columns}",
             with_hint(reason),
-            with_hint(f"{what} {columns}, {where(None, places)}: {reason}"),
+            with_hint(f"{painted(what)} {columns}, {where(None, places)}: {reason}"),
         )
         for columns, places, reason in alike
     ]
@@ -200,9 +202,9 @@ def _rule_remark(
     rule = rules()[item.rule].heading
     column = where(item.column, [])
     return Remark(
-        what=f"{action}: {column}{': ' if column else ''}{rule}",
+        what=f"{painted(action)}: {column}{': ' if column else ''}{rule}",
         why=item.reason,
-        text=f"{action}: {place}{rule}: {reason}",
+        text=f"{painted(action)}: {place}{rule}: {reason}",
         varies=reason != item.reason,
     )
 
@@ -227,9 +229,9 @@ class TableBuildView(_TableView["TableBuildReport"]):
         numbers = {"filters": report.num_filters, "bytes": report.bytes_added}
         remarks = [
             Remark(
-                f"skipped {each.column}",
+                f"{painted('skipped')} {each.column}",
                 each.reason,
-                f"skipped {each.column}, {number_of(each.num_chunks, 'column chunk')}:"
+                f"{painted('skipped')} {each.column}, {number_of(each.num_chunks, 'column chunk')}:"
                 f" {with_hint(each.reason)}",
             )
             for each in report.skipped
@@ -271,7 +273,7 @@ class TableRepairView(_TableView["TableRepairReport"]):
     def write(self, report: TableRepairReport, verbose: bool = False) -> None:
         super().write(report, verbose)
         if not report.looked_up:
-            write_text(f"note: {NOT_LOOKED_UP}, and so does pbloom validate --table")
+            write_text(f"{painted('note')}: {NOT_LOOKED_UP}, and so does pbloom validate --table")
 
 
 class TableStripView(_TableView["TableStripReport"]):
@@ -293,7 +295,7 @@ def _of_table(
     report: TableChange, what: str, remarks: Sequence[Remark], numbers: dict[str, int]
 ) -> FileSummary:
     actions = Counter(file.action for file in report.files).most_common()
-    counts = ", ".join(f"{count:,} {action}" for action, count in actions)
+    counts = ", ".join(f"{count:,} {painted(action)}" for action, count in actions)
     files = f"{number_of(len(report.files), 'file')}{': ' * bool(counts)}{counts}"
     line = f"{files}; {what}; {_committed(report)}"
     return FileSummary(

@@ -15,6 +15,7 @@ from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.render.hints import OF_FILES, NextLines
+from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import write_line, write_text
 from parquet_bloom.render.wording import where, without_numbers
@@ -60,15 +61,22 @@ class FindingGroup:
         lines = [f"{self.first.severity} {self.first.definition.heading}: {self.text}"]
         return lines if self.diagnosis is None else [*lines, f"    {self.diagnosis}"]
 
+    @property
+    def painted_lines(self) -> list[str]:
+        """The same in colour, for a terminal."""
+        first, *others = self.lines
+        severity = self.first.severity
+        return [painted(severity) + first.removeprefix(severity), *others]
+
     def remark(self, path: str) -> Remark:
         """For many files, where it does not matter in which places of each it is."""
         first = self.first
         column = where(first.column, [])
         command = first.next and f"next: {_for_any_file(first.next, path)}"
         return Remark(
-            what=f"{first.severity} {first.definition.heading}{': ' if column else ''}{column}",
+            what=f"{painted(first.severity)} {first.definition.heading}{': ' if column else ''}{column}",
             why="; ".join(filter(None, [first.statement, self.diagnosis, command])),
-            text="; ".join([*map(str.strip, self.lines), *next_commands(self.findings)]),
+            text="; ".join([*map(str.strip, self.painted_lines), *next_commands(self.findings)]),
             rank=first.rank,
             varies=any(each.statement != first.statement for each in self.findings),
         )
@@ -146,8 +154,15 @@ def explanation(diagnosis: Diagnosis) -> str:
 
 def summary(report: ValidationReport) -> str:
     """`3 errors, 1 note in 8 filters and 1,000,000 values: not ok`"""
-    numbers = _numbers(report)
-    return f"{_total(numbers)}: {'ok' if report.ok else 'not ok'}"
+    return f"{_total(_numbers(report))}: {_verdict(report)}"
+
+
+def _painted_summary(report: ValidationReport) -> str:
+    return f"{_total(_numbers(report))}: {painted(_verdict(report))}"
+
+
+def _verdict(report: ValidationReport) -> str:
+    return "ok" if report.ok else "not ok"
 
 
 class ValidationView(SummarizedView[ValidationReport]):
@@ -158,8 +173,8 @@ class ValidationView(SummarizedView[ValidationReport]):
 
     def summarize(self, report: ValidationReport) -> FileSummary:
         return FileSummary(
-            state="ok" if report.ok else "not ok",
-            line=summary(report),
+            state=_verdict(report),
+            line=_painted_summary(report),
             remarks=[group.remark(report.path) for group in grouped(report.findings)],
             numbers=_numbers(report),
         )
@@ -170,12 +185,12 @@ class ValidationView(SummarizedView[ValidationReport]):
     def write(self, report: ValidationReport, verbose: bool = False) -> None:
         """One line about the file, then one per group of findings, all findings if `verbose`, and the
         commands that help."""
-        write_text(f"{report.path}: {summary(report)}")
+        write_text(f"{report.path}: {_painted_summary(report)}")
         found = grouped(report.findings)
         if verbose:
             found = [FindingGroup((each,)) for group in found for each in group.findings]
         for group in found:
-            for line in group.lines:
+            for line in group.painted_lines:
                 write_text(f"  {line}")
         for command in next_commands(item for group in found for item in group.findings):
             write_line(f"  {command}")

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple, Self, TypeVar
 
 from parquet_bloom.container import number_of
+from parquet_bloom.render.palette import painted
 from parquet_bloom.render.terminal import complain, write_text
 from parquet_bloom.render.wording import files_of, in_one, in_the_first, without_numbers
 
@@ -113,11 +114,11 @@ class Summary:
         """Write what is alike, and the total."""
         for alike in sorted(self._remarks.values(), key=lambda alike: -alike[0][1].rank):
             write_text(self._grouped(alike))
-        states = [f"{count:,} {state}" for state, count in self._states.most_common()]
+        states = [f"{count:,} {painted(state)}" for state, count in self._states.most_common()]
         if self._num_failed:
-            states.append(f"{self._num_failed:,} failed")
+            states.append(f"{self._num_failed:,} {painted('failed')}")
         if rest := self._num_files - self._states.total() - self._num_failed:
-            states.append(f"{rest:,} not reached")
+            states.append(f"{rest:,} {painted('not reached')}")
         done = number_of(self._num_files, self._noun)
         if states:
             done += f": {', '.join(states)}"

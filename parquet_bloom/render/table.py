@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from parquet_bloom.render.palette import unmarked
+
 GAP = 2
 # What is left of a shortened column.
 LEAST = 16
@@ -122,6 +124,7 @@ def _set(text: str, width: int, to_the_right: bool) -> str:
 
 
 def _width(text: str) -> int:
+    text = unmarked(text)
     if text.isascii():
         return len(text)
     from rich.cells import cell_len

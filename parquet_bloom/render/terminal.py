@@ -21,6 +21,7 @@ from contextlib import (
 from itertools import compress
 from typing import TYPE_CHECKING, TextIO
 
+from parquet_bloom.render.palette import HEADINGS, in_color, painted, without_colors
 from parquet_bloom.render.table import fitted, folded, lines, natural_widths, total
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def answering_to(take: Callable[[bytes], object]) -> Iterator[None]:
     sink = _Sink(take)
     out = io.TextIOWrapper(io.BufferedWriter(sink), "utf-8", "backslashreplace", newline="")
     try:
-        with redirect_stdout(out):
+        with redirect_stdout(out), without_colors():
             yield
         out.flush()
     finally:
@@ -127,7 +128,7 @@ def write_bytes(data: bytes) -> None:
 def write_line(*cells: str) -> None:
     """Cells separated by tabs."""
     with standard_output() as out:
-        out.write("\t".join(map(printable, cells)) + "\n")
+        out.write(in_color("\t".join(map(printable, cells))) + "\n")
 
 
 def write_text(text: str) -> None:
@@ -208,7 +209,11 @@ def write_table(
     becomes a paragraph instead. more: what shows all rows, of which otherwise only MOST_ROWS are on a terminal.
     """
     kept = [not rows or any(row[at] is not None for row in rows) for at in range(len(header))]
-    table = [[cell or "" for cell in compress(row, kept)] for row in (header, *rows)]
+    shown = [painted if name in HEADINGS else str for name in compress(header, kept)]
+    table = [
+        [show(cell or "") for show, cell in zip(shown, compress(row, kept), strict=True)]
+        for row in (header, *rows)
+    ]
     if not sys.stdout.isatty():
         for row in table:
             write_line(*row)
@@ -246,7 +251,7 @@ def _write_row(line: str) -> None:
     """A line of a table, in ASCII if the terminal has nothing else."""
     with standard_output() as out:
         is_unicode = out.encoding.lower().startswith("utf")
-        out.write((line if is_unicode else line.translate(_IN_ASCII)) + "\n")
+        out.write(in_color(line if is_unicode else line.translate(_IN_ASCII)) + "\n")
 
 
 def load(as_json: bool) -> None:

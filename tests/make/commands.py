@@ -101,9 +101,16 @@ END = b"\x00end"
 def on_a_terminal(columns: int, *arguments: object) -> list[str]:
     """The lines that the command shows on a terminal of some width, without what moves the cursor
     or colours the text."""
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", sent_to_a_terminal(columns, *arguments))
+    return [line.rstrip() for line in text.splitlines()]
+
+
+def sent_to_a_terminal(columns: int, *arguments: object) -> str:
+    """All that a terminal of some width gets from the command."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    unwanted = {"COLUMNS", "NO_COLOR", "FORCE_COLOR"}
+    environment = {name: value for name, value in os.environ.items() if name not in unwanted}
     with subprocess.Popen(
         [sys.executable, "-m", "parquet_bloom", *map(str, arguments)],
         stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL,
@@ -119,9 +126,7 @@ def on_a_terminal(columns: int, *arguments: object) -> list[str]:
     os.close(theirs)
     os.close(ours)
     assert process.returncode == 0
-    shown = shown.removesuffix(END)
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode().replace("\r", ""))
-    return [line.rstrip() for line in text.splitlines()]
+    return shown.removesuffix(END).decode().replace("\r", "")
 
 
 # ------------------------------------------------------------------------------------------------
