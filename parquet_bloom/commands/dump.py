@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +23,7 @@ from parquet_bloom.commands.sections import (
 )
 from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.render.reports import Complaints
-from parquet_bloom.render.terminal import write_bytes
+from parquet_bloom.render.terminal import MOST_ROWS, write_bytes, write_text
 from parquet_bloom.verbs.dump import dump as dump_filter
 from parquet_bloom.vocabulary import DumpFormat, words
 
@@ -82,6 +85,7 @@ _OF_FILTER = {
 @output_option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @output_option("-o", "--output", type=FILE, default="-", help="File to write.  [default: stdout]")
 @option.overwrite_answer
+@output_option("--verbose", is_flag=True, help="Show all of it on a terminal, however much it is.")
 @output_option(
     "--unparsed",
     is_flag=True,
@@ -99,9 +103,11 @@ _OF_FILTER = {
 def dump(
     file: str, columns: tuple[str, ...], parts: tuple[int, ...], footer: bool,
     output_format: DumpFormat | None, as_json: bool, output: Path, overwrite: bool,
-    keys: Keys | None, **given: Any,
+    keys: Keys | None, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Write one filter's header and bitset, or the whole footer.
+
+    A terminal gets the first lines of a large filter and an outline of a large footer, unless --verbose.
 
     \b
     Examples:
@@ -119,7 +125,9 @@ def dump(
         if others:
             raise click.UsageError(f"expected --footer without {', '.join(others)}")
         with option.answering([file], output, overwrite):
-            _dump_footer(file, columns or None, parts or None, keys, format_name is not None)
+            _dump_footer(
+                file, columns or None, parts or None, keys, format_name is not None, verbose
+            )
         return
     if not columns:
         raise click.UsageError("Missing option '-c' / '--column'.")
@@ -130,9 +138,20 @@ def dump(
         file, column, row_group, keys=keys, storage_options=storage_options(), **given
     )
     Complaints(1).add_if_unverified(file, dumped)
+    lines = dumped.parts(format_name or "hex")
     with option.answering([file], output, overwrite):
-        for part in dumped.parts(format_name or "hex"):
+        if format_name in (None, "hex") and sys.stdout.isatty() and not verbose:
+            lines = _first_lines(lines)
+        for part in lines:
             write_bytes(part)
+
+
+def _first_lines(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """What a screen shows of a filter in hex; its header is a part of its own, the next is a MiB."""
+    lines = b"".join(islice(parts, 2)).splitlines(keepends=True)
+    yield from lines[:MOST_ROWS]
+    if len(lines) > MOST_ROWS:
+        write_text("And more lines: --verbose shows all, and -o writes them to a file.")
 
 
 def _is_given(value: object) -> bool:
@@ -146,12 +165,18 @@ def _dump_footer(
     row_groups: tuple[int, ...] | None,
     keys: Keys | None,
     as_json: bool,
+    verbose: bool,
 ) -> None:
-    from parquet_bloom.render.dump_footer import write_footer, write_footer_json
+    from parquet_bloom.render.dump_footer import write_footer, write_footer_json, write_outline
     from parquet_bloom.verbs.dump_footer import dump_footer
 
     report = dump_footer(
         file, columns=columns, row_groups=row_groups, keys=keys, storage_options=storage_options()
     )
     Complaints(1).add_if_unverified(file, report)
-    (write_footer_json if as_json else write_footer)(report)
+    if as_json:
+        write_footer_json(report)
+    elif columns or row_groups or verbose or not sys.stdout.isatty():
+        write_footer(report)
+    else:
+        write_outline(report)

@@ -5,19 +5,25 @@
       4040      2    1 version: 2
       4042     77    2 schema: list<SchemaElement>, 3 items
 
-On a terminal, each line fits its width; a pipe gets all of it.
+On a terminal, each line fits its width, and a large footer is an outline; a pipe gets all of it.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import number_of
 from parquet_bloom.container.footer_fields import Several
 from parquet_bloom.render.table import shortened
-from parquet_bloom.render.terminal import printable, standard_output, terminal_columns
+from parquet_bloom.render.terminal import (
+    printable,
+    standard_output,
+    terminal_columns,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from parquet_bloom.container.footer_fields import FooterField
@@ -31,12 +37,33 @@ _PART = 16 << 10
 
 _INDENT = "  "
 
+# What an outline is made of: a footer with more lines; and what it shows of each list.
+_MOST_LINES = 200
+_FIRST_ITEMS = 10
+
+# Each line below a struct, with its label and how deep it is; None is no field.
+_Walk = Iterator[tuple[str, int, "FooterField | None"]]
+
 
 def write_footer(report: FooterDump) -> None:
     """One line about the footer, and one for each of its fields."""
+    _write(_lines(report, _tree))
+
+
+def write_outline(report: FooterDump) -> None:
+    """The same of a footer that is not large; of another, what is at its top, and how to see the rest."""
+    whole = list(islice(_lines(report, _tree), _MOST_LINES + 1))
+    if len(whole) <= _MOST_LINES:
+        _write(whole)
+        return
+    _write(_lines(report, _outline))
+    write_text("An outline: -c and -g show some columns and row groups, --verbose shows all.")
+
+
+def _write(lines: Iterable[tuple[str, FooterField | None]]) -> None:
     width = terminal_columns() if sys.stdout.isatty() else None
     with standard_output() as out:
-        for batch in _batches(_pieces(report, width)):
+        for batch in _batches(_pieces(lines, width)):
             out.write(batch)
 
 
@@ -60,9 +87,9 @@ def _batches(texts: Iterable[str]) -> Iterator[str]:
     yield "".join(waiting)
 
 
-def _pieces(report: FooterDump, width: int | None) -> Iterator[str]:
+def _pieces(lines: Iterable[tuple[str, FooterField | None]], width: int | None) -> Iterator[str]:
     """Lines, those of long values in pieces: one may be as long as the footer. `width`: cut them there."""
-    for start, found in _lines(report):
+    for start, found in lines:
         line = [start] if found is None else _line(start, found)
         if width is not None:
             yield _cut(line, width)
@@ -84,7 +111,9 @@ def _cut(pieces: Iterable[str], width: int) -> str:
     return shortened(text, width)
 
 
-def _lines(report: FooterDump) -> Iterator[tuple[str, FooterField | None]]:
+def _lines(
+    report: FooterDump, walk: Callable[[FooterField], _Walk]
+) -> Iterator[tuple[str, FooterField | None]]:
     """How each line starts, and the field whose type and value follow, if it is one."""
     footer = report.footer
     place = f"{footer.length:,} bytes at {footer.offset}"
@@ -96,14 +125,27 @@ def _lines(report: FooterDump) -> Iterator[tuple[str, FooterField | None]]:
 
     yield start("offset", "bytes").rstrip(), None
     for whole in filter(None, (footer.crypto_metadata, footer.metadata)):
-        for label, depth, found in _tree(whole):
-            yield start(found.offset, found.length) + _INDENT * depth + label, found
+        for label, depth, found in walk(whole):
+            offset, length = ("", "") if found is None else (found.offset, found.length)
+            yield start(offset, length) + _INDENT * depth + label, found
     for stretch, about in ((footer.signature, "signature"), (footer.rest, "ignored by readers")):
         if stretch is not None:
             yield start(stretch.offset, stretch.length) + about, None
 
 
-def _tree(whole: FooterField) -> Iterator[tuple[str, int, FooterField]]:
+def _outline(whole: FooterField) -> _Walk:
+    """Its fields, and the first items of those that are lists."""
+    yield "", 0, whole
+    for found in whole.content.fields or ():
+        yield _label(found), 1, found
+        items = found.content.items
+        for item in islice(items or (), _FIRST_ITEMS):
+            yield _item_label(item), 2, item
+        if items is not None and items.count > _FIRST_ITEMS:
+            yield f"… {items.count - _FIRST_ITEMS:,} more", 2, None
+
+
+def _tree(whole: FooterField) -> _Walk:
     """Every field, with its label and how deep it is; without recursion, as there may be millions."""
     yield "", 0, whole
     inner = [(_label, iter(whole.content.fields or ()))]

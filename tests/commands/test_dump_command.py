@@ -43,6 +43,24 @@ def test_a_terminal_gets_lines_that_fit(tmp_path, monkeypatch):
     assert any(line.endswith("…") for line in lines)
 
 
+def test_a_terminal_gets_a_screen_of_what_is_long(tmp_path):
+    path = tmp_path / "long.parquet"
+    groups = pa.table({"a": range(1200), "b": range(1200)})
+    pq.write_table(groups, path, row_group_size=100)
+    pb.build(path, columns=["a"], in_place=True, ndv=2000, force=True)
+    lines = on_a_terminal(80, "dump", path, "--footer")
+    assert [line.split()[-1] for line in lines if "[9]" in line or "[10]" in line] == ["RowGroup"]
+    assert [line.strip() for line in lines if "more" in line] == ["… 2 more"]
+    assert (
+        lines[-1] == "An outline: -c and -g show some columns and row groups, --verbose shows all."
+    )
+    whole = outcome("dump", path, "--footer").stdout.splitlines()
+    assert on_a_terminal(300, "dump", path, "--footer", "--verbose")[1:] == whole[1:]
+    lines = on_a_terminal(80, "dump", path, "-c", "a")
+    assert lines[:40] == outcome("dump", path, "-c", "a").stdout.splitlines()[:40]
+    assert lines[40:] == ["And more lines: --verbose shows all, and -o writes them to a file."]
+
+
 def test_names_cannot_paint(tmp_path):
     path = tmp_path / "evil.parquet"
     pq.write_table(pa.table({"a\x1b[31m\n": ["\x1b[2J"]}), path)
