@@ -8,7 +8,7 @@ INSTALL = rm -f parquet_bloom/native/_kernel.cpython-*.so && $(BIN)/python -m pi
 SOURCES := pyproject.toml setup.py $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.px?)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test long cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs pictures thrift proto clean writers engines stores layouts readers recipes catalogs spark-matrix
+.PHONY: demo test long cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs pictures thrift proto clean writers engines stores layouts readers recipes catalogs spark-matrix conformance
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -86,6 +86,11 @@ writers: .venv/dev
 engines: .venv/dev
 	PYTHONPATH=tests $(BIN)/python tests/engines/run.py $(ENGINES)
 	PYTHONPATH=tests $(BIN)/python tests/engines/nested.py $(ENGINES)
+
+# The suite for other engines as one archive, of the same bytes everywhere.
+conformance: .venv/installed
+	mkdir -p build
+	$(BIN)/python -c "import sys; from parquet_bloom.conformance.suite import archive; sys.stdout.buffer.write(archive())" > build/parquet-bloom-conformance-1.0.tar.gz
 
 # Every verb on object stores that others emulate, and what becomes of objects that others write meanwhile;
 # STORES="azurite" for some of them. Installs what is not there yet, into .stores; needs Node and npm.

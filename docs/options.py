@@ -9,7 +9,7 @@ from parquet_bloom.commands.sections import SECTIONS, section_of
 from parquet_bloom.commands.spark import spark
 
 # What these take has tables of its own, or none.
-OTHERS = {"rule", "completion", "index", "spark"}
+OTHERS = {"rule", "completion", "conformance", "index", "spark"}
 
 INTRODUCTION = """# Which command takes which option
 

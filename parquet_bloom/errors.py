@@ -65,6 +65,10 @@ class ConfigError(ParquetBloomError):
     """An invalid configuration file."""
 
 
+class AdapterError(ParquetBloomError):
+    """A program that asks an engine for `conformance` does not start, or says what it should not."""
+
+
 class SparkError(ParquetBloomError):
     """A Spark job failed as a whole, rather than on single files."""
 

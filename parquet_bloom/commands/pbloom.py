@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "report": "Write one HTML page about the filters of a Parquet file.",
     "rule": "Explain the rules of validate.",
     "index": "Which of many files hold a value, without opening them.",
+    "conformance": "Judge how an engine uses Bloom filters, or writes them.",
     "spark": "The same verbs over a lake, on Spark.",
     "completion": "Print the script with which a shell completes pbloom.",
 }

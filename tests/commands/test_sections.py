@@ -6,13 +6,14 @@ import click
 import pytest
 from make.commands import outcome
 
+from parquet_bloom.commands.conformance import conformance
 from parquet_bloom.commands.index import index
 from parquet_bloom.commands.pbloom import COMMANDS, cli
 from parquet_bloom.commands.sections import _COMMON, _RARE, SECTIONS, is_rare, section_of
 from parquet_bloom.commands.spark import spark
 
 ALL = {(name,): cli.commands[name] for name in cli.commands}
-GROUPS = {"index": index, "spark": spark}
+GROUPS = {"conformance": conformance, "index": index, "spark": spark}
 ALL |= {(of, name): each for of, group in GROUPS.items() for name, each in group.commands.items()}
 
 each_command = pytest.mark.parametrize("path", [(), *ALL], ids=lambda path: " ".join(path) or "-")
@@ -79,7 +80,7 @@ def test_ranges_are_said_in_words(path):
 def test_commands_are_listed_in_the_order_of_work():
     listed = help_of(()).split("Commands:\n")[1]
     assert " ".join(re.findall(r"^  ([\w-]+)", listed, re.MULTILINE)) == (
-        "advise build inspect probe find validate repair recover clean-temp strip diff dump report rule index spark completion"
+        "advise build inspect probe find validate repair recover clean-temp strip diff dump report rule index conformance spark completion"
     )
     assert "..." not in listed
 

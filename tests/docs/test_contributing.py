@@ -16,8 +16,8 @@ MAP = PAGE.split("## The map")[1].split("## How to add")[0]
 # A path, whose parts in capitals stand for any name.
 PATH = re.compile(r"[\w.]+(/[\w.]+)*/|[\w.]+(/[\w.]+)+|\w+\.(md|py|toml)")
 KERNEL = (".c", ".py", ".pyx")
-# Written by tools.
-GENERATED = {"proto", "thrift"}
+# Written by tools, and programs that run beside an engine.
+GENERATED = {"proto", "thrift", "adapters"}
 
 
 def in_backticks(text: str) -> list[str]:

@@ -42,7 +42,9 @@ def test_make_docs_writes_it():
 
 
 def test_every_command_is_in_a_table():
-    assert {*marks(LOCAL)[0], "rule", "completion", "index", "spark"} == set(cli.commands)
+    assert {*marks(LOCAL)[0], "rule", "completion", "conformance", "index", "spark"} == set(
+        cli.commands
+    )
     assert set(marks(SPARK)[0]) == set(spark.commands)
 
 

@@ -1,0 +1,152 @@
+"""An adapter: a program beside an engine that answers questions, a JSON line each.
+
+    it begins with   {"engine": "DuckDB", "version": "2.0.0", "dialect": "duckdb"}
+    a question       {"id": "legal/last-group", "path": "…", "sql": "…", "op": "=", "column": "v", "stored": ["…"], …}
+    an answer        {"id": …, "rows": [2002]}, {"id": …, "error": "…"} or {"id": …, "skip": "…"}
+
+One that dies has failed at that question, and is started again for the next one.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from queue import Empty, Queue
+from threading import Thread
+from types import TracebackType
+from typing import IO, Any, Self
+
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import AdapterError
+
+# Of what an adapter says, so much is shown.
+MOST_SHOWN = 200
+
+Answer = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """`dialect`: whose SQL it wants, `*` for that of the standard; `inside`: what the engine reads or writes
+    Parquet with, if that is another library."""
+
+    engine: str
+    version: str
+    dialect: str = "*"
+    inside: str = ""
+
+
+class Session:
+    """A running adapter. `patience`: how long it may take to start, or to answer, in seconds. Raises AdapterError
+    if it does not start, now or again."""
+
+    def __init__(self, command: Sequence[str], patience: float) -> None:
+        self._command, self._patience = command, patience
+        self.greeting = self._start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end()
+
+    def _start(self) -> Greeting:
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 -- open as long as the process
+        try:
+            self._process = subprocess.Popen(
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr
+            )
+        except OSError as error:
+            self._stderr.close()
+            raise AdapterError(f"{self._command[0]}: {error.strerror or error}") from None
+        self._lines: Queue[bytes] = Queue()
+        Thread(target=_listen, args=(self._process.stdout, self._lines), daemon=True).start()
+        line, why = self._next()
+        try:
+            told = {} if line is None else json.loads(line)
+            words = {name: told[name] for name in Greeting.__slots__ if name in told}
+            if not all(isinstance(word, str) for word in words.values()):
+                raise ValueError
+            return Greeting(**words)
+        except (ValueError, TypeError, KeyError):
+            self._end()
+            found = why or _shown(line)
+            wanted = 'expected a first line such as {"engine": "DuckDB", "version": "2.0.0"}'
+            raise AdapterError(f"{' '.join(self._command)}: {wanted}, found: {found}") from None
+
+    def ask(self, question: Mapping[str, Any]) -> Answer:
+        """What it says, or `{"error": …}` of what keeps it from that."""
+        assert self._process.stdin
+        # If it is gone, what follows says so.
+        with suppress(OSError):
+            self._process.stdin.write(json.dumps(question).encode() + b"\n")
+            self._process.stdin.flush()
+        line, why = self._next()
+        answer = None if line is None else _answer(line, str(question["id"]))
+        if answer is None:
+            # What it says from now on may be about this question.
+            self._end()
+            self._start()
+            return {"error": why or f"said: {_shown(line)}"}
+        return answer
+
+    def _next(self) -> tuple[bytes | None, str]:
+        """A line, or why there is none."""
+        try:
+            line = self._lines.get(timeout=self._patience)
+        except Empty:
+            return None, f"no answer within {self._patience:g} s"
+        if line:
+            return line, ""
+        code = self._process.wait()
+        how = f"exit code {code}" if code >= 0 else f"signal {-code}"
+        return None, f"the adapter ended, {how}{self._last_words()}"
+
+    def _last_words(self) -> str:
+        self._stderr.seek(0)
+        lines = self._stderr.read().splitlines()
+        return f": {_shown(lines[-1])}" if lines else ""
+
+    def _end(self) -> None:
+        self._process.kill()
+        assert self._process.stdin
+        # What was not yet sent to one that has died.
+        with suppress(OSError):
+            self._process.stdin.close()
+        self._process.wait()
+        self._stderr.close()
+
+
+def _listen(stdout: IO[bytes], lines: Queue[bytes]) -> None:
+    """Until there is nothing more, which is said by an empty line."""
+    with stdout:
+        for line in stdout:
+            lines.put(line)
+    lines.put(b"")
+
+
+def _answer(line: bytes, id: str) -> Answer | None:
+    """None of what is no answer to that question."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(found, dict) or found.get("id") != id:
+        return None
+    rows = found.get("rows", [])
+    numbers = isinstance(rows, list) and all(isinstance(row, int) for row in rows)
+    is_one = len(found.keys() & {"rows", "error", "skip", "written"}) == 1
+    return found if is_one and numbers else None
+
+
+def _shown(line: bytes | None) -> str:
+    text = (line or b"").decode(errors="replace").strip()
+    return text[:MOST_SHOWN] or "nothing"

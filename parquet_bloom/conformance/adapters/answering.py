@@ -1,0 +1,82 @@
+"""What adapters in Python share: a JSON line in, a JSON line out.
+
+They run beside an engine and need nothing else of the suite.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class Skip(Exception):
+    """The engine cannot be asked that."""
+
+
+@dataclass
+class Question:
+    """Which row numbers `n` has a query, or `column` `op` one of the values? `path`: a file, or a folder of
+    several; `stored`: the values' PLAIN bytes; `literal`: the same as text; `sql`: a query of {source}, in which
+    {type} is what the engine calls the column's type."""
+
+    id: str
+    path: str
+    type: str
+    column: str
+    op: str
+    stored: list[bytes]
+    literal: list[str]
+    sql: str = ""
+    more: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, line: str) -> "Question":
+        told = json.loads(line)
+        told["stored"] = [bytes.fromhex(each) for each in told["stored"]]
+        known = {name: told.pop(name) for name in cls.__dataclass_fields__ if name in told}
+        return cls(**known, more=told)
+
+    @property
+    def files(self) -> str:
+        """A glob, for engines that want one instead of a folder."""
+        return self.path if self.path.endswith(".parquet") else f"{self.path}/*.parquet"
+
+    def query(self, source: str, type: Callable[[], str]) -> str:
+        """The SQL about a source; `type` is asked only if the query has it."""
+        if not self.sql:
+            raise Skip("no SQL")
+        sql = self.sql.replace("{source}", source)
+        return sql.replace("{type}", type()) if "{type}" in sql else sql
+
+    def one(self) -> tuple[bytes, str]:
+        """The only value, for engines without SQL."""
+        if self.op != "=":
+            raise Skip("neither SQL nor more than one value")
+        return self.stored[0], self.literal[0]
+
+
+def answer(
+    engine: str,
+    version: str,
+    ask: Callable[[Question], Iterable[int]],
+    dialect: str = "*",
+    inside: str = "",
+) -> None:
+    """Answer the questions of standard input. `inside`: what the engine reads Parquet with."""
+    _say({"engine": engine, "version": version, "dialect": dialect, "inside": inside})
+    for line in sys.stdin:
+        question = Question.of(line)
+        try:
+            _say({"id": question.id, "rows": sorted(int(row) for row in ask(question))})
+        except KeyboardInterrupt:
+            raise
+        except Skip as reason:
+            _say({"id": question.id, "skip": str(reason)})
+        except BaseException as error:  # noqa: BLE001 -- a panic of Rust is no Exception
+            _say({"id": question.id, "error": f"{type(error).__name__}: {error}"})
+
+
+def _say(what: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,91 @@
+"""The judge of readers: what an engine does with the filters of each case, by its answers about the forms of
+its file.
+
+    plain       filtered      filtered-damaged   verdict
+    wrong                                        not applicable: the engine cannot be asked that
+    right       other rows                       loses
+    right       error                            fails
+    right       right         right              uses
+    right       right         otherwise          ignores
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from parquet_bloom.conformance.adapter import Answer, Session
+from parquet_bloom.conformance.report import Result
+
+NOT_APPLICABLE: Final = "not applicable"
+
+
+def read_results(
+    folder: Path,
+    cases: Sequence[Mapping[str, Any]],
+    session: Session,
+    progress: Callable[[int, int], None],
+) -> Iterator[Result]:
+    """A result for each case of a manifest. Raises AdapterError."""
+    for number, case in enumerate(cases):
+        verdict, found = _Judge(folder, case, session).verdict()
+        yield Result(case["id"], case["level"], verdict, found, case["use"] != "never")
+        progress(number + 1, len(cases))
+
+
+class _Judge:
+    """Of one case."""
+
+    def __init__(self, folder: Path, case: Mapping[str, Any], session: Session) -> None:
+        self._folder, self._case, self._session = folder, case, session
+
+    def verdict(self) -> tuple[str, str]:
+        """With what was found that is not as it should be."""
+        plain = self._ask("plain")
+        if not self._is_right(plain):
+            return NOT_APPLICABLE, self._said(plain)
+        filtered = self._ask("filtered")
+        if "rows" not in filtered:
+            return "fails", self._said(filtered)
+        if not self._is_right(filtered):
+            return "loses", self._said(filtered)
+        if "filtered-damaged" not in self._case["files"]:
+            return "ignores", ""
+        if not self._is_right(self._ask("filtered-damaged")):
+            return "ignores", ""
+        if self._is_right(self._ask("plain-damaged")):
+            return "ignores", "something else than filters excludes row groups"
+        return "uses", ""
+
+    def _ask(self, form: str) -> Answer:
+        case, ask = self._case, self._case["ask"]
+        path = str((self._folder / case["files"][form]).absolute())
+        sql = ask["sql"].get(self._session.greeting.dialect, ask["sql"].get("*", ""))
+        question = {
+            "id": case["id"],
+            "path": path,
+            "type": case["type"],
+            "op": ask["op"],
+            "column": ask["column"],
+            "stored": ask["stored"],
+            "literal": ask["literal"],
+            "sql": sql.replace("{path}", path),
+        }
+        return self._session.ask(question)
+
+    def _is_right(self, answer: Answer) -> bool:
+        return "rows" in answer and sorted(answer["rows"]) == self._case["rows"]
+
+    def _said(self, answer: Answer) -> str:
+        if "rows" in answer:
+            return f"rows {_few(answer['rows'])}, expected {_few(self._case['rows'])}"
+        text = str(answer.get("skip", answer.get("error"))).replace(
+            str(self._folder.absolute()), ""
+        )
+        return " ".join(text.split())[:160]
+
+
+def _few(rows: Sequence[int]) -> str:
+    shown = ", ".join(map(str, sorted(rows)[:6]))
+    return f"[{shown}, …]" if len(rows) > 6 else f"[{shown}]"

@@ -1,0 +1,157 @@
+"""What came of the cases: results, how many there should be, and what is news beside what is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from parquet_bloom.conformance.case import LEVELS, Level
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import ConfigError
+
+# Rows are lost: no level excuses that.
+LOST: Final = "loses"
+BAD: Final = (LOST, "fails")
+# What says nothing about the engine.
+_ASIDE: Final = ("not applicable", "not written")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """`verdict`: of readers, uses, ignores, loses, fails or not applicable; of writers, right, loses, fails, not
+    written. `found`: what is not as it should be. `can_use`: whether a filter could be of use."""
+
+    id: str
+    level: Level
+    verdict: str
+    found: str = ""
+    can_use: bool = False
+
+    @property
+    def group(self) -> str:
+        return self.id.partition("/")[0]
+
+    @property
+    def applies(self) -> bool:
+        return self.verdict not in _ASIDE
+
+    def breaks(self, level: Level) -> bool:
+        """Whether it is not as it must be, or should be, or may be: a case of a lower level breaks `must` if it
+        loses rows."""
+        counts = LEVELS.index(self.level) <= LEVELS.index(level)
+        return self.verdict == LOST or (self.verdict in BAD and counts)
+
+    def document(self) -> dict[str, str]:
+        return {"id": self.id, "level": self.level, "verdict": self.verdict, "found": self.found}
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What differs from what is known of an engine."""
+
+    id: str
+    known: str
+    found: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Of a reader or a writer (`kind`), by a version of the suite."""
+
+    suite: str
+    kind: str
+    engine: str
+    version: str
+    inside: str
+    results: tuple[Result, ...]
+
+    def tally(self, level: Level, group: str = "") -> tuple[int, int]:
+        """Of the cases of this level that apply: how many are right, and how many there are."""
+        counted = [
+            each
+            for each in self.of(group)
+            if each.applies and (each.level == level or level == "must")
+        ]
+        return sum(not each.breaks(level) for each in counted), len(counted)
+
+    def uses(self, group: str = "") -> tuple[int, int]:
+        able = [each for each in self.of(group) if each.applies and each.can_use]
+        return sum(each.verdict == "uses" for each in able), len(able)
+
+    def of(self, group: str) -> list[Result]:
+        return [each for each in self.results if group in ("", each.group)]
+
+    @property
+    def groups(self) -> list[str]:
+        return list(dict.fromkeys(each.group for each in self.results))
+
+    def broken(self, level: Level) -> list[Result]:
+        return [each for each in self.results if each.breaks(level)]
+
+    def news(self, known: Mapping[str, str], level: Level) -> list[News]:
+        """Failures that are not known, failures of another kind, and known ones that are none; cases that were
+        not asked are not news."""
+        found = {each.id: each.verdict for each in self.broken(level)}
+        ids = [each.id for each in self.results if each.id in found.keys() | known.keys()]
+        verdicts = {each.id: each.verdict for each in self.results}
+        return [
+            News(id, known.get(id, "right"), verdicts[id])
+            for id in ids
+            if found.get(id) != known.get(id)
+        ]
+
+    def document(self) -> dict[str, Any]:
+        summary: dict[str, Any] = {level: list(self.tally(level)) for level in LEVELS}
+        return {
+            "suite": self.suite,
+            "kind": self.kind,
+            "engine": self.engine,
+            "version": self.version,
+            "inside": self.inside,
+            "results": [each.document() for each in self.results],
+            "summary": summary | {"uses": list(self.uses())},
+        }
+
+    def badge(self) -> dict[str, Any]:
+        """For shields.io: red if rows are lost, orange if it fails where it must not."""
+        right, of = self.tally("must")
+        used = f", {self.uses()[0]} used" if self.kind == "read" else ""
+        broken = self.broken("must")
+        lost = any(each.verdict == LOST for each in broken)
+        color = "red" if lost else "orange" if broken else "brightgreen"
+        return {
+            "schemaVersion": 1,
+            "label": "bloom filters",
+            "message": f"{right}/{of} must{used}",
+            "color": color,
+        }
+
+
+def known_failures(path: Path) -> dict[str, str]:
+    """The verdict of each case that is known to fail: `{"semantics/nan": {"verdict": "loses", "issue": "…"}}`. Raises
+    ConfigError; OSError."""
+    try:
+        found = json.loads(path.read_bytes())
+        known = {id: each["verdict"] for id, each in found.items()}
+    except (ValueError, AttributeError, TypeError, KeyError):
+        shape = '{"CASE": {"verdict": "loses", "issue": "https://…"}}'
+        raise ConfigError(f"{path}: expected {shape}") from None
+    for id, verdict in known.items():
+        if verdict not in BAD:
+            raise ConfigError(f"{path}: {id}: verdict {verdict!r}, expected loses or fails")
+    return known
+
+
+def matching(ids: Sequence[str], wanted: Sequence[str]) -> Iterator[str]:
+    """The ids that are, or are in a group that is, among the wanted ones; all of them if none are. Raises
+    ConfigError for one that is not there."""
+    for each in wanted:
+        if not any(id == each or id.startswith(f"{each}/") for id in ids):
+            raise ConfigError(f"{each}: no such case or group, expected e.g. {ids[0]}")
+    yield from (
+        id
+        for id in ids
+        if not wanted or any(id == each or id.startswith(f"{each}/") for each in wanted)
+    )

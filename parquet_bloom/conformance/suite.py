@@ -1,0 +1,112 @@
+"""The suite: all cases, its files in a folder with a manifest, and the same as one archive.
+
+manifest.json        what is in it: cases, writers' columns, the SHA-256 of each file
+readers/GROUP/CASE/  plain.parquet, plain-damaged.parquet, filtered.parquet, filtered-damaged.parquet
+writers/             columns to write
+adapters/            programs that ask engines
+schema/              JSON Schemas of the manifest, of reports, of what is known of an engine, of badges
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from parquet_bloom.conformance.case import Case
+from parquet_bloom.conformance.legal_cases import broken, legal, unknown
+from parquet_bloom.conformance.nested_cases import nested
+from parquet_bloom.conformance.semantic_cases import semantics
+from parquet_bloom.conformance.typed_cases import several, types
+from parquet_bloom.errors import ConfigError
+
+# A minor version adds cases, a major one changes what is expected; ids are never used again.
+VERSION: Final = "1.0"
+NAME: Final = f"parquet-bloom-conformance-{VERSION}"
+MANIFEST: Final = "manifest.json"
+_SHIPPED: Final = ("adapters", "schema")
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """For readers, in the order of the groups."""
+    groups = (legal, semantics, types, nested, several, unknown, broken)
+    return tuple(case for group in groups for case in group())
+
+
+def suite_files(chosen: Sequence[Case] | None = None) -> Iterator[tuple[str, bytes]]:
+    """Each file by its name, of all cases or of some; the manifest comes last."""
+    chosen = cases() if chosen is None else chosen
+    sums: dict[str, str] = {}
+    for name, data in _files(chosen):
+        sums[name] = hashlib.sha256(data).hexdigest()
+        yield name, data
+    document = {
+        "version": VERSION,
+        "specification": "https://github.com/apache/parquet-format/blob/master/BloomFilter.md",
+        "cases": [case.document() for case in chosen],
+        "sha256": dict(sorted(sums.items())),
+    }
+    yield MANIFEST, json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+def _files(chosen: Sequence[Case]) -> Iterator[tuple[str, bytes]]:
+    # Some cases are about the same files.
+    of_paths = {case.path(form): (case, form) for case in chosen for form in case.forms}
+    for case, form in of_paths.values():
+        yield from case.written(form).items()
+    for folder in _SHIPPED:
+        for each in sorted(
+            files(__package__).joinpath(folder).iterdir(), key=lambda each: each.name
+        ):
+            if each.is_file():
+                yield f"{folder}/{each.name}", each.read_bytes()
+
+
+def fetch(folder: Path, chosen: Sequence[Case] | None = None) -> int:
+    """Write the suite into a folder, which may not have anything in it; how many files. Raises ConfigError if
+    it has; OSError."""
+    if folder.exists() and any(folder.iterdir()):
+        raise ConfigError(f"{folder}: is not empty, expected a new folder")
+    count = 0
+    for name, data in suite_files(chosen):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        count += 1
+    return count
+
+
+def archive() -> bytes:
+    """The same as one .tar.gz, whose bytes are the same everywhere."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, data in suite_files():
+            entry = tarfile.TarInfo(f"{NAME}/{name}")
+            entry.size, entry.mode = len(data), 0o644
+            tar.addfile(entry, io.BytesIO(data))
+    return gzip.compress(packed.getvalue(), 9, mtime=0)
+
+
+def opened(folder: Path) -> Mapping[str, Any]:
+    """The manifest of a suite in a folder, whose files are what it says. Raises ConfigError; OSError."""
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_bytes())
+        version, sums = manifest["version"], manifest["sha256"]
+        major = version.partition(".")[0]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ConfigError(f"{path}: is no manifest of a suite") from None
+    if major != VERSION.partition(".")[0]:
+        raise ConfigError(f"{path}: version {version}, expected {VERSION}")
+    for name, expected in sums.items():
+        if hashlib.sha256((folder / name).read_bytes()).hexdigest() != expected:
+            raise ConfigError(f"{folder / name}: is not the file that the manifest names")
+    return dict(manifest)

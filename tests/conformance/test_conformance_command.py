@@ -1,0 +1,341 @@
+"""`pbloom conformance read` and `fetch`: adapters that answer, die and babble; reports, badges, what is known."""
+
+import hashlib
+import io
+import json
+import re
+import shlex
+import sys
+import tarfile
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+from conftest import ROOT
+from make.commands import outcome
+from make.documents import blocks
+
+from parquet_bloom.conformance import suite
+from parquet_bloom.conformance.adapter import Greeting, Session
+from parquet_bloom.conformance.readers import read_results
+
+ADAPTERS = files("parquet_bloom.conformance") / "adapters"
+SCHEMAS = files("parquet_bloom.conformance") / "schema"
+SOME = ("legal/last-group", "semantics/or", "unknown/hash")
+
+# Answers as it is told by the case and the form of the file, and otherwise that there is no row.
+TOLD = """
+import json, os, sys
+print(json.dumps({"engine": "Told", "version": "1", "dialect": "*"}), flush=True)
+told = json.loads(sys.argv[1])
+for line in sys.stdin:
+    question = json.loads(line)
+    form = os.path.basename(question["path"]).removesuffix(".parquet")
+    answer = told.get(question["id"] + " " + form, {"rows": []})
+    if "exit" in answer:
+        print("Segmentation fault, as they say", file=sys.stderr)
+        os._exit(answer["exit"])
+    print(json.dumps({"id": question["id"]} | answer) if "said" not in answer else answer["said"], flush=True)
+"""
+LAST, NOBODY = {"rows": [2002]}, {"error": "no page"}
+
+
+def command(*words):
+    return shlex.join([sys.executable, *map(str, words)])
+
+
+@pytest.fixture
+def judged(tmp_path):
+    program = tmp_path / "told.py"
+    program.write_text(TOLD)
+
+    def judged(told, *more, case="legal/last-group"):
+        adapter = command(program, json.dumps(told))
+        return outcome("conformance", "read", "--adapter", adapter, "--case", case, *more)
+
+    return judged
+
+
+def of_last(**forms):
+    """What is answered about the four forms of the case."""
+    right = {"plain": LAST, "plain_damaged": NOBODY, "filtered": LAST, "filtered_damaged": LAST}
+    return {
+        f"legal/last-group {form.replace('_', '-')}": each for form, each in (right | forms).items()
+    }
+
+
+class Told:
+    """The same in this process."""
+
+    greeting = Greeting("Told", "1")
+
+    def __init__(self, told):
+        self.told = told
+
+    def ask(self, question):
+        form = Path(question["path"]).stem
+        return {"id": question["id"], **self.told.get(f"{question['id']} {form}", {"rows": []})}
+
+
+@pytest.mark.parametrize(
+    ("forms", "verdict", "found"),
+    [
+        ({}, "uses", ""),
+        ({"filtered_damaged": NOBODY}, "ignores", ""),
+        ({"plain_damaged": LAST}, "ignores", "something else than filters excludes row groups"),
+        ({"filtered": {"rows": []}}, "loses", "rows [], expected [2002]"),
+        ({"filtered": {"rows": [0, 2002]}}, "loses", "rows [0, 2002], expected [2002]"),
+        ({"filtered": NOBODY}, "fails", "no page"),
+        ({"plain": {"skip": "not today"}}, "not applicable", "not today"),
+        ({"plain": NOBODY}, "not applicable", "no page"),
+    ],
+)
+def test_verdicts(forms, verdict, found):
+    (case,) = [case.document() for case in suite.cases() if case.id == "legal/last-group"]
+    (result,) = read_results(Path("/"), [case], Told(of_last(**forms)), lambda done, of: None)
+    assert (result.verdict, result.found) == (verdict, found)
+
+
+def test_an_adapter_that_dies_or_babbles_is_started_again(tmp_path):
+    program = tmp_path / "told.py"
+    program.write_text(TOLD)
+    other = '{"id": "other", "rows": []}'
+    told = {
+        "a x": {"exit": 3},
+        "b x": {"said": "2002"},
+        "c x": {"said": other},
+        "d x": {"rows": ["1"]},
+    }
+    with Session([sys.executable, program, json.dumps(told)], 60) as session:
+        assert session.greeting == Greeting("Told", "1")
+        found = [session.ask({"id": id, "path": "x"}) for id in "abcde"]
+    assert found == [
+        {"error": "the adapter ended, exit code 3: Segmentation fault, as they say"},
+        {"error": "said: 2002"},
+        {"error": f"said: {other}"},
+        {"error": 'said: {"id": "d", "rows": ["1"]}'},
+        {"id": "e", "rows": []},
+    ]
+
+
+def test_what_people_see(judged, tmp_path):
+    result = judged(of_last(filtered={"rows": []}))
+    assert result.stdout == (
+        "Told 1: 0 of 1 right, suite 1.0\n"
+        "group\tmust\tshould\tuses filters\tnot applicable\n"
+        "legal\t0/1\t\t0/1\t\n"
+        "all\t0/1\t\t0/1\t\n"
+        "loses: legal/last-group: rows [], expected [2002]\n"
+    )
+    assert (result.code, result.stderr) == (1, "")
+
+
+LOSES = {"verdict": "loses", "issue": "https://example.com/1"}
+
+
+@pytest.mark.parametrize(
+    ("known", "filtered", "code", "last"),
+    [
+        ({"legal/last-group": LOSES}, {"rows": []}, 0, "As expected."),
+        ({"legal/last-group": LOSES}, NOBODY, 1, "legal/last-group: expected loses, found fails"),
+        ({"legal/last-group": LOSES}, LAST, 1, "legal/last-group: expected loses, found uses"),
+        ({"legal/absent": LOSES}, {"rows": []}, 1, "legal/last-group: expected right, found loses"),
+        ({"legal/absent": LOSES}, LAST, 0, "As expected."),
+    ],
+)
+def test_only_news_count(judged, tmp_path, known, filtered, code, last):
+    (tmp_path / "known.json").write_text(json.dumps(known))
+    jsonschema.validate(known, schema("known"))
+    result = judged(of_last(filtered=filtered), "--expect", tmp_path / "known.json")
+    assert (result.code, result.stdout.splitlines()[-1]) == (code, last)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[]", 'expected {"CASE": {"verdict": "loses", "issue": "https://…"}}'),
+        ('{"a": 1}', 'expected {"CASE": {"verdict": "loses", "issue": "https://…"}}'),
+        (
+            '{"legal/absent": {"verdict": "slow"}}',
+            "legal/absent: verdict 'slow', expected loses or fails",
+        ),
+        ("{", 'expected {"CASE": {"verdict": "loses", "issue": "https://…"}}'),
+    ],
+)
+def test_what_is_known_is_checked_first(judged, tmp_path, text, complaint):
+    (tmp_path / "known.json").write_text(text)
+    result = judged({}, "--expect", tmp_path / "known.json")
+    assert (result.code, result.complaint) == (2, f"{tmp_path / 'known.json'}: {complaint}")
+
+
+def test_levels(judged):
+    """A file that is damaged should be read; rows must not be lost in it."""
+    id = "broken/garbage"
+    refusing = {f"{id} plain": {"rows": [1001]}, f"{id} filtered": NOBODY}
+    assert judged(refusing, case=id).code == 0
+    assert judged(refusing, "--level", "should", case=id).code == 1
+    assert judged(refusing | {f"{id} filtered": {"rows": []}}, case=id).code == 1
+
+
+def schema(name):
+    return json.loads((SCHEMAS / f"{name}.schema.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("forms", "color"),
+    [({}, "brightgreen"), ({"filtered": NOBODY}, "orange"), ({"filtered": {"rows": []}}, "red")],
+)
+def test_report_and_badge(judged, tmp_path, forms, color):
+    report, badge = tmp_path / "report.json", tmp_path / "badge.json"
+    options = ("--report", report, "--badge", badge, "--json")
+    result = judged(of_last(**forms), *options)
+    assert report.read_text() == result.stdout
+    jsonschema.validate(json.loads(report.read_text()), schema("report"))
+    found = json.loads(badge.read_text())
+    jsonschema.validate(found, schema("badge"))
+    right = int(color == "brightgreen")
+    assert (found["color"], found["message"]) == (color, f"{right}/1 must, {right} used")
+    assert (
+        judged(of_last(), *options).complaint
+        == f"{report}: already exists: use --overwrite to replace it"
+    )
+    assert judged(of_last(), *options, "--overwrite").code == 0
+
+
+@pytest.mark.parametrize(
+    ("adapter", "complaint"),
+    [
+        ("no-such-program", "no-such-program: No such file or directory"),
+        (command("-c", "print(1)"), "expected a first line such as"),
+        (command("-c", ""), "found: the adapter ended, exit code 0"),
+        (command("-c", "import time; time.sleep(60)"), "found: no answer within 0.3 s"),
+        ("", "an empty command"),
+        ("'", "No closing quotation"),
+    ],
+)
+def test_what_is_no_adapter(adapter, complaint):
+    result = outcome(
+        "conformance", "read", "--adapter", adapter, "--case", "legal/absent", "--timeout", "0.3"
+    )
+    assert result.code == 2
+    assert complaint in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_a_case_that_is_not_there(judged):
+    complaint = judged({}, case="legal/first").complaint
+    assert complaint == "legal/first: no such case or group, expected e.g. legal/first-group"
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "datafusion", "polars", "pyarrow"])
+@pytest.mark.interop
+def test_engines_that_are_here(engine):
+    """Each by its adapter; what all cases say of it is in docs/conformance.md."""
+    adapter = command(ADAPTERS / f"{engine}_reads.py")
+    chosen = [word for case in SOME for word in ("--case", case)]
+    result = outcome("conformance", "read", "--adapter", adapter, *chosen, "--json")
+    found = {each["id"]: each["verdict"] for each in json.loads(result.stdout)["results"]}
+    uses = "uses" if engine in ("duckdb", "datafusion") else "ignores"
+    ored = "not applicable" if engine == "pyarrow" else "ignores"
+    assert found == dict(zip(SOME, (uses, ored, uses), strict=True))
+    assert result.code == 0
+
+
+# --- the suite itself -----------------------------------------------------------------------------
+
+
+@cache
+def everything():
+    return dict(suite.suite_files())
+
+
+def test_the_manifest_is_about_all_files():
+    manifest = json.loads(everything()[suite.MANIFEST])
+    jsonschema.validate(manifest, schema("manifest"))
+    assert manifest["sha256"].keys() == everything().keys() - {suite.MANIFEST}
+    for name, data in everything().items():
+        assert (
+            name == suite.MANIFEST or manifest["sha256"][name] == hashlib.sha256(data).hexdigest()
+        )
+
+
+def test_the_files_are_the_same_everywhere():
+    """If this fails, what is released as this version has changed: then it is another one."""
+    parts = (
+        f"{name} {hashlib.sha256(data).hexdigest()}"
+        for name, data in sorted(everything().items())
+        if name.startswith("readers/")
+    )
+    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    assert digest == READERS
+
+
+READERS = "32d97b06ca28f21ae4e102c45c670fd7868a8d3a5a8dd38171775f3a43c3c2a5"
+
+
+def test_fetch(tmp_path, monkeypatch):
+    monkeypatch.setattr(suite, "suite_files", lambda chosen: iter(everything().items()))
+    folder = tmp_path / "suite"
+    result = outcome("conformance", "fetch", "-o", folder)
+    assert result.stdout == f"{folder}: {len(everything())} files, suite 1.0\n"
+    assert outcome("conformance", "fetch", "-o", folder).complaint == (
+        f"{folder}: is not empty, expected a new folder"
+    )
+    assert suite.opened(folder)["version"] == "1.0"
+    altered = folder / "readers" / "legal" / "absent" / "plain.parquet"
+    altered.write_bytes(altered.read_bytes()[:-1] + b"2")
+    result = outcome("conformance", "read", folder, "--adapter", "true")
+    assert result.complaint == f"{altered}: is not the file that the manifest names"
+
+
+PAGE = (ROOT / "docs" / "conformance.md").read_text()
+
+
+@pytest.mark.interop
+def test_the_page_shows_what_the_commands_print(tmp_path, monkeypatch):
+    monkeypatch.setattr(suite, "suite_files", lambda chosen: iter(everything().items()))
+    monkeypatch.chdir(tmp_path)
+    (block,) = blocks(PAGE, "console")
+    for text in re.split(r"^\$ pbloom ", block, flags=re.MULTILINE)[1:]:
+        line, expected = text.split("\n", 1)
+        words = [sys.executable if word == "python" else word for word in shlex.split(line)]
+        words = [word.replace("python ", f"{sys.executable} ") for word in words]
+        result = outcome(*words)
+        assert without_version(result.stdout) == without_version(expected)
+        assert result.code == 0
+
+
+def without_version(text):
+    return re.sub(r"DuckDB [\d.]+", "DuckDB #", text)
+
+
+@pytest.mark.interop
+def test_the_adapter_of_the_page(tmp_path):
+    (program,) = blocks(PAGE, "python")
+    (tmp_path / "adapter.py").write_text(program)
+    (tmp_path / "answering.py").write_bytes((ADAPTERS / "answering.py").read_bytes())
+    adapter = command(tmp_path / "adapter.py")
+    result = outcome(
+        "conformance", "read", "--adapter", adapter, "--case", "types/int32-date-plain", "--json"
+    )
+    assert [each["verdict"] for each in json.loads(result.stdout)["results"]] == ["uses"]
+
+
+def test_the_page_names_all_groups_and_the_number_of_cases():
+    groups = dict.fromkeys(case.id.partition("/")[0] for case in suite.cases())
+    table = PAGE.split("## The groups")[1]
+    assert re.findall(r"^\| (\w+) \|", table, re.MULTILINE) == ["group", *groups]
+    assert f"A suite of {len(suite.cases())} cases" in PAGE
+
+
+def test_the_archive_has_the_same_files(monkeypatch):
+    some = {name: data for name, data in everything().items() if "unknown/" in name}
+    monkeypatch.setattr(suite, "suite_files", lambda: iter(some.items()))
+    packed = suite.archive()
+    assert packed == suite.archive()
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+        assert {entry.name: tar.extractfile(entry).read() for entry in tar} == {
+            f"parquet-bloom-conformance-1.0/{name}": data for name, data in some.items()
+        }

@@ -1,0 +1,87 @@
+"""The suite finds what readers do wrong: each case is failed by one at least that does a single thing wrong, and
+by none that does right."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from make import wrong_readers
+from make.wrong_readers import BY_ID, Reader
+
+from parquet_bloom.conformance.readers import read_results
+from parquet_bloom.conformance.report import BAD
+
+# Of two thousand row groups, which takes as long as all others together.
+LONG = "legal/2000-groups"
+ASKED = [case.document() for id, case in BY_ID.items() if id != LONG]
+WRONG = {
+    name: kind
+    for name, kind in vars(wrong_readers).items()
+    if isinstance(kind, type) and issubclass(kind, Reader) and kind is not Reader
+}
+
+
+@cache
+def verdicts(kind):
+    results = read_results(Path("/"), ASKED, kind(), lambda done, of: None)
+    return {each.id: each.verdict for each in results}
+
+
+def failed(name):
+    return {id for id, verdict in verdicts(WRONG[name]).items() if verdict in BAD}
+
+
+def test_a_right_reader_fails_nothing_and_uses_what_can_be_used():
+    found = verdicts(Reader)
+    assert set(found.values()) == {"uses", "ignores"}
+    comparisons = {
+        id
+        for id, case in BY_ID.items()
+        if case.ask.op in ("=", "in") and case.excluded and id != LONG
+    }
+    assert {id for id, verdict in found.items() if verdict == "uses"} == comparisons
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    {
+        "BelievesUnknownKinds": {"unknown/algorithm", "unknown/hash", "unknown/compression"},
+        "TakesDamageForNothing": {id for id in BY_ID if id.startswith(("broken/", "unknown/"))},
+        "TakesNoneForNothing": {"legal/some-groups"},
+        "NeedsLength": {"legal/no-length"},
+        "ReadsShort": {"legal/large"},
+        "KnowsOneHeader": {"legal/header-extra-field", "legal/blocks-1"},
+        "GroupZeroForAll": {"legal/last-group"},
+        "FiltersInOrder": {"legal/filters-reversed"},
+        "BlocksByRemainder": {"legal/blocks-3", "legal/blocks-7", "legal/blocks-13"},
+        "Backwards": {"semantics/all-ones"},
+        "FailsWithNothingLeft": {"legal/absent"},
+        "AsksOneZero": {
+            f"semantics/{sign}-zero-{type}" for sign in ("minus", "plus") for type in ("double", "float")
+        },
+        "HashesNarrow": {f"types/int32-integer-{n}-true-plain" for n in (8, 16)},
+        "HashesWide": {
+            *("types/int32-date-plain", "semantics/wider-literal", "semantics/cast-column"),
+            *("several/widened", "several/widened-float"),
+        },
+        "Shortens": {"types/decimal-scale-bytes"},
+        "HashesText": {"semantics/as-text", "semantics/double-literal", "semantics/between"},
+        "TakesAnyLiteral": {
+            f"semantics/{id}"
+            for id in ("or", "not-equal", "not", "not-in", "distinct", "minus", "plus", "hex", "lower", "coalesce")
+        },
+        "LooksUpNull": {"semantics/null", "semantics/not-distinct-null", "semantics/not-null-only"},
+        "Overflows": {"semantics/out-of-range"},
+    }.items(),
+)  # fmt: skip
+def test_what_one_wrong_thing_fails(name, expected):
+    assert expected <= failed(name)
+    assert failed(name) < set(BY_ID), "it does more than one thing wrong"
+
+
+def test_each_case_is_failed_by_a_wrong_reader():
+    assert set().union(*map(failed, WRONG)) == set(BY_ID) - {LONG}
+    long = [BY_ID[LONG].document()]
+    for kind, verdict in ((Reader, "uses"), (WRONG["GroupZeroForAll"], "loses")):
+        (result,) = read_results(Path("/"), long, kind(), lambda done, of: None)
+        assert result.verdict == verdict
