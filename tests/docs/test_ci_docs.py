@@ -1,8 +1,12 @@
 """docs/ci.md and the pre-commit hook: every example is read by what it is written for."""
 
+import json
+import os
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -10,6 +14,7 @@ from conftest import FIXTURES, ROOT
 from make.commands import outcome
 from make.documents import blocks
 
+import parquet_bloom as pb
 from parquet_bloom.commands.validate import validate
 from parquet_bloom.rules.policy import ColumnPolicy, Policy, read_policy
 from parquet_bloom.rules.rule import Severity
@@ -77,7 +82,7 @@ def test_the_configuration_in_pyproject_toml(tmp_path):
 def test_the_commands_are_understood(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = commands()
-    assert len(found) == 4
+    assert len(found) == 3
     for command in found:
         for folder in ("out/", "data/"):
             (tmp_path / folder).mkdir(exist_ok=True)
@@ -96,7 +101,8 @@ def test_every_option_of_the_document_is_one_of_the_command():
 
 def test_every_format_is_described():
     (option,) = (param for param in validate.params if param.name == "findings_format")
-    assert re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE) == list(option.type.choices)
+    described = re.findall(r"^\| `(\w+)` \|", TEXT.split("\n## ")[0], re.MULTILINE)
+    assert described == list(option.type.choices)
 
 
 def test_the_hook_is_what_pre_commit_expects(tmp_path):
@@ -150,7 +156,7 @@ def test_pre_commit_reads_the_examples(tmp_path):
     ("name", "schema", "wrong"),
     [
         ("GitHub Actions", "vendor.github-workflows", ("runs-on:", "run-on:")),
-        ("GitLab", "vendor.gitlab-ci", ("when: always", "when: sometimes")),
+        ("GitLab", "vendor.gitlab-ci", ("extends:", "extend:")),
     ],
 )
 def test_ci_servers_read_the_examples(tmp_path, name, schema, wrong):
@@ -160,11 +166,96 @@ def test_ci_servers_read_the_examples(tmp_path, name, schema, wrong):
     assert not accepts(*checker, written(tmp_path, "wrong.yml", example.replace(*wrong)))
 
 
-def test_what_is_written_is_what_is_uploaded():
+# ------------------------------------------------------------------------------------------------
+# What this repository gives CI servers
+
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+GITLAB = ROOT / "packaging" / "gitlab.yml"
+
+
+@pytest.mark.parametrize(
+    ("path", "schema"), [(ROOT / "action.yml", "github-actions"), (GITLAB, "gitlab-ci")]
+)
+def test_ci_servers_read_what_they_are_given(path, schema):
+    assert accepts("check_jsonschema", "--builtin-schema", f"vendor.{schema}", path)
+
+
+def run_by_bash(script, folder, **environment):
+    """As a server does it, with `pbloom` and `python` of this environment before those of others."""
+    program = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
+    path = f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return subprocess.run(
+        program,
+        cwd=folder,
+        env={**os.environ, "PATH": path, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def step(name):
+    (found,) = (each for each in ACTION["runs"]["steps"] if each.get("name") == name)
+    return found
+
+
+@pytest.mark.parametrize(("missing", "code"), [(False, 0), (True, 1)])
+def test_the_action_validates(tmp_path, missing, code):
+    """Paths with spaces, and text that a shell would run if it were part of the script."""
+    shutil.copy(FIXTURES / "pyarrow_filters.parquet", tmp_path / "one of them.parquet")
+    require = "--require no_such_column" if missing else "--fail-on error"
+    assert set(step("Validate")["env"]) == {"PATHS", "ARGS", "SARIF"}
+    run = run_by_bash(
+        step("Validate")["run"],
+        tmp_path,
+        PATHS="one of them.parquet\n\n",
+        ARGS=f"{require} --ignore PB304",
+        SARIF="found.sarif",
+        GITHUB_OUTPUT="output",
+    )
+    assert (run.returncode, run.stderr) == (code, "")
+    assert ("::error file=one of them.parquet" in run.stdout) is missing
+    assert (tmp_path / "output").read_text() == f"exit-code={code}\n"
+    (found,) = json.loads((tmp_path / "found.sarif").read_text())["runs"]
+    assert any(each["level"] == "error" for each in found["results"]) is missing
+
+
+def test_what_the_action_is_given_is_never_run(tmp_path):
+    given = "$(touch harm); touch harm #`touch harm`"
+    inputs = dict.fromkeys(("PATHS", "ARGS", "SARIF"), given)
+    run = run_by_bash(step("Validate")["run"], tmp_path, GITHUB_OUTPUT="output", **inputs)
+    assert run.returncode == 2
+    assert not (tmp_path / "harm").exists()
+    scripts = [each["run"] for each in ACTION["runs"]["steps"] if "run" in each]
+    assert not any("${{" in script for script in scripts)
+
+
+def test_the_example_gives_the_action_what_it_takes():
     (workflow,) = map(yaml.safe_load, examples("GitHub Actions"))
-    steps = workflow["jobs"]["validate"]["steps"]
-    (upload,) = (step for step in steps if "upload-sarif" in step.get("uses", ""))
-    assert any(step.get("run", "").endswith(f"> {upload['with']['sarif_file']}") for step in steps)
-    (pipeline,) = map(yaml.safe_load, examples("GitLab"))
-    report = pipeline["validate"]["artifacts"]["reports"]["junit"]
-    assert pipeline["validate"]["script"][-1].endswith(f"--format junit > {report}")
+    *_, ours = workflow["jobs"]["validate"]["steps"]
+    assert ours["uses"] == f"example/parquet_bloom@v{pb.__version__}"
+    assert ours["with"].keys() <= ACTION["inputs"].keys()
+    assert re.findall(r"^\| `([\w-]+)` \|", section("GitHub Actions"), re.MULTILINE) == [
+        *ACTION["inputs"]
+    ]
+
+
+def test_the_job_for_gitlab_validates(tmp_path):
+    (job,) = yaml.safe_load(GITLAB.read_text()).values()
+    *_, quiet, command = job["script"]
+    shutil.copy(FIXTURES / "pyarrow_filters.parquet", tmp_path)
+    paths = {"PBLOOM_PATHS": "*.parquet", "PBLOOM_ARGS": "--require no_such_column"}
+    run = run_by_bash(f"{quiet}\n{command}", tmp_path, **paths)
+    assert (run.returncode, run.stderr) == (1, "")
+    report = (tmp_path / job["artifacts"]["reports"]["junit"]).read_text()
+    assert "no_such_column" in report
+    (example,) = map(yaml.safe_load, examples("GitLab"))
+    assert example["filters"]["variables"].keys() <= job["variables"].keys()
+
+
+def test_nobody_with_rights_runs_in_the_image():
+    lines = (ROOT / "packaging" / "Dockerfile").read_text().splitlines()
+    assert [line for line in lines if line.startswith(("USER", "ENTRYPOINT"))] == [
+        "USER 10001",
+        'ENTRYPOINT ["/pbloom/bin/pbloom"]',
+    ]
