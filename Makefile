@@ -8,7 +8,7 @@ INSTALL = rm -f parquet_bloom/native/_kernel.cpython-*.so && $(BIN)/python -m pi
 SOURCES := pyproject.toml setup.py $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.px?)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test long cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs pictures thrift proto clean writers engines stores layouts readers recipes catalogs spark-matrix conformance
+.PHONY: demo test long cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs pictures site thrift proto clean writers engines stores layouts readers recipes catalogs spark-matrix conformance
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -150,6 +150,11 @@ pictures: .venv/installed
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/terminal.py
 
+# The site that docs/ is, in build/site: no warnings, every link leads somewhere, every page looked at by Chromium.
+site: .venv/docs
+	$(BIN)/python -m sphinx -q -W --keep-going -E -d build/doctrees docs build/site
+	PYTHONPATH=tests $(BIN)/python tests/site/look.py build/site
+
 # Regenerate parquet_bloom/parquet/thrift from thrift/parquet.thrift (needs the thrift compiler).
 thrift:
 	dir=$$(mktemp -d) && thrift -strict --gen py:slots -out $$dir thrift/parquet.thrift && cp $$dir/parquet_bloom/parquet/thrift/*.py parquet_bloom/parquet/thrift/ && rm -r $$dir
@@ -175,6 +180,10 @@ clean:
 # The classes of Spark, with which the JVMs of the tests start in half the time; none without Java.
 .venv/spark.jsa: .venv/dev
 	PYTHONPATH=tests $(BIN)/python tests/make/spark_archive.py
+
+.venv/docs: .venv/dev
+	$(BIN)/python -m pip install -q -e '.[docs]' $(EDITABLE)
+	@touch $@
 
 .venv/fuzz: .venv/bin/python $(SOURCES)
 	$(INSTALL) '.[fuzz]'

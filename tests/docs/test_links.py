@@ -1,4 +1,4 @@
-"""Links from page to page lead to a heading that is there."""
+"""Links from page to page lead to a heading that is there; the site has every page, command and public name."""
 
 import re
 from functools import cache
@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+
+import parquet_bloom as pb
+from parquet_bloom import spark
+from parquet_bloom.commands.pbloom import COMMANDS
 
 PAGES = (
     *sorted(ROOT.glob("*.md")),
@@ -34,3 +38,31 @@ def test_links_lead_somewhere(page: Path) -> None:
         target = (page.parent / path).resolve() if path else page
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
+
+
+def test_every_page_is_in_the_contents_of_the_site_once() -> None:
+    contents = (ROOT / "docs" / "index.md").read_text()
+    listed = re.findall(
+        r"^(?:.*<)?([\w-]+)>?$",
+        "".join(re.findall(r"```{toctree}\n(.*?)```", contents, re.DOTALL)),
+        re.MULTILINE,
+    )
+    pages = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
+    assert sorted(listed) == sorted(pages)
+
+
+def test_every_public_name_is_on_the_page_about_python_once() -> None:
+    text = (ROOT / "docs" / "api.md").read_text()
+    ours, of_spark = text.split("currentmodule:: parquet_bloom.spark")
+    listed = [
+        sorted(re.findall(r"^\.\. auto\w+:: (\w+)$", part, re.MULTILINE))
+        for part in (ours, of_spark)
+    ]
+    schemas = {"FILTER", "OUTCOME"}
+    assert listed == [sorted(pb.__all__), sorted({*spark.__all__} - schemas)]
+    assert all(f"`{name}`" in of_spark or f"`{name}`" in ours for name in schemas)
+
+
+def test_every_command_is_on_the_page_about_commands() -> None:
+    (listed,) = re.findall(r":commands: (.*)", (ROOT / "docs" / "commands.md").read_text())
+    assert listed.split(",") == list(COMMANDS)

@@ -1,12 +1,11 @@
-"""docs/tables.md: its commands are run, its figures and reasons are those of the code."""
+"""docs/tables.md and docs/iceberg.md: their commands are run, their figures and reasons are those of the code."""
 
 import re
-import subprocess
-import sys
 
 import pyarrow as pa
 from conftest import ROOT
 from deltalake import DeltaTable, write_deltalake
+from make.commands import outcome
 from make.documents import blocks, without_times
 from make.iceberg_tables import use_catalog
 from pyiceberg.catalog import load_catalog
@@ -15,6 +14,7 @@ from parquet_bloom.engines.reading import engine_notes
 from parquet_bloom.tables.table import MIN_FILE_SIZE
 
 PAGE = (ROOT / "docs" / "tables.md").read_text()
+ICEBERG = (ROOT / "docs" / "iceberg.md").read_text()
 
 
 def make_events(folder):
@@ -63,30 +63,24 @@ def shown(text):
     return re.sub(r"[\d.]+ (KiB|%)", r"# \1", text)
 
 
-def test_its_commands_are_run(tmp_path, monkeypatch):
+def test_their_commands_are_run(tmp_path, monkeypatch):
     (tmp_path / "lake").mkdir()
     make_iceberg_events(tmp_path, monkeypatch)
     make_events(tmp_path / "lake" / "events")
-    for block in blocks(PAGE, "console"):
+    monkeypatch.chdir(tmp_path)
+    for block in blocks(PAGE + ICEBERG, "console"):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, expected = part.partition("\n")
             program, *arguments = command.split()
             assert program == "pbloom"
-            run = subprocess.run(
-                [sys.executable, "-m", "parquet_bloom", *arguments],
-                cwd=tmp_path,
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            assert shown(run.stdout) == shown(expected)
+            run = outcome(*arguments)
+            assert (run.code, shown(run.stdout)) == (0, shown(expected)), run.stderr
 
 
 def test_it_names_the_readers_of_iceberg_that_a_dry_run_names():
     names = ("Sail", "PyIceberg", "Polars", "Daft", "chDB", "Spark", "S3FileIO", "iceberg-rust")
-    page = PAGE[PAGE.index("## Iceberg") :]
     for name in names:
-        assert name in page
+        assert name in ICEBERG
         assert any(name in sentence for sentence in engine_notes("in an Iceberg table"))
 
 

@@ -52,9 +52,9 @@ def _run(page: Path, *arguments: str) -> str:
     return run.stdout
 
 
-def dom(page: Path) -> str:
+def dom(page: Path, *flags: str) -> str:
     """The document after it was loaded."""
-    return _run(page, "--dump-dom")
+    return _run(page, *flags, "--dump-dom")
 
 
 def screenshot(page: Path, png: Path, width: int, height: int, scheme: int = LIGHT) -> Pixels:
