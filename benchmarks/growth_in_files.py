@@ -69,6 +69,7 @@ def _commands(plain: Path, filtered: Path, output: Path, manifest: Path) -> dict
         "repair --dry-run": ["repair", str(filtered), "--dry-run"],
         "advise": ["advise", str(plain), "-c", "id"],
         "advise --budget": ["advise", str(plain), "-c", "id", "--budget", "1MiB"],
+        "report": ["report", str(filtered), "-o", "-"],
         "clean-temp": ["clean-temp", str(plain)],
         "recover": ["recover", str(plain)],
     }

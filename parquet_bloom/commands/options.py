@@ -223,6 +223,18 @@ def answering(paths: Sequence[str], output: Path | None, overwrite: bool) -> Ite
     raise end
 
 
+def inputs_of(files: FilesAsked, view: TableView | None) -> Inputs:
+    """The files that were asked for, or the live ones of tables."""
+    if view is None:
+        inputs = Inputs(files.found())
+    else:
+        from parquet_bloom.commands.table_inputs import TableInputs
+
+        inputs = TableInputs(files.names, replace(view, since=files.since))
+    files.narrow(inputs)
+    return inputs
+
+
 def answered(one_each: str = "file") -> Decorator:
     """How the answer is shown, and where it goes. The command gets `answers`, about its files or those
     of tables. `one_each`: what has a JSON document."""
@@ -237,13 +249,7 @@ def answered(one_each: str = "file") -> Decorator:
             files: FilesAsked, view: TableView | None, output: Path | None, overwrite: bool,
             as_json: bool, verbose: bool, **given: object,
         ) -> None:  # fmt: skip
-            if view is None:
-                inputs = Inputs(files.found())
-            else:
-                from parquet_bloom.commands.table_inputs import TableInputs
-
-                inputs = TableInputs(files.names, replace(view, since=files.since))
-            files.narrow(inputs)
+            inputs = inputs_of(files, view)
             with answering([path for path, _ in inputs.files], output, overwrite):
                 command(answers=Answers(inputs, as_json=as_json, verbose=verbose), **given)
 

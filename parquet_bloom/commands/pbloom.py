@@ -32,7 +32,7 @@ COMMANDS: Final = {
     "strip": "Remove Bloom filters from files.",
     "diff": "Compare the filters of two files.",
     "dump": "Write one filter's header and bitset, or the whole footer.",
-    "report": "Write one HTML page about the filters of a Parquet file.",
+    "report": "Write one HTML page about the filters of files.",
     "rule": "Explain the rules of validate.",
     "index": "Which of many files hold a value, without opening them.",
     "conformance": "Judge how an engine uses Bloom filters, or writes them.",

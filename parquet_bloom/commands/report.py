@@ -1,29 +1,42 @@
-"""pbloom report"""
+"""pbloom report: one page about a Parquet file, or about many files."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.check_options import configured, deep
+from parquet_bloom.commands.file_options import FilesAsked
+from parquet_bloom.commands.inputs import Inputs
 from parquet_bloom.commands.parameters import FILE
 from parquet_bloom.commands.sections import Command, output_option
-from parquet_bloom.commands.store_options import storage_options
-from parquet_bloom.options import DEFAULT_FPP
+from parquet_bloom.commands.table_options import table_views
+from parquet_bloom.options import DEFAULT_FPP, AdviseOptions, InspectOptions, ValidateOptions
+from parquet_bloom.program import FINE
 from parquet_bloom.render.findings import summary
 from parquet_bloom.render.terminal import progress, write_bytes, write_text
 from parquet_bloom.render.wording import size
-from parquet_bloom.storage.new_version import resolve_target
-from parquet_bloom.verbs.answer_file import save
-from parquet_bloom.verbs.report import report as report_file
+from parquet_bloom.storage.paths import stands_for_several
+from parquet_bloom.verbs.answer_file import answer_file
+from parquet_bloom.verbs.lake_report import FileLookedAt, LakeReporter
+from parquet_bloom.verbs.report import report_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.options import TableView
+    from parquet_bloom.rules.policy import Policy
 
 
 @click.command(cls=Command)
-@file_options.file_argument("file")
+@file_options.files_together
+@table_views
 @output_option("-o", "--output", type=FILE, required=True, help="The page; '-' is standard output.")
 @option.overwrite_answer
 @option.columns()
@@ -35,41 +48,99 @@ from parquet_bloom.verbs.report import report as report_file
 @option.threads
 @option.access
 def report(
-    file: str, output: Path, overwrite: bool, fpp: float | None, parts: tuple[int, ...] | None,
-    **given: Any,
+    files: FilesAsked, view: TableView | None, output: Path, overwrite: bool, deep: bool,
+    fpp: float | None, policy: Policy, keys: Keys | None, **given: Any,
 ) -> None:  # fmt: skip
-    """Write one HTML page about the filters of a Parquet file.
+    """Write one HTML page about the filters of files.
 
-    It shows which columns have filters, their sizes beside the data, their false positive
-    probabilities (computed and measured), maps of their blocks, the findings of `pbloom validate`
-    and, unless --no-deep, the advice of `pbloom advise`. The page needs no network and no script.
-    The exit code says whether it was written, not what it says.
+    Of one Parquet file, it shows which columns have filters, their sizes beside the data, their false
+    positive probabilities (computed and measured), and maps of their blocks. Of a lake, a table or an ORC
+    file, it shows sizes and rates by column and by partition, and the worst files. Either has the findings
+    of `pbloom validate` and, unless --no-deep, the advice of `pbloom advise`. The page needs no network and
+    no script. Exit code 2: a file could not be read, which the page says, too.
 
     \b
     Examples:
       pbloom report events.bloom.parquet -o report.html
-      pbloom report events.parquet -c user_id -o user_id.html
-      pbloom report events.bloom.parquet --no-deep -o quick.html
+      pbloom report lake/ -o lake.html
+      pbloom report lake/ --no-deep -c user_id -o user_id.html
     """
-    to_standard_output = output == Path("-")
-    if not to_standard_output:
+    inputs = option.inputs_of(files, view)
+    options = ValidateOptions(deep=deep, policy=policy, **given)
+    advised = AdviseOptions(fpp=fpp, **given)
+
+    def page() -> _Page:
+        found = None
+        if view is None and _is_one(files, inputs):
+            found = _of_one_file(inputs, options, advised, keys)
+        return found or _of_many(inputs, files, options, advised, keys)
+
+    if str(output) == "-":
+        made, _, code = page()
+        write_bytes(made)
+    else:
         # A page that must not be written is not worth the wait.
-        resolve_target(file, output, in_place=False, overwrite=overwrite)
-    with progress(file) as show:
+        paths = [each.path for each in inputs.files]
+        with answer_file(output, paths, overwrite=overwrite) as written:
+            made, said, code = page()
+            written.append(made)
+        write_text(f"{output}: {size(len(made))}; {said}")
+    sys.exit(code)
+
+
+# A page, what is on it in a line, and the exit code.
+_Page = tuple[bytes, str, int]
+
+
+def _is_one(files: FilesAsked, inputs: Inputs) -> bool:
+    return len(files.names) == len(inputs.files) == 1 and not stands_for_several(files.names[0])
+
+
+def _of_one_file(
+    inputs: Inputs, options: ValidateOptions, advised: AdviseOptions, keys: Keys | None
+) -> _Page | None:
+    """None for a format whose filters have no blocks to draw."""
+    (path,) = (each.path for each in inputs.files)
+    with inputs.open(path, keys) as file, progress(path) as show:
+        if file.units.has_groups:
+            return None
+        looked_at = InspectOptions(
+            columns=options.columns, parts=options.parts, threads=options.threads
+        )
         found = report_file(
             file,
-            storage_options=storage_options(),
-            row_groups=parts,
-            fpp=fpp or DEFAULT_FPP,
-            progress=show,
-            **given,
+            replace(options, diagnose=options.deep),
+            looked_at,
+            replace(advised, fpp=advised.fpp or DEFAULT_FPP),
+            show,
         )
     # jinja2 takes as long to import as a small file to read.
     from parquet_bloom.render.report import render_report
 
-    page = render_report(found).encode()
-    if to_standard_output:
-        write_bytes(page)
-    else:
-        save(page, file, output, overwrite=overwrite)
-        write_text(f"{output}: {size(len(page))}; {summary(found.validation)}")
+    return render_report(found).encode(), summary(found.validation), FINE
+
+
+def _of_many(
+    inputs: Inputs,
+    files: FilesAsked,
+    options: ValidateOptions,
+    advised: AdviseOptions,
+    keys: Keys | None,
+) -> _Page:
+    inputs.check_columns(options.columns or ())
+    names = files.names or (str(files.manifest),)
+    reporter = LakeReporter(names, options, advised, keys)
+    at_a_time, of_each = inputs.threads_for(options.threads)
+
+    def work(path: str) -> FileLookedAt:
+        with inputs.open(path, keys) as file:
+            return reporter.look_at(file, of_each)
+
+    code = inputs.each(work, reporter.add_failed, take=reporter.add, threads=at_a_time)
+    found = reporter.report()
+    if not found.summary.files:
+        # Nothing to write about, and it was said why.
+        raise click.exceptions.Exit(code)
+    from parquet_bloom.render.lake_report import lake_summary, render_lake_report
+
+    return render_lake_report(found).encode(), lake_summary(found), code

@@ -154,11 +154,11 @@ def explanation(diagnosis: Diagnosis) -> str:
 
 def summary(report: ValidationReport) -> str:
     """`3 errors, 1 note in 8 filters and 1,000,000 values: not ok`"""
-    return f"{_total(_numbers(report))}: {_verdict(report)}"
+    return f"{findings_in(_numbers(report))}: {_verdict(report)}"
 
 
 def _painted_summary(report: ValidationReport) -> str:
-    return f"{_total(_numbers(report))}: {painted(_verdict(report))}"
+    return f"{findings_in(_numbers(report))}: {painted(_verdict(report))}"
 
 
 def _verdict(report: ValidationReport) -> str:
@@ -180,7 +180,7 @@ class ValidationView(SummarizedView[ValidationReport]):
         )
 
     def total(self, numbers: Mapping[str, int]) -> str:
-        return _total(numbers)
+        return findings_in(numbers)
 
     def write(self, report: ValidationReport, verbose: bool = False) -> None:
         """One line about the file, then one per group of findings, all findings if `verbose`, and the
@@ -207,7 +207,7 @@ def _numbers(report: ValidationReport) -> Counter[str]:
     return numbers
 
 
-def _total(numbers: Mapping[str, int]) -> str:
+def findings_in(numbers: Mapping[str, int]) -> str:
     """`3 errors, 1 note in 8 filters and 1,000,000 values`; `no findings in 8 filters, whose values
     were not looked up`"""
     severities = map(str, sorted(Severity, reverse=True))

@@ -53,7 +53,7 @@ def render_report(report: FileReport) -> str:
     inspection, findings = report.inspection, report.validation.findings
     advice = report.advice.columns if report.advice else ()
     verdicts = {each.column: each for each in advice}
-    return _template().render(
+    return template("report.html").render(
         report=report,
         file=inspection,
         name=os.path.basename(inspection.path) or inspection.path,
@@ -67,8 +67,7 @@ def render_report(report: FileReport) -> str:
         rules=grouped_by_rule(findings),
         most_places=MOST_PLACES,
         pictures=list(_pictures(report)),
-        # What to do first, what not to do last.
-        advice=sorted(advice, key=lambda one: ["build", "optional", "skip"].index(one.verdict)),
+        advice=in_order(advice),
         chosen=_chosen(inspection),
         probes=FPP_PROBES,
         most_measured=_most_measured(report.columns),
@@ -118,17 +117,27 @@ def _to_do(report: FileReport, verdicts: Mapping[str, ColumnAdvice]) -> dict[str
     broken = {finding.column for finding in findings if finding.severity == "error"}
     filters = {column.column: column.num_filters for column in report.columns}
     return {
-        column: _verdict(advice, filters.get(column, 0), column in broken)
+        column: to_do(
+            advice,
+            has_all=filters.get(column, 0) >= advice.groups,
+            is_broken=column in broken,
+        )
         for column, advice in verdicts.items()
     }
 
 
-def _verdict(advice: ColumnAdvice, num_filters: int, is_broken: bool) -> str:
+def to_do(advice: ColumnAdvice, *, has_all: bool, is_broken: bool) -> str:
+    """The verdict of the advice, or what is there already."""
     if advice.verdict != "build":
         return advice.verdict
     if is_broken:
         return "rebuild"
-    return "keep" if num_filters >= advice.groups else "build"
+    return "keep" if has_all else "build"
+
+
+def in_order(advice: Sequence[ColumnAdvice]) -> Sequence[ColumnAdvice]:
+    """What to do first, what not to do last."""
+    return sorted(advice, key=lambda one: ["build", "optional", "skip"].index(one.verdict))
 
 
 def _pictures(report: FileReport) -> Iterator[ColumnPictures]:
@@ -169,7 +178,8 @@ def _engines(advice: ColumnAdvice) -> str:
 
 
 @cache
-def _template() -> Template:
+def template(name: str) -> Template:
+    """A page of this room, with what pages are made of."""
     environment = Environment(
         loader=PackageLoader("parquet_bloom", "render"),
         autoescape=True,
@@ -188,7 +198,7 @@ def _template() -> Template:
         "commands": _commands,
         "engines": _engines,
     }
-    return environment.get_template("report.html")
+    return environment.get_template(name)
 
 
 def _shown(value: Any) -> Any:

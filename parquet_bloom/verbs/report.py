@@ -30,6 +30,7 @@ from parquet_bloom.verbs.occupancy import FilterOccupancy, occupancy_of
 from parquet_bloom.verbs.validate import ValidationReport, validate_file
 
 if TYPE_CHECKING:
+    from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.storage.traffic import Requests
     from parquet_bloom.vocabulary import Format
@@ -144,14 +145,25 @@ def report(
     options = ValidateOptions.of(given, diagnose=deep, policy=policy_given(policy))
     looked_at = InspectOptions.of(given)
     with open_file(path, keys, storage_options) as file:
-        file.check_has_blocks("report")
-        check_room(file, file.select(options.columns), options.parts, TO_REPORT)
-        validation = validate_file(file, options, progress)
-        seen = _Seen(validation.findings, len(file.select(options.columns)))
-        inspection = inspect_file(file, looked_at, seen.take)
-        advised = replace(to_advise, columns=_advised(inspection))
-        advice, no_advice = _advice(file, advised, progress) if deep else (None, NOT_DEEP)
-        requests = file.source.requests
+        return report_file(file, options, looked_at, to_advise, progress)
+
+
+def report_file(
+    file: Container,
+    options: ValidateOptions,
+    looked_at: InspectOptions,
+    to_advise: AdviseOptions,
+    progress: Progress | None = None,
+) -> FileReport:
+    """The same for an open file."""
+    file.check_has_blocks("report")
+    check_room(file, file.select(options.columns), options.parts, TO_REPORT)
+    validation = validate_file(file, options, progress)
+    seen = _Seen(validation.findings, len(file.select(options.columns)))
+    inspection = inspect_file(file, looked_at, seen.take)
+    advised = replace(to_advise, columns=_advised(inspection))
+    advice, no_advice = _advice(file, advised, progress) if options.deep else (None, NOT_DEEP)
+    requests = file.source.requests
     chunks = zip(*(part.columns for part in inspection.parts), strict=True)
     summaries = tuple(
         _summary(found, seen.measured.get(position, ())) for position, found in enumerate(chunks)
@@ -161,7 +173,7 @@ def report(
         validation=replace(validation, requests=None),
         advice=advice and replace(advice, requests=None),
         no_advice=no_advice,
-        deep=deep,
+        deep=options.deep,
         columns=summaries,
         pictures=seen.pictures(),
         num_filters=sum(column.num_filters for column in summaries),

@@ -1,0 +1,92 @@
+"""The page about many files, as render.report writes the one about a file: no script, no font, no network."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Mapping, Sequence
+
+from parquet_bloom import __version__
+from parquet_bloom.render.findings import FindingGroup, findings_in, next_commands
+from parquet_bloom.render.report import MOST_COLUMNS, in_order, template, to_do
+from parquet_bloom.rules.finding import Finding
+from parquet_bloom.verbs.inspect_summary import ColumnSummary
+from parquet_bloom.verbs.lake_report import BrokenRule, LakeReport
+from parquet_bloom.verbs.report import NOT_DEEP
+
+MOST_NAMES = 5
+MOST_PARTITIONS = 250
+MOST_TABLES = 5
+
+
+def render_lake_report(report: LakeReport) -> str:
+    """The page."""
+    first, *others = report.names
+    name = os.path.basename(first.rstrip("/")) or first
+    verdicts = _to_do(report)
+    return template("lake_report.html").render(
+        report=report,
+        all=report.summary,
+        name=f"{name} and {len(others):,} more" if others else name,
+        most_names=MOST_NAMES,
+        version=__version__,
+        verdict=_verdict(report),
+        summary=lake_summary(report),
+        columns=_columns(report.summary.columns, verdicts),
+        most_columns=MOST_COLUMNS,
+        partitions=report.partitions,
+        most_partitions=MOST_PARTITIONS,
+        most_tables=MOST_TABLES,
+        to_do=verdicts,
+        in_order=in_order,
+        no_advice="the files have no values" if report.deep else NOT_DEEP,
+        text=lambda finding: FindingGroup((finding,)).text,
+        commands=_commands,
+    )
+
+
+def lake_summary(report: LakeReport) -> str:
+    """`3 errors, 1 note in 800 filters and 1,000,000 values: not ok`"""
+    numbers = {
+        **report.severities, "filters": report.filters, "values": report.values, "deep": report.deep,
+    }  # fmt: skip
+    return f"{findings_in(numbers)}: {'ok' if report.ok else 'not ok'}"
+
+
+def _verdict(report: LakeReport) -> str:
+    if report.severities["error"] or report.num_failed:
+        return "error"
+    return "warning" if report.severities["warning"] else "fine"
+
+
+def _to_do(report: LakeReport) -> dict[str, str]:
+    """The advice by column, of the table with the most files that has it."""
+    has_all = {
+        each.column for each in report.summary.columns if each.chunks_with_filters == each.chunks
+    }
+    found: dict[str, str] = {}
+    for table in sorted(report.advice, key=lambda each: -each.files):
+        for advice in table.columns:
+            is_broken = advice.column in report.broken_columns
+            found.setdefault(
+                advice.column, to_do(advice, has_all=advice.column in has_all, is_broken=is_broken)
+            )
+    return found
+
+
+def _columns(
+    columns: Sequence[ColumnSummary], verdicts: Mapping[str, str]
+) -> Sequence[ColumnSummary]:
+    """As they were met; if there are too many, first those with filters, then those that deserve them."""
+
+    def interest(column: ColumnSummary) -> int:
+        if column.num_filters:
+            return 0
+        return 1 if verdicts.get(column.column, "skip") != "skip" else 2
+
+    return sorted(columns, key=interest) if len(columns) > MOST_COLUMNS else columns
+
+
+def _commands(rule: BrokenRule) -> list[str]:
+    """What helps about the first of its files; the others need the same."""
+    first: Finding = rule.examples[0][1]
+    return next_commands([first])

@@ -1,0 +1,279 @@
+"""What one page says about many files: sizes and rates by column and by partition, the worst files, the findings
+by rule, the advice.
+
+Files are looked at one by one, and what is kept of them does not grow with their number: sums, and some of the
+worst.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field, replace
+from itertools import takewhile
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import ParquetBloomError
+from parquet_bloom.options import AdviseOptions, InspectOptions, ValidateOptions
+from parquet_bloom.rules.finding import Finding
+from parquet_bloom.rules.rule import SEVERITIES
+from parquet_bloom.verbs.advise import AdviceReport, TableAdvisor
+from parquet_bloom.verbs.documents import document_of
+from parquet_bloom.verbs.inspect import FileInspection, inspect_file
+from parquet_bloom.verbs.inspect_summary import InspectionSummarizer, InspectionSummary
+from parquet_bloom.verbs.several import Failure
+from parquet_bloom.verbs.validate import ValidationReport, validate_file
+
+if TYPE_CHECKING:
+    from parquet_bloom.container.protocols import Container
+    from parquet_bloom.encryption.keys import Keys
+
+# What is kept of files, of those that failed, of partitions, and of places that break one rule.
+MAX_FILES: Final = 25
+MAX_FAILURES: Final = 50
+MAX_PARTITIONS: Final = 1000
+MAX_EXAMPLES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class FileOverview:
+    """One of the worst files. Sizes in bytes; `worst_fpp`: None without a filter that can be used;
+    `first`: the first of its most severe findings, None if it has none."""
+
+    path: str
+    size: int
+    num_filters: int
+    filter_bytes: int
+    worst_fpp: float | None
+    errors: int
+    warnings: int
+    first: Finding | None
+
+
+@dataclass(slots=True)
+class PartitionOverview:
+    """The files of one partition, or in one folder; of `name` None, those of all that were met after
+    MAX_PARTITIONS. Counts of files, findings, filters; sizes in bytes."""
+
+    name: str | None
+    files: int = 0
+    with_filters: int = 0
+    size: int = 0
+    num_filters: int = 0
+    filter_bytes: int = 0
+    worst_fpp: float | None = None
+    errors: int = 0
+    warnings: int = 0
+
+    def add(self, file: FileOverview) -> None:
+        self.files += 1
+        self.with_filters += file.num_filters > 0
+        self.size += file.size
+        self.num_filters += file.num_filters
+        self.filter_bytes += file.filter_bytes
+        self.errors += file.errors
+        self.warnings += file.warnings
+        if file.worst_fpp is not None:
+            self.worst_fpp = max(file.worst_fpp, self.worst_fpp or 0.0)
+
+
+@dataclass(slots=True)
+class BrokenRule:
+    """The findings of one rule and severity: how many, in how many files, and the first in some of them, with
+    the path."""
+
+    findings: int = 0
+    files: int = 0
+    examples: list[tuple[str, Finding]] = field(default_factory=list)
+
+    def add(self, path: str, findings: Sequence[Finding]) -> None:
+        self.findings += len(findings)
+        self.files += 1
+        if len(self.examples) < MAX_EXAMPLES:
+            self.examples.append((path, findings[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class LakeReport:
+    """Many files. `names`: as they were asked for; `failures`: some of the `num_failed` files that could not be
+    read; `worst`: the most severe findings first, then the highest rate; `broken`: the most severe first;
+    `broken_columns`: those with errors; `filters` and `values`: how many were checked; `advice`: a report for
+    all files with the same columns; `not_advised`: files whose values could not all be read, and how many."""
+
+    names: tuple[str, ...]
+    deep: bool
+    ok: bool
+    summary: InspectionSummary
+    severities: Counter[str]
+    filters: int
+    values: int
+    failures: tuple[Failure, ...]
+    num_failed: int
+    partitions: tuple[PartitionOverview, ...]
+    worst: tuple[FileOverview, ...]
+    broken: tuple[BrokenRule, ...]
+    broken_columns: frozenset[str]
+    advice: tuple[AdviceReport, ...]
+    not_advised: tuple[Failure, ...]
+    num_not_advised: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileLookedAt:
+    """What is known of one file; `no_advice`: why it has no part in the advice."""
+
+    validation: ValidationReport
+    inspection: FileInspection
+    no_advice: str | None
+
+
+class LakeReporter:
+    """Looks at files, in several threads if need be, and takes what was found, in one."""
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        options: ValidateOptions,
+        advised: AdviseOptions,
+        keys: Keys | None = None,
+    ) -> None:
+        self._names = names
+        self._options = options
+        self._looked_at = InspectOptions(columns=options.columns, parts=options.parts)
+        self._advisor = TableAdvisor(advised, keys)
+        self._advising = Lock()
+        self._summarizer = InspectionSummarizer()
+        self._ok = True
+        self._severities: Counter[str] = Counter()
+        self._checked: Counter[str] = Counter()
+        self._failed: list[Failure] = []
+        self._not_advised: list[Failure] = []
+        self._counts: Counter[str] = Counter()
+        self._partitions: dict[str | None, PartitionOverview] = {}
+        self._worst: list[tuple[tuple[int, int, float], int, FileOverview]] = []
+        self._broken: dict[tuple[str, str], BrokenRule] = {}
+        self._broken_columns: set[str] = set()
+
+    def look_at(self, file: Container, threads: int | None = None) -> FileLookedAt:
+        """Raises as validate, inspect and advise."""
+        options = replace(self._options, threads=threads)
+        validation = validate_file(file, options)
+        inspection = inspect_file(file, replace(self._looked_at, threads=threads))
+        return FileLookedAt(validation, inspection, self._advise(file) if options.deep else None)
+
+    def _advise(self, file: Container) -> str | None:
+        """Why not: damage that validate reports as a finding is an error here."""
+        try:
+            with self._advising:
+                self._advisor.add_file(file)
+        except ParquetBloomError as error:
+            return str(error).removeprefix(f"{file.path}: ")
+        return None
+
+    def add(self, path: str, found: FileLookedAt) -> None:
+        """What was found in the next file."""
+        findings = found.validation.findings
+        file = _overview(path, found)
+        self._summarizer.add(document_of(found.inspection))
+        self._ok = self._ok and found.validation.ok
+        self._severities.update(each.severity for each in findings)
+        self._checked["filters"] += found.validation.checked.filters
+        self._checked["values"] += found.validation.checked.values or 0
+        self._add_to_partition(path, file)
+        self._add_to_worst(file)
+        by_rule: dict[tuple[str, str], list[Finding]] = {}
+        for each in findings:
+            by_rule.setdefault((each.severity, each.rule), []).append(each)
+            if each.severity == "error" and each.column is not None:
+                self._broken_columns.add(each.column)
+        for key, alike in by_rule.items():
+            self._broken.setdefault(key, BrokenRule()).add(path, alike)
+        if found.no_advice is not None:
+            self._keep(self._not_advised, "not advised", path, found.no_advice)
+
+    def add_failed(self, path: str, message: str) -> None:
+        """A file that could not be read; `message` names it."""
+        self._ok = False
+        self._keep(self._failed, "failed", path, message)
+
+    def _keep(self, failures: list[Failure], kind: str, path: str, message: str) -> None:
+        self._counts[kind] += 1
+        if len(failures) < MAX_FAILURES:
+            failures.append(Failure(path, message))
+
+    def _add_to_partition(self, path: str, file: FileOverview) -> None:
+        name: str | None = _partition_of(path)
+        if name not in self._partitions and len(self._partitions) >= MAX_PARTITIONS:
+            name = None
+        self._partitions.setdefault(name, PartitionOverview(name)).add(file)
+
+    def _add_to_worst(self, file: FileOverview) -> None:
+        badness = file.errors, file.warnings, file.worst_fpp or 0.0
+        # Of files that are equally bad, the first.
+        self._counts["read"] += 1
+        item = badness, -self._counts["read"], file
+        if len(self._worst) < MAX_FILES:
+            heapq.heappush(self._worst, item)
+        else:
+            heapq.heappushpop(self._worst, item)
+
+    def report(self) -> LakeReport:
+        """All that was added."""
+        broken = sorted(self._broken.items(), key=lambda item: -SEVERITIES[item[0][0]])
+        return LakeReport(
+            names=self._names,
+            deep=self._options.deep,
+            ok=self._ok,
+            summary=self._summarizer.summary(),
+            severities=self._severities,
+            filters=self._checked["filters"],
+            values=self._checked["values"],
+            failures=tuple(self._failed),
+            num_failed=self._counts["failed"],
+            partitions=tuple(_named(self._partitions.values())),
+            worst=tuple(file for *_, file in sorted(self._worst, key=lambda item: item[:2])[::-1]),
+            broken=tuple(each for _, each in broken),
+            broken_columns=frozenset(self._broken_columns),
+            advice=tuple(self._advisor.tables()) if self._options.deep else (),
+            not_advised=tuple(self._not_advised),
+            num_not_advised=self._counts["not advised"],
+        )
+
+
+def _overview(path: str, found: FileLookedAt) -> FileOverview:
+    inspection, findings = found.inspection, found.validation.findings
+    severities = Counter(each.severity for each in findings)
+    chunks = (chunk for part in inspection.parts for chunk in part.columns)
+    rates = [chunk.filter.worst_fpp for chunk in chunks if chunk.filter is not None]
+    return FileOverview(
+        path=path,
+        size=inspection.size,
+        num_filters=inspection.num_filters,
+        filter_bytes=inspection.filter_bytes,
+        worst_fpp=max(rates, default=None),
+        errors=severities["error"],
+        warnings=severities["warning"],
+        first=max(findings, key=lambda each: each.rank, default=None),
+    )
+
+
+def _partition_of(path: str) -> str:
+    """`country=DE/day=7`, as the names of folders say it; the folder, if they say none."""
+    folder = os.path.dirname(path)
+    return "/".join(each for each in folder.split("/") if "=" in each) or folder
+
+
+def _named(partitions: Iterable[PartitionOverview]) -> Iterator[PartitionOverview]:
+    """By name; folders without what is common to all of them."""
+    found = sorted(partitions, key=lambda each: (each.name is None, each.name or ""))
+    names = [each.name.split("/") for each in found if each.name is not None]
+    alike = list(takewhile(lambda parts: len({*parts}) == 1, zip(*names, strict=False)))
+    if len(names) > 1 and not any("=" in parts[0] for parts in alike):
+        for each in found:
+            if each.name is not None:
+                each.name = "/".join(each.name.split("/")[len(alike) :]) or "."
+    yield from found

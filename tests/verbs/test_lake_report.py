@@ -1,0 +1,179 @@
+"""`pbloom report` of many files: what the page adds up, what it keeps, and what it never leaves out in silence."""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import FIXTURES
+from make.browser import Document
+from make.commands import outcome
+from make.delta_tables import make_table
+
+import parquet_bloom as pb
+from parquet_bloom.options import AdviseOptions, ValidateOptions
+from parquet_bloom.render.lake_report import render_lake_report
+from parquet_bloom.verbs.inspect import inspect
+from parquet_bloom.verbs.lake_report import (
+    MAX_EXAMPLES,
+    MAX_FAILURES,
+    MAX_FILES,
+    MAX_PARTITIONS,
+    FileLookedAt,
+    LakeReporter,
+)
+from parquet_bloom.verbs.validate import validate
+
+ROWS = 2000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Four files in two partitions: one without filters, one whose filter lost values, one cut short, and one with a
+    name that is HTML."""
+    folder = tmp_path_factory.mktemp("lake")
+    for place, name in enumerate(("day=1/a", "day=1/b", "day=2/c", "day=2/<b>d")):
+        path = folder / "lake" / f"{name}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        ids = np.random.default_rng(place).permutation(1 << 20)[:ROWS]
+        table = pa.table({"id": ids, "country": ["DE"] * ROWS})
+        pq.write_table(table, path, row_group_size=ROWS // 2)
+        if place:
+            pb.build(path, columns=["id"], in_place=True)
+    lost, cut = folder / "lake/day=1/b.parquet", folder / "lake/day=2/c.parquet"
+    found = inspect(lost).row_groups[1].columns[0].filter
+    data = bytearray(lost.read_bytes())
+    start = found.offset + found.header_bytes
+    data[start : start + 512] = bytes(512)
+    lost.write_bytes(data)
+    cut.write_bytes(cut.read_bytes()[:-9])
+    return folder
+
+
+@pytest.fixture
+def run(folder, tmp_path, monkeypatch):
+    """What the command says, and the page's text."""
+    monkeypatch.chdir(folder)
+
+    def run(*arguments):
+        page = tmp_path / "page.html"
+        result = outcome("report", *arguments, "-o", page, "--no-config", "--overwrite")
+        return result, page.read_text(encoding="utf-8") if page.exists() else None
+
+    return run
+
+
+def test_a_lake_with_trouble(run):
+    result, html = run("lake")
+    assert result.code == 2
+    assert result.complaint.startswith("lake/day=2/c.parquet: truncated or not a Parquet file")
+    assert re.search(r"KiB; 1 error in 4 filters and 4,000 values: not ok\n$", result.stdout)
+    text = Document(html).text
+    for part in (
+        "Bloom filters of 3 files",
+        "1 file could not be read, and what is said here is not about it: see below",
+        "lake/day=2/c.parquet: truncated or not a Parquet file",
+        "Files 3 With filters 2 Rows 6,000 Columns 2 ",
+        "id 2 of 3 4 of 6",
+        "country none of 3",
+        "PB401 false-negatives Stored values are not in the filter 1 time in 1 file lake/day=1/b.",
+        "next: pbloom repair lake/day=1/b.parquet --rebuild --in-place",
+    ):
+        assert part in text, part
+    assert re.search(r"day=1 2 1 \d.* day=2 1 1 ", text)
+    listed = text.split("come first, then warnings")[1]
+    worst = re.findall(r"(lake/day=\d/\S+) (?=PB401|\d+\.\d KiB)", listed)
+    assert worst == ["lake/day=1/b.parquet", "lake/day=2/<b>d.parquet", "lake/day=1/a.parquet"]
+    assert re.search(r"id INT64 rebuild .*country STRING skip ", text)
+    assert "<b>d" not in html
+
+
+def test_the_page_needs_nothing_else_and_is_the_same_every_time(run):
+    first, second = run("lake")[1], run("lake")[1]
+    assert first == second
+    document = Document(first)
+    assert "://" not in first
+    ids = {element.attributes["id"] for element in document.elements if "id" in element.attributes}
+    links = {e.attributes["href"][1:] for e in document.elements if "href" in e.attributes}
+    assert links == {"columns", "partitions", "files", "unread", "findings", "advice"}
+    assert links <= ids
+    assert not [e for e in document.elements if {"src", "data", "action"} & set(e.attributes)]
+
+
+def test_the_figures_are_those_of_inspect(run, folder):
+    _, html = run("lake/day=1", "--no-deep")
+    summary = pb.inspect_summary(folder / "lake/day=1")
+    (found,) = (each for each in summary.columns if each.column == "id")
+    text = Document(html).text
+    assert f"Filters {summary.num_filters:,} " in text
+    assert f"{found.files_with_filters} of {found.files} " in text
+    assert "Advice None: not asked for" in text
+    assert "Stored values were not looked up: only footers and filters were read." in text
+
+
+def test_an_orc_file_and_files_of_both_formats(run, folder, tmp_path):
+    path = tmp_path / "built.orc"
+    pb.build(FIXTURES / "java_original.orc", path, columns=["number"])
+    result, html = run(path)
+    filters = pb.inspect(path).num_filters
+    assert result.code == 0
+    assert f"Bloom filters of 1 file built.orc {path} " in Document(html).text
+    assert f" Filters {filters} Filters take " in Document(html).text
+    result, html = run(path, "lake/day=1")
+    assert "Bloom filters of 3 files" in Document(html).text
+    assert f"1 file, such as {path}" in Document(html).text
+
+
+def test_a_table_is_its_live_files(run, tmp_path):
+    table = make_table(tmp_path / "table", commits=2, partition_by=["day"])
+    (table / "day=2026-11-01" / "orphan.parquet").write_bytes(b"no file of the table")
+    result, html = run("--table", "delta", table)
+    assert (result.code, result.stderr) == (0, "")
+    text = Document(html).text
+    assert "Bloom filters of 4 files" in text
+    assert re.search(r"day=2026-11-01 2 0 .* day=2026-11-02 2 0 ", text)
+
+
+def test_what_cannot_be_read_at_all_leaves_no_page(run):
+    result, html = run("lake/day=2/c.parquet", "nowhere.parquet")
+    assert (result.code, html) == (2, None)
+    assert len(result.stderr.splitlines()) == 2
+    assert run("lake/day=3")[1] is None
+
+
+def test_an_output_that_must_not_be_written_is_not_worth_the_wait(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    result = outcome("report", "lake", "-o", "lake/day=1/a.parquet", "--overwrite")
+    assert result.complaint.startswith("lake/day=1/a.parquet: is the input itself")
+
+
+def test_what_is_kept_does_not_grow_with_the_number_of_files(folder):
+    path = folder / "lake" / "day=1" / "b.parquet"
+    found = FileLookedAt(validate(path), inspect(path), "too long ago")
+    reporter = LakeReporter(("lake",), ValidateOptions(), AdviseOptions())
+    for number in range(MAX_PARTITIONS + 50):
+        reporter.add(f"lake/day={number}/b.parquet", found)
+        reporter.add_failed(f"lake/{number}", f"lake/{number}: no such file")
+    report = reporter.report()
+    assert len(report.worst) == MAX_FILES
+    assert report.worst[0].path == "lake/day=0/b.parquet"
+    assert [each.files for each in report.partitions[-2:]] == [1, 50]
+    assert len(report.partitions) == MAX_PARTITIONS + 1
+    assert (len(report.failures), report.num_failed) == (MAX_FAILURES, MAX_PARTITIONS + 50)
+    assert (len(report.not_advised), report.num_not_advised) == (MAX_FAILURES, MAX_PARTITIONS + 50)
+    (rule,) = report.broken
+    assert (rule.findings, rule.files) == (MAX_PARTITIONS + 50,) * 2
+    assert len(rule.examples) == MAX_EXAMPLES
+    html = render_lake_report(report)
+    assert "and 1,000 more files, not shown here" in html
+    assert len(html) < 300_000
+
+
+def test_folders_that_are_no_partitions_are_named_without_what_is_common():
+    reporter = LakeReporter(("lake",), ValidateOptions(), AdviseOptions())
+    path = FIXTURES / "pyarrow_types.parquet"
+    found = FileLookedAt(validate(path, deep=False), inspect(path), None)
+    for path in ("/data/lake/x/1.parquet", "/data/lake/y/2.parquet", "/data/lake/3.parquet"):
+        reporter.add(path, found)
+    assert [each.name for each in reporter.report().partitions] == [".", "x", "y"]
