@@ -1,12 +1,13 @@
-"""Columns whose values are in the names of folders, as Hive puts them there: `country=DE/day=7/0.parquet`. They go before
-columns of files that have the same names.
+"""Columns whose values are not in files: in the names of folders, as Hive puts them there, `country=DE/day=7/0.parquet`,
+or in the log of a table. They go before columns of files that have the same names.
 
-Types are those that pyarrow takes: int32 if all values of a column are such numbers, else text.
+Of folders, types are those that pyarrow takes: int32 if all values of a column are such numbers, else text.
 """
 
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
@@ -15,22 +16,41 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from parquet_bloom.errors import UnsupportedError
+
 if TYPE_CHECKING:
     from parquet_bloom.reads.rows import RowSource
 
+_NO_TYPES: Final[Mapping[str, str]] = {}
+# Spec: Delta Lake, PROTOCOL.md, "Primitive Types".
+_OF_DELTA: Final = {
+    "string": pa.string(), "long": pa.int64(), "integer": pa.int32(), "short": pa.int16(), "byte": pa.int8(),
+    "float": pa.float32(), "double": pa.float64(), "boolean": pa.bool_(), "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"), "timestamp_ntz": pa.timestamp("us"),
+}  # fmt: skip
+_DECIMAL: Final = re.compile(r"decimal\((\d+),(\d+)\)")
 _NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
 class Partitions:
-    """Of all files at `paths`. `base`: the folder below which they begin."""
+    """Of files. `texts`: by path, the text of each column's value, None for null."""
 
-    def __init__(self, paths: Sequence[str], base: str) -> None:
-        self._texts = {path: texts for path in paths if (texts := _texts_in(path, base))}
+    def __init__(
+        self,
+        texts: Mapping[str, Mapping[str, str | None]],
+        types: Mapping[str, str] = _NO_TYPES,
+    ) -> None:
+        """`types`: of the columns whose types are known, see LakeTable.partition_types. Raises UnsupportedError for
+        other types, and for texts that are no values of theirs."""
+        self._texts = texts
         by_column: dict[str, dict[str | None, None]] = {}
-        for texts in self._texts.values():
-            for name, text in texts.items():
+        for of_file in texts.values():
+            for name, text in of_file.items():
                 by_column.setdefault(name, {})[text] = None
-        columns = {name: _typed(list(texts)) for name, texts in by_column.items()}
+        columns = {
+            name: _as_type(name, list(each), types[name]) if name in types else _typed(list(each))
+            for name, each in by_column.items()
+        }
         self.schema = pa.schema([(name, values.type) for name, values in columns.items()])
         self._scalars = {
             name: dict(zip(by_column[name], values, strict=True))
@@ -58,12 +78,27 @@ class Partitions:
         return reduce(operator.and_, parts) if parts else None
 
 
-def _texts_in(path: str, base: str) -> dict[str, str | None]:
+def texts_in(path: str, base: str) -> dict[str, str | None]:
+    """Those in the names of folders below `base`."""
     folders = path.removeprefix(base).split("/")[:-1]
     pairs = [
         (name, value) for name, mark, value in (each.partition("=") for each in folders) if mark
     ]
     return {unquote(name): None if value == _NULL else unquote(value) for name, value in pairs}
+
+
+def _as_type(name: str, texts: Sequence[str | None], kind: str) -> pa.Array:
+    of_decimals = _DECIMAL.fullmatch(kind)
+    if of_decimals is None and kind not in _OF_DELTA:
+        raise UnsupportedError(
+            f"partition column {name}: {kind}, expected {', '.join(_OF_DELTA)} or decimal"
+        )
+    try:
+        arrow = pa.decimal128(*map(int, of_decimals.groups())) if of_decimals else _OF_DELTA[kind]
+        return pa.array(texts, pa.string()).cast(arrow)
+    except (pa.ArrowException, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise UnsupportedError(f"partition column {name}: {reason}") from None
 
 
 def _typed(texts: Sequence[str | None]) -> pa.Array:

@@ -188,6 +188,12 @@ class LakeTable(ABC):
     def in_commands(self) -> AsTable:
         """How the command that helps next names it."""
 
+    @property
+    def partition_types(self) -> Mapping[str, str]:
+        """The types of the columns whose values are in the table and not in its files, as Delta Lake calls primitive
+        types, by the table's names. Raises FormatError."""
+        return {}
+
     @abstractmethod
     def read_columns(self) -> TableColumns:
         """Its columns, which are read once. Raises FormatError."""

@@ -89,14 +89,42 @@ class ListedFiles:
         )
 
     def check_plain(self, paths: Iterable[str], keys: Keys | None) -> None:
-        """Raise UnsupportedError for a file of a table that says more about it than is in it: rows that are deleted,
-        columns with other names, columns of partitions."""
+        """Raise UnsupportedError for a file of a table that says more about it than is in it, besides the values of its
+        partition: rows that are deleted, columns with other names."""
         for path in paths:
             if path in self._recorded:
                 table, file = self._recorded[path]
                 if (more := _said_of(table, file, keys)) is not None:
                     problem = f"{path}: {table.location} says more about it than is in it: {more}"
                     raise UnsupportedError(f"{problem}; expected an engine that reads the table")
+
+    @property
+    def partition_types(self) -> Mapping[str, str]:
+        """Of the columns of tables whose values are not in their files. Raises UnsupportedError for one that has several,
+        FormatError."""
+        found: dict[str, str] = {}
+        for table in self._lake_tables:
+            for name, kind in table.partition_types.items():
+                if found.setdefault(name, kind) != kind:
+                    problem = (
+                        f"partition column {name}: {kind}, expected {found[name]} as in others"
+                    )
+                    raise UnsupportedError(f"{table.location}: {problem}")
+        return found
+
+    def check_not_partitioned(self) -> None:
+        """Raise UnsupportedError for a table that has columns whose values are not in its files."""
+        for table in self._lake_tables:
+            if names := ", ".join(table.partition_types):
+                problem = f"{table.location}: the values of {names} are not in its files"
+                raise UnsupportedError(
+                    f"{problem}; expected pb.rows, pb.dataset or an engine that reads the table"
+                )
+
+    def partition_of(self, path: str) -> Mapping[str, str | None] | None:
+        """What a table says of a file's partition, as text by column; None if it is no table's."""
+        of_table = self._recorded.get(path)
+        return None if of_table is None else of_table[1].partition
 
     def may_hide_rows(self, path: str) -> bool:
         """Whether a table may have deleted rows of a file that are still in it."""
@@ -112,7 +140,8 @@ def _said_of(table: LakeTable, file: TableFile, keys: Keys | None) -> str | None
         own = {".".join(leaf.path) for leaf in opened.leaves}
         if own != set(opened.columns):
             return "other columns"
-        if not {*file.partition} <= own:
+        known = table.partition_types
+        if any(name in table.columns and name not in own | known.keys() for name in file.partition):
             return "columns of partitions"
     return None
 

@@ -19,7 +19,7 @@ from parquet_bloom.options import TableView
 from parquet_bloom.parallel import read_once
 from parquet_bloom.reads.held import HeldFiles
 from parquet_bloom.reads.indexed import Indexed
-from parquet_bloom.reads.predicates import Predicate, all_of, conditions_in, predicate_of
+from parquet_bloom.reads.predicates import Predicate, all_of, conditions_in, predicate_of, without
 from parquet_bloom.reads.pruning import MOST_LEFT, Left, Open, Pruner
 from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
@@ -112,6 +112,7 @@ class Reading:
         pruner = self._pruner(now, predicate, opener, _MOST_LEFT_IN_SLICES)
         left = pruner.left(list(self.files.found))
         self._check_plain(left)
+        self.files.check_not_partitioned()
         return pruner.with_groups(left, of_whole=False)
 
     def dataset(self, schema: pa.Schema | None) -> pads.FileSystemDataset:
@@ -157,11 +158,21 @@ class Reading:
         return found.replace_schema_metadata({"parquet_bloom": json.dumps(read)})
 
     def _partitions(self) -> Partitions:
-        """Those that are in the names of folders below a single one that is named."""
-        from parquet_bloom.reads.partitions import Partitions
+        """Those that tables tell, or the names of folders below a single one that is named."""
+        from parquet_bloom.reads.partitions import Partitions, texts_in
 
         base = self.names[0] if self.names is not None and len(self.names) == 1 else ""
-        return Partitions(list(self.files.found), base)
+        types = self.files.partition_types
+        texts = {}
+        for path in self.files.found:
+            of_table = self.files.partition_of(path)
+            if of_table is None:
+                of_table = texts_in(path, base)
+            else:
+                of_table = {name: text for name, text in of_table.items() if name in types}
+            if of_table:
+                texts[path] = of_table
+        return Partitions(texts, types)
 
     def check_first(self) -> None:
         """Raise UnsupportedError if the first file is of a format that only we read; behind a URL, nobody looks. Other
@@ -177,7 +188,7 @@ class Reading:
         opener: Open,
         most_left: float = MOST_LEFT,
     ) -> Pruner:
-        indexed = None
+        indexed, predicate = None, without(predicate, files.partition_types.keys())
         if self._index is not None:
             with self._asked() as asked:
                 indexed = Indexed(asked, conditions_in(predicate), files.is_known)

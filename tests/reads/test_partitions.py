@@ -1,7 +1,10 @@
-"""Columns in the names of folders: those, of those types, that pyarrow finds there."""
+"""Columns in the names of folders: those, of those types, that pyarrow finds there; and columns in the log of a Delta
+table, as delta-rs reads them."""
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import random
 from pathlib import Path
 from urllib.parse import quote
@@ -11,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable, write_deltalake
 
 import parquet_bloom as pb
 
@@ -87,3 +91,99 @@ def test_files_of_other_partitions_are_not_read(tmp_path: Path) -> None:
         pb.ValueTypeError, match=r"filters: .* matching input types \(int32, string\)"
     ):
         pb.rows(tmp_path, {"day": "3"})
+
+
+# ------------------------------------------------------------------------------------------------
+# Delta tables
+
+# delta-rs itself fails on negative decimals, and on numbers of more digits than a name may have.
+OF_TABLES = {
+    "date": pa.array([datetime.date(2026, 11, 2), datetime.date(1969, 1, 1), None]),
+    "integer": pa.array([7, -(2**31), None], pa.int32()),
+    "long": pa.array([7, 2**63 - 1, -(2**63)], pa.int64()),
+    "short": pa.array([7, -1, None], pa.int16()),
+    "text": pa.array(["a b=ü/%", "7", None]),
+    "truth": pa.array([True, False, None]),
+    "exact": pa.array([decimal.Decimal("1.50"), decimal.Decimal("99.99"), None]),
+    "real": pa.array([0.5, -2.25, None], pa.float64()),
+}
+
+
+@pytest.mark.parametrize("name", OF_TABLES)
+def test_columns_of_a_delta_table(tmp_path: Path, name: str) -> None:
+    values = OF_TABLES[name]
+    if name == "exact":
+        values = values.cast(pa.decimal128(9, 2))
+    rows = pa.table({"id": range(6), name: values.take(pa.array([0, 1, 2, 0, 1, 2]))})
+    folder = str(tmp_path / "table")
+    write_deltalake(folder, rows, partition_by=[name])
+    judge = DeltaTable(folder).to_pyarrow_table()
+    assert judge.schema.field(name).type == values.type
+    found = pb.rows(folder, [("id", ">=", 0)], table="delta")
+    assert found.schema.field(name).type == values.type
+    assert found.select(["id", name]).sort_by("id").equals(judge.select(["id", name]).sort_by("id"))
+    of_dataset = pb.dataset(folder, {"id": [0, 1, 2, 3, 4, 5]}, table="delta").to_table()
+    assert (
+        of_dataset.select(["id", name])
+        .sort_by("id")
+        .equals(found.select(["id", name]).sort_by("id"))
+    )
+    # A filter on them reads no other file, and compares as types do.
+    some = pb.rows(folder, {name: values[1], "id": [0, 1, 2]}, ["id"], table="delta")
+    expected = [] if values[1].as_py() is None else [1]
+    assert some["id"].to_pylist() == expected
+    with pytest.raises(
+        pb.UnsupportedError, match=rf"table: the values of {name} are not in its files; "
+    ):
+        pb.polars_source(folder, {"id": 3}, table="delta").collect()
+
+
+def test_files_of_a_table_need_not_be_in_folders_of_their_names(tmp_path: Path) -> None:
+    """As writers put them who take random names: the log alone says what a file's partition is."""
+    folder = tmp_path / "table"
+    write_deltalake(str(folder), pa.table({"id": [1, 2], "day": ["a", "b"]}), partition_by=["day"])
+    (log,) = (folder / "_delta_log").glob("*.json")
+    text = log.read_text()
+    for path in [*folder.rglob("*.parquet")]:
+        text = text.replace(str(path.relative_to(folder)), path.name)
+        path.rename(folder / path.name)
+    log.write_text(text)
+    table = {"table": "delta"}
+    assert pb.rows(folder, {"day": "b"}, **table).to_pylist() == [{"id": 2, "day": "b"}]
+    assert pb.row_groups(folder, {"day": "b", "id": 1}, **table).num_rows == 1
+    assert pb.dataset(folder, {"day": "b"}, **table).to_table(
+        filter=pc.field("day") == "b"
+    ).to_pylist() == [{"id": 2, "day": "b"}]
+
+
+def test_values_that_are_none_of_the_type(tmp_path: Path) -> None:
+    folder = tmp_path / "table"
+    write_deltalake(str(folder), pa.table({"id": [1], "day": [5]}), partition_by=["day"])
+    (log,) = (folder / "_delta_log").glob("*.json")
+    log.write_text(
+        log.read_text().replace('"partitionValues":{"day":"5"}', '"partitionValues":{"day":"five"}')
+    )
+    with pytest.raises(
+        pb.UnsupportedError, match=r"^partition column day: Failed to parse string: 'five'"
+    ):
+        pb.rows(folder, {"id": 1}, table="delta")
+
+
+def test_times_without_a_zone_have_none(tmp_path: Path) -> None:
+    """Spark writes them as its session's clock shows them, delta-rs in UTC, and neither says so."""
+    folder = tmp_path / "table"
+    time = pa.array([datetime.datetime(2026, 1, 2)], pa.timestamp("us", "UTC"))
+    write_deltalake(str(folder), pa.table({"id": [1], "time": time}), partition_by=["time"])
+    with pytest.raises(
+        pb.UnsupportedError, match=r"^partition column time: .*expected a zone offset"
+    ):
+        pb.rows(folder, {"id": 1}, table="delta")
+
+
+def test_bytes_have_no_text(tmp_path: Path) -> None:
+    folder = tmp_path / "table"
+    write_deltalake(str(folder), pa.table({"id": [1], "key": [b"a"]}), partition_by=["key"])
+    with pytest.raises(
+        pb.UnsupportedError, match=r"^partition column key: binary, expected string,"
+    ):
+        pb.rows(folder, {"id": 1}, table="delta")

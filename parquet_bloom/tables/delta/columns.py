@@ -119,18 +119,39 @@ def columns_of(snapshot: Snapshot, where: str) -> TableColumns:
     """Those of the table's schema. Raises FormatError."""
     mode = snapshot.configuration.get("delta.columnMapping.mode", "none")
     try:
-        fields = json.loads(snapshot.metadata["schemaString"])["fields"]
-        named = set(snapshot.metadata.get("partitionColumns") or ())
+        fields, named = _fields(snapshot)
         partitions = {
             _name_in_file(each, mode): _name(each) for each in fields if each["name"] in named
         }
         leaves = [
             leaf for each in fields if each["name"] not in named for leaf in _leaves(each, mode)
         ]
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
-        raise FormatError(f"{where}: its schema does not follow the protocol") from None
+    except _NO_SCHEMA:
+        raise _no_schema(where) from None
     pairs = [(leaf.logical, leaf.physical) for leaf in leaves]
     return TableColumns.of(pairs, _names(leaves, mode), partitions, has_own_names=mode == "none")
+
+
+def types_of_partitions(snapshot: Snapshot, where: str) -> dict[str, str]:
+    """Those of the columns by which it is partitioned, by the table's names. Raises FormatError."""
+    try:
+        fields, named = _fields(snapshot)
+        return {_name(each): str(each["type"]) for each in fields if each["name"] in named}
+    except _NO_SCHEMA:
+        raise _no_schema(where) from None
+
+
+_NO_SCHEMA: Final = (KeyError, TypeError, ValueError, AttributeError, RecursionError)
+
+
+def _no_schema(where: str) -> FormatError:
+    return FormatError(f"{where}: its schema does not follow the protocol")
+
+
+def _fields(snapshot: Snapshot) -> tuple[list[Action], set[str]]:
+    """The top-level fields, and the names of those by which the table is partitioned."""
+    fields = json.loads(snapshot.metadata["schemaString"])["fields"]
+    return fields, set(snapshot.metadata.get("partitionColumns") or ())
 
 
 def _names(leaves: list[Leaf], mode: str) -> StoredNames:

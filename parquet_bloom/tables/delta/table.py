@@ -23,7 +23,7 @@ from parquet_bloom.storage.source import is_object
 from parquet_bloom.storage.traffic import Requests
 from parquet_bloom.tables.batches import by_partition
 from parquet_bloom.tables.delta.action import ENGINE, Action, decoded
-from parquet_bloom.tables.delta.columns import columns_of
+from parquet_bloom.tables.delta.columns import columns_of, types_of_partitions
 from parquet_bloom.tables.delta.features import is_outside, unreadable, unwritable
 from parquet_bloom.tables.delta.log import LOG, Log, Snapshot, commit_name, read_snapshot
 from parquet_bloom.tables.ends import why_not
@@ -78,6 +78,10 @@ class DeltaTable(LakeTable):
     @property
     def partition_columns(self) -> tuple[str, ...]:
         return tuple(self._columns.partitions.values())
+
+    @property
+    def partition_types(self) -> Mapping[str, str]:
+        return types_of_partitions(self._snapshot, self.location)
 
     @property
     def wanted(self) -> Wanted:
