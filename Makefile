@@ -143,6 +143,7 @@ docs: .venv/dev
 	$(BIN)/python docs/options.py > docs/options.md
 	$(BIN)/python docs/engines.py > docs/engines.md
 	$(BIN)/python docs/why_not_skipped.py > docs/why-not-skipped.md
+	$(BIN)/python docs/man.py share
 	PYTHONPATH=tests $(BIN)/python -m make.shown
 
 # The pictures of README.md and docs/, one of which shows what commands print.

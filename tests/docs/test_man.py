@@ -1,0 +1,70 @@
+"""share/ is what the commands make of it: manual pages without warnings, and scripts for shells."""
+
+import subprocess
+import sys
+import tomllib
+from shutil import which
+
+import pytest
+from conftest import ROOT, missing
+
+from parquet_bloom.commands.pbloom import cli
+
+sys.path.insert(0, str(ROOT / "docs"))
+import man
+
+SHARE = ROOT / "share"
+
+
+@pytest.fixture(scope="module")
+def written():
+    return man.files()
+
+
+def test_share_is_what_make_docs_writes(written):
+    found = {str(path.relative_to(SHARE)) for path in SHARE.rglob("*") if path.is_file()}
+    assert found == set(written)
+    for name, text in written.items():
+        assert (SHARE / name).read_text(encoding="utf-8") == text, name
+    assert "\t$(BIN)/python docs/man.py share\n" in (ROOT / "Makefile").read_text()
+
+
+def test_all_of_it_is_installed(written):
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    patterns = {name: each for name, (each,) in settings["data-files"].items()}
+    assert all(each.startswith(f"{name}/") for name, each in patterns.items())
+    installed = {path for each in patterns.values() for path in ROOT.glob(each)}
+    assert installed == {SHARE / name for name in written}
+
+
+def test_every_command_has_a_page(written):
+    pages = {name.rpartition("/")[2] for name in written if name.endswith(".1")}
+    assert {f"pbloom-{name}.1" for name in cli.commands} | {"pbloom.1"} <= pages
+    assert {"pbloom-index-probe.1", "pbloom-spark-build.1"} <= pages
+
+
+def test_a_page_says_what_the_help_does(written):
+    page = written["man/man1/pbloom-rule.1"]
+    assert page.splitlines()[1:9] == [
+        '.TH PBLOOM\\-RULE 1 2026-11-26 "parquet\\-bloom 0.1.0" "User Commands"',
+        ".SH NAME",
+        "pbloom\\-rule \\- Explain the rules of validate",
+        ".SH SYNOPSIS",
+        ".B pbloom rule",
+        "[OPTIONS] [RULE]...",
+        ".SH DESCRIPTION",
+        "RULE is an id or a name; without one, all rules are listed.",
+    ]
+    assert ".TP\n\\fB\\-\\-json\\fR\nOne JSON document per rule.\n" in page
+    assert ".SH EXAMPLES\n.nf\npbloom rule\npbloom rule PB305 false\\-negatives\n" in page
+
+
+def test_no_page_has_a_warning(written):
+    if which("groff") is None:
+        missing("groff")
+    pages = "".join(text for name, text in written.items() if name.endswith(".1"))
+    run = subprocess.run(
+        ["groff", "-man", "-ww", "-z", "-Tutf8", "-Kutf8"],
+        input=pages, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert run.stderr == ""
