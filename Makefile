@@ -8,7 +8,7 @@ INSTALL = rm -f parquet_bloom/native/_kernel.cpython-*.so && $(BIN)/python -m pi
 SOURCES := pyproject.toml setup.py $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.px?)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test long cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs pictures site thrift proto clean writers engines stores layouts readers recipes catalogs spark-matrix conformance
+.PHONY: demo test long cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs pictures site thrift proto clean writers engines stores layouts readers recipes catalogs spark-matrix conformance wheel
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -118,6 +118,13 @@ recipes: .venv/dev
 spark-matrix: .venv/dev
 	PYTHONPATH=tests $(BIN)/python tests/spark_versions/run.py $(SPARKS)
 
+# What is released, into dist/: an sdist that is the same each time, and from it wheels for x86-64 and aarch64, for
+# glibc and musl. Each is looked at, and its kernel runs: here without a compiler, elsewhere emulated. Ten minutes, and
+# downloads into .release; needs QEMU and Debian's apt for the last.
+wheel: .release/installed
+	.release/bin/python release/make_wheels.py
+	.release/bin/python release/check_wheels.py
+
 lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -183,7 +190,12 @@ clean:
 	PYTHONPATH=tests $(BIN)/python tests/make/spark_archive.py
 
 .venv/docs: .venv/dev
-	$(BIN)/python -m pip install -q -e '.[docs]' $(EDITABLE)
+	$(INSTALL) '.[docs]'
+	@touch $@
+
+.release/installed: release/requirements.txt
+	$(PYTHON) -m venv .release
+	.release/bin/python -m pip install -q -r $<
 	@touch $@
 
 .venv/fuzz: .venv/bin/python $(SOURCES)

@@ -1,0 +1,205 @@
+"""Whether the wheels in dist/ are what their names say, and the kernel in each runs where it can be run.
+
+    python release/check_wheels.py
+
+That of this machine: in a new environment, on a PATH without a compiler. That for aarch64: emulated by QEMU, with
+Debian's Python. Those for musl: with musl's own loader. What is missing for the last two is said, and fails.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from debian import Debian
+from elftools.elf.elffile import ELFFile
+from make_wheels import DIST, ROOT, run
+
+TOOLS = ROOT / ".release"
+KERNEL = "parquet_bloom/native/_kernel.abi3.so"
+LOAD = Path(__file__).with_name("load_kernel.c")
+
+# What the tests of the kernel import.
+TESTED_WITH = ("pytest>=9", "hypothesis>=6.100")
+TESTS = (
+    *("-m", "pytest", "-q", "-r", "f", "-p", "no:cacheprovider", "--noconftest"),
+    *("-p", "make.foreign_kernel", "-p", "make.memory_end"),
+    *("-c", str(ROOT / "pyproject.toml"), str(ROOT / "tests" / "native")),
+)
+# One needs a process of its own, which would not be emulated; others compile the kernel themselves.
+NOT_EMULATED = ("--ignore-glob=*/test_foreign_kernels.py", "-k", "not overflow and not AVX")
+
+MUSL = {"x86_64": "amd64", "aarch64": "arm64"}
+
+
+def wheel(libc: str, processor: str) -> Path:
+    (found,) = DIST.glob(f"*{libc}*_{processor}.whl")
+    return found
+
+
+def kernel(libc: str, processor: str, into: Path) -> Path:
+    with zipfile.ZipFile(wheel(libc, processor)) as packed:
+        return Path(packed.extract(KERNEL, into))
+
+
+# --- what their names say -------------------------------------------------------------------------
+
+
+def check_archives() -> str:
+    """The metadata, and that a kernel for all Pythons calls nothing that only some have."""
+    run("twine", "check", "--strict", *sorted(DIST.iterdir()))
+    wheels = sorted(DIST.glob("*.whl"))
+    for each in wheels:
+        assert "-cp311-abi3-" in each.name, each.name
+        run("abi3audit", "--strict", each)
+    return f"{len(wheels)} wheels for Python 3.11 and later"
+
+
+def check_glibc() -> str:
+    """No function that is newer than the name says."""
+    newest = []
+    for processor in MUSL:
+        said = run("auditwheel", "show", wheel("manylinux", processor))
+        (found,) = set(
+            re.findall(r'consistent with\s+the\s+following\s+platform\s+tag:\s+"(\w+)"', said)
+        )
+        newest.append(found)
+        assert int(found.split("_")[2]) <= 17, found
+    return ", ".join(newest)
+
+
+def check_musl() -> str:
+    """auditwheel cannot read these."""
+    with TemporaryDirectory() as scratch:
+        for processor in MUSL:
+            with kernel("musllinux", processor, Path(scratch)).open("rb") as file:
+                dynamic = ELFFile(file).get_section_by_name(".dynamic")
+                needed = [tag.needed for tag in dynamic.iter_tags("DT_NEEDED")]
+                assert needed == ["libc.so"], needed
+    return "nothing but libc.so"
+
+
+# --- run ------------------------------------------------------------------------------------------
+
+
+def best_path() -> str:
+    """The best that the kernel has for this processor, as the system describes it."""
+    flags = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    has = set(flags[1].split()) if flags else set()
+    if not {"avx2", "popcnt"} <= has:
+        return "any"
+    return "AVX-512" if {"avx512f", "avx512dq", "avx512vl"} <= has else "AVX2"
+
+
+def last_line(said: str) -> str:
+    return said.strip().splitlines()[-1]
+
+
+def check_here() -> str:
+    with TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "environment"
+        run("python", "-m", "venv", folder)
+        # Nothing else: no compiler, no other Python.
+        alone = {"PATH": str(folder / "bin"), "PYTHONPATH": "", "PBLOOM_STRICT": ""}
+        python = folder / "bin" / "python"
+        pip = (python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:")
+        built = wheel("manylinux", platform.machine())
+        run_alone(alone, *pip, built, *TESTED_WITH)
+        ask = "from parquet_bloom.native import _kernel as k; print(k.__file__, k.code_path())"
+        file, path = run_alone(alone, python, "-P", "-c", ask).split()
+        assert file.startswith(str(folder)), file
+        assert path == best_path(), f"the kernel takes the path {path}, expected {best_path()}"
+        return f"{path}: {last_line(run_alone(alone, python, '-P', *TESTS))}"
+
+
+def run_alone(environment: dict[str, str], *command: str | Path) -> str:
+    done = subprocess.run(
+        command,
+        cwd="/",
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.stderr.write(done.stdout)
+        done.check_returncode()
+    return done.stdout
+
+
+def check_aarch64() -> str:
+    """As on the oldest processor of its kind that QEMU knows."""
+    debian = Debian("arm64", TOOLS / "debian-arm64")
+    debian.install("python3", "libstdc++6")
+    (python,) = debian.root.glob("usr/bin/python3.[0-9]*")
+    version = python.name.removeprefix("python")
+    with TemporaryDirectory() as site:
+        platforms = [f"manylinux{each}_aarch64" for each in ("_2_28", "_2_27", "_2_17", "2014")]
+        run(
+            *("python", "-m", "pip", "install", "--quiet", "--target", site),
+            *("--only-binary", ":all:", "--python-version", version),
+            *(option for each in platforms for option in ("--platform", each)),
+            *(wheel("manylinux", "aarch64"), *TESTED_WITH),
+        )
+        emulated = ("qemu-aarch64", "-cpu", "cortex-a53", "-L", debian.root, python, "-P")
+        alone = {"PYTHONPATH": site, "PBLOOM_STRICT": ""}
+        ask = "from parquet_bloom.native import _kernel; print(_kernel.__file__)"
+        assert run_alone(alone, *emulated, "-c", ask).startswith(site)
+        return last_line(run_alone(alone, *emulated, *TESTS, *NOT_EMULATED))
+
+
+def check_musl_loads() -> str:
+    """A program of musl loads the kernel, and calls C in it; in the place of Python is a stub."""
+    answers = set()
+    for processor, architecture in MUSL.items():
+        debian = Debian(architecture, TOOLS / f"debian-{architecture}")
+        debian.install("musl")
+        (loader,) = debian.root.glob("lib/ld-musl-*.so.1")
+        with TemporaryDirectory() as scratch:
+            library = kernel("musllinux", processor, Path(scratch))
+            with library.open("rb") as file:
+                symbols = ELFFile(file).get_section_by_name(".dynsym").iter_symbols()
+                wanted = {symbol.name for symbol in symbols if symbol["st_shndx"] == "SHN_UNDEF"}
+            stubs = Path(scratch) / "stubs.c"
+            names = sorted(name for name in wanted if re.match("_?Py", name))
+            stubs.write_text("".join(f"char {name}[512];\n" for name in names))
+            program = Path(scratch) / "program"
+            target = ("-target", f"{processor}-linux-musl", "-O2", "-dynamic", "-rdynamic")
+            run("python", "-m", "ziglang", "cc", *target, LOAD, stubs, "-o", program)
+            emulator = [] if processor == platform.machine() else [f"qemu-{processor}"]
+            answers.add(run_alone({}, *emulator, loader, program, library))
+    expected = "44bc2cf5ad770999 352441c2\n"
+    assert answers == {expected}, answers
+    return "XXH64 and CRC-32 are right"
+
+
+CHECKS: dict[str, Callable[[], str]] = {
+    "archives": check_archives,
+    "glibc": check_glibc,
+    "musl": check_musl,
+    "here, without a compiler": check_here,
+    "musl loads": check_musl_loads,
+    "aarch64, emulated": check_aarch64,
+}
+
+
+def main() -> int:
+    failed = 0
+    for name, check in CHECKS.items():
+        try:
+            said = check()
+        except (AssertionError, OSError, subprocess.CalledProcessError, ValueError) as error:
+            said, failed = f"FAILED: {error}", failed + 1
+        print(f"{name}: {said}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
