@@ -109,6 +109,38 @@ class placing:
                 raise at(self._where, error, ours) from None
 
 
+def install(extra: str) -> str:
+    """The command that brings an extra of this package."""
+    return f"pip install 'parquet-bloom[{extra}]'"
+
+
+def lacking(what: str, package: str, extra: str) -> UnsupportedError:
+    """`what` needs a package that an extra of this one brings."""
+    return UnsupportedError(f"{what}: needs {package}, which is not installed: {install(extra)}")
+
+
+class needing:
+    """What is imported inside needs `package`, whose module is called `module`. Without it,
+    UnsupportedError says that `what` does."""
+
+    __slots__ = ("_extra", "_module", "_package", "_what")
+
+    def __init__(self, what: str, package: str, extra: str, module: str = "") -> None:
+        self._what, self._package, self._extra = what, package, extra
+        self._module = module or package
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if not isinstance(error, ImportError):
+            return
+        # Of a.b, a may be missing, or b alone, or what is in it.
+        lacked, module = f"{error.name}.", f"{self._module}."
+        if module.startswith(lacked) or lacked.startswith(module):
+            raise lacking(self._what, self._package, self._extra) from None
+
+
 def similar(word: str, words: Iterable[str], cutoff: float = 0.5) -> list[str]:
     """Up to three of `words` that may have been meant: those that differ only in case, or else close
     ones, of which those that end with `.word` come first."""
@@ -143,6 +175,9 @@ _BY_COMMAND = {
     "unconditional=True": "--unconditional",
 }
 
+# What an install without its dependencies may lack: docs/install.md.
+_LACKED = ("numpy", "orjson", "pyarrow", "rich")
+
 # What Python says.
 _NO_THREAD = "can't start new thread"
 
@@ -157,6 +192,8 @@ def complaint(error: BaseException) -> str:
         return "out of memory"
     if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
         return "the system starts no more threads; --threads 1 needs none"
+    if isinstance(error, ModuleNotFoundError) and error.name in _LACKED:
+        return f"needs {error.name}, which is not installed: pip install {error.name}"
     if isinstance(error, ImportError) or _is_of_lost_package(error):
         return f"part of the installation is missing or cannot be read: {error}"
     return f"internal error, please report what --debug shows: {type(error).__name__}: {error}"

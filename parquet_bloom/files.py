@@ -10,7 +10,13 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
-from parquet_bloom.errors import FormatError, NotSupportedFileError, RewriteError, UnsupportedError
+from parquet_bloom.errors import (
+    FormatError,
+    NotSupportedFileError,
+    RewriteError,
+    UnsupportedError,
+    needing,
+)
 from parquet_bloom.parallel import set_aside
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.source import Cut
@@ -142,7 +148,7 @@ def open(
     A local file with the unfinished end that a killed build left is cut back first.
 
     Raises OSError, FormatError if this is neither a Parquet nor an ORC file, EncryptionError if it
-    cannot be decrypted, UnsupportedError if what reads the object store is not installed.
+    cannot be decrypted, UnsupportedError if what reads it, or the object store, is not installed.
     """
     file = open_file(path, keys, storage_options, size=size)
     return FORMATS[file.format].public(file)
@@ -240,11 +246,12 @@ def _opened(source: Source, keys: Keys | None) -> ParquetContainer | OrcContaine
 
 def _orc(source: Source, keys: Keys | None) -> OrcContainer | None:
     """None if it is something else."""
-    from parquet_bloom.orc.file import OrcContainer
-    from parquet_bloom.orc.tail import is_orc
+    from parquet_bloom.orc.magic import is_orc
 
     if not is_orc(source):
         return None
+    with needing(source.path, "protobuf", "orc", "google.protobuf"):
+        from parquet_bloom.orc.file import OrcContainer
     file = OrcContainer(source)
     if keys is not None:
         from parquet_bloom.parquet.footer.tail import check_may_be_plain

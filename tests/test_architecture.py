@@ -259,7 +259,7 @@ LATE = {
     },
     "for the files of one format": {
         *("advice.orc_survey", "advice.parquet_survey", "diagnosis.orc_writers", "orc.file"),
-        *("orc.tail", "parquet.file", "rules.examine_orc", "rules.examine_parquet"),
+        *("orc.magic", "parquet.file", "rules.examine_orc", "rules.examine_parquet"),
         *("rules.repair_orc", "rules.repair_parquet", "index.orc_values", "index.parquet_values"),
         *("orc.bloom", "orc.columns"),
     },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +17,7 @@ from parquet_bloom.commands.inputs import Inputs
 from parquet_bloom.commands.parameters import FILE
 from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.commands.table_options import table_views
+from parquet_bloom.errors import needing
 from parquet_bloom.options import DEFAULT_FPP, AdviseOptions, InspectOptions, ValidateOptions
 from parquet_bloom.program import FINE
 from parquet_bloom.render.findings import summary
@@ -65,6 +67,9 @@ def report(
       pbloom report lake/ -o lake.html
       pbloom report lake/ --no-deep -c user_id -o user_id.html
     """
+    # Nobody waits for a page that cannot be made.
+    with needing("report", "jinja2", "report"):
+        import_module("parquet_bloom.render.report")
     inputs = option.inputs_of(files, view)
     options = ValidateOptions(deep=deep, policy=policy, **given)
     advised = AdviseOptions(fpp=fpp, **given)
@@ -114,7 +119,6 @@ def _of_one_file(
             replace(advised, fpp=advised.fpp or DEFAULT_FPP),
             show,
         )
-    # jinja2 takes as long to import as a small file to read.
     from parquet_bloom.render.report import render_report
 
     return render_report(found).encode(), summary(found.validation), FINE

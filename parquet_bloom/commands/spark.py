@@ -36,7 +36,7 @@ from parquet_bloom.commands.sections import (
 )
 from parquet_bloom.commands.table_options import building_in_tables
 from parquet_bloom.container import number_of
-from parquet_bloom.errors import SparkError
+from parquet_bloom.errors import SparkError, install
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
@@ -146,7 +146,7 @@ def _needs_columns(command: Callback) -> Callback:
 
 def _check_pyspark() -> None:
     """Raise SparkError if PySpark is missing, or too old."""
-    expected = "expected PySpark 3.5 or later: pip install 'parquet-bloom[spark]'"
+    expected = f"expected PySpark 3.5 or later: {install('spark')}"
     if find_spec("pyspark") is None:
         raise SparkError(f"No module named 'pyspark': {expected}")
     found = version("pyspark")

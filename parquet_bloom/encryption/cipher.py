@@ -24,7 +24,13 @@ from struct import pack
 from typing import TYPE_CHECKING, NoReturn
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError, UnsupportedError
+from parquet_bloom.errors import (
+    EncryptionError,
+    MissingKeyError,
+    TamperedError,
+    UnsupportedError,
+    needing,
+)
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.thrift import ttypes
@@ -104,10 +110,11 @@ class Key(Secretive):
 
     def __init__(self, secret: bytes, source: str) -> None:
         """`source` is its name in messages, such as `footer key (env:KF)`. Raises EncryptionError
-        for a secret of another length."""
+        for a secret of another length, UnsupportedError without cryptography."""
         if len(secret) not in KEY_BYTES:
             raise EncryptionError(f"{source}: {len(secret)} bytes, expected 16, 24 or 32")
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+        with needing(source, "cryptography", "encryption"):
+            from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         self.source = source
         self._secret = bytes(secret)

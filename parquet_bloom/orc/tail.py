@@ -23,6 +23,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FooterError, FormatError, NotSupportedFileError, UnsupportedError
 from parquet_bloom.orc.columns import OrcColumn, above, read_columns
 from parquet_bloom.orc.compression import DEFAULT_BLOCK_BYTES, MAX_BLOCK_BYTES, Compression
+from parquet_bloom.orc.magic import MAGIC
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.wire import Message
 from parquet_bloom.parallel import check_fits
@@ -30,7 +31,6 @@ from parquet_bloom.parallel import check_fits
 if TYPE_CHECKING:
     from parquet_bloom.storage.source import Source
 
-MAGIC: Final = b"ORC"
 # What a byte of a message can take once it is decoded: an empty message inside it has two.
 DECODED: Final = 64
 
@@ -183,18 +183,6 @@ class Tail:
         return bool(roots) and any(
             each.id in roots for each in (column, *above(self.columns, column))
         )
-
-
-def is_orc(source: Source) -> bool:
-    """Whether the file starts or ends with ORC's magic."""
-    if source.size <= len(MAGIC):
-        return False
-    if not source.is_remote and source.read_at(0, len(MAGIC)) == MAGIC:
-        return True
-    end = source.read_at(source.size - len(MAGIC) - 1, len(MAGIC) + 1)
-    if end[:-1] == MAGIC and end[-1] > len(MAGIC):
-        return True
-    return source.is_remote and source.read_at(0, len(MAGIC)) == MAGIC
 
 
 def read_tail(source: Source) -> Tail:

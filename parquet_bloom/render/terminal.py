@@ -18,6 +18,7 @@ from contextlib import (
     redirect_stdout,
     suppress,
 )
+from importlib.util import find_spec
 from itertools import compress
 from typing import TYPE_CHECKING, TextIO
 
@@ -288,7 +289,7 @@ def progress_in_words(
 ) -> AbstractContextManager[Callable[[int, int], None]]:
     """The same, whose label says how far it is: `said` of what is done, and of all. None of 0 is not known
     yet."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty() or find_spec("rich") is None:
         return nullcontext(_unshown)
     return _shown(said)
 

@@ -9,8 +9,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -23,10 +22,10 @@ from parquet_bloom.spark.versions import add_archive
 _SETTING = "spark.parquet_bloom.archive"
 
 # What the package needs and executors may lack; they must have pyarrow and numpy.
-DEPENDENCIES = ("cffi", "cramjam", "cryptography", "orjson", "protobuf", "thrift", "xxhash")
+DEPENDENCIES = ("cramjam", "orjson", "thrift", "xxhash")
 
-# What reads object stores, which executors need only there.
-OPTIONAL = ("obstore",)
+# What reads encrypted files, ORC files and object stores, if that is installed here.
+OPTIONAL = ("cffi", "cryptography", "obstore", "protobuf")
 
 # Not shipped: what the kernel is compiled from, and what Python makes itself.
 _SOURCES = {".c", ".h", ".pxi", ".pyc", ".pyx"}
@@ -57,7 +56,7 @@ def shipped(spark: SparkSession) -> str | None:
 
 def _installed() -> dict[str, bytes]:
     """Every file to ship, by its name below the folder, sorted."""
-    packages = (*DEPENDENCIES, *filter(find_spec, OPTIONAL))
+    packages = (*DEPENDENCIES, *filter(_is_installed, OPTIONAL))
     found = {name: path for package in packages for name, path in _recorded(package)}
     # Not recorded by an editable install.
     root = Path(__file__).parents[1]
@@ -70,6 +69,14 @@ def _installed() -> dict[str, bytes]:
         raise SparkError(
             f"{error.filename}: is part of the installation, but: {error.strerror}"
         ) from None
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def _recorded(package: str) -> Iterator[tuple[str, Path]]:

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from parquet_bloom.arguments import mapping_given
-from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.errors import UnsupportedError, lacking
 from parquet_bloom.storage.source import (
     LocalSource,
     Source,
@@ -142,10 +142,7 @@ def not_installed(address: Address, error: ImportError) -> Exception:
     """The error for an object that nothing here can read; `error` itself if it has another reason."""
     if (error.name or "").partition(".")[0] != "obstore":
         return error
-    return UnsupportedError(
-        f"{address}: needs obstore, which is not installed:"
-        f" pip install 'parquet_bloom[{address.store.extra}]'"
-    )
+    return lacking(address, "obstore", address.store.extra)
 
 
 def own_library(address: Address, name: str, why: str) -> object:
@@ -161,9 +158,6 @@ def own_library(address: Address, name: str, why: str) -> object:
             raise
         if (error.name or "").startswith("obstore"):
             raise not_installed(address, error) from None
-        raise UnsupportedError(
-            f"{address}: {why}, needs {store.library}, which is not installed:"
-            f" pip install 'parquet_bloom[{store.extra}]'"
-        ) from None
+        raise lacking(f"{address}: {why}", store.library, store.extra) from None
     found: object = getattr(module, name)
     return found

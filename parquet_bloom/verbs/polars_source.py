@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.errors import needing
 from parquet_bloom.verbs.reading import Reading
 
 if TYPE_CHECKING:
@@ -36,11 +36,8 @@ def polars_source(
 
     Raises UnsupportedError if polars is not installed; as dataset, some of it not before rows are asked for.
     """
-    try:
+    with needing("polars_source", "polars", "polars"):
         from polars.io.plugins import register_io_source
-    except ImportError:
-        wanted = "expected pip install 'parquet-bloom[polars]'"
-        raise UnsupportedError(f"polars_source: polars is not installed, {wanted}") from None
     from parquet_bloom.reads.polars_rows import Rows
 
     given = {} if filters is None else filters

@@ -171,7 +171,7 @@ def test_polars_may_not_be_installed(lake: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(pb.UnsupportedError) as caught:
         pb.polars_source(lake)
     assert str(caught.value) == (
-        "polars_source: polars is not installed, expected pip install 'parquet-bloom[polars]'"
+        "polars_source: needs polars, which is not installed: pip install 'parquet-bloom[polars]'"
     )
 
 

@@ -110,7 +110,7 @@ def test_a_package_without_a_list_of_files(monkeypatch):
         files = None
 
     monkeypatch.setattr(shipping, "distribution", lambda name: Bare)
-    with pytest.raises(SparkError, match=r"^cffi: its installation has no list of files"):
+    with pytest.raises(SparkError, match=r"^cramjam: its installation has no list of files"):
         shipping.ship(Session())
 
 

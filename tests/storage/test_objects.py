@@ -287,10 +287,10 @@ def test_without_obstore(monkeypatch):
         with pytest.raises(pb.UnsupportedError) as raised:
             pb.open(url)
         assert str(raised.value) == (
-            f"{url}: needs obstore, which is not installed: pip install 'parquet_bloom[{extra}]'"
+            f"{url}: needs obstore, which is not installed: pip install 'parquet-bloom[{extra}]'"
         )
     run = outcome("inspect", "s3://b/folder/")
-    assert "pip install 'parquet_bloom[s3]'" in run.complaint
+    assert "pip install 'parquet-bloom[s3]'" in run.complaint
 
 
 FORK = """

@@ -196,8 +196,8 @@ def test_without_the_stores_own_library(store, monkeypatch):
     with pytest.raises(pb.UnsupportedError) as raised:
         store.build()
     assert str(raised.value) == (
-        f"{store.url}: to be replaced, needs {library}, which is not installed:"
-        f" pip install 'parquet_bloom[{extra}]'"
+        f"{store.url}: to be replaced: needs {library}, which is not installed:"
+        f" pip install 'parquet-bloom[{extra}]'"
     )
     assert store.server.objects == {NAME: OLD}
 

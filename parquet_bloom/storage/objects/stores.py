@@ -17,7 +17,7 @@ from obstore import store as obstore_classes
 from obstore.exceptions import BaseError, UnknownConfigurationKeyError
 from obstore.store import ObjectStore
 
-from parquet_bloom.errors import similar
+from parquet_bloom.errors import install, similar
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.objects.logs import unlogged
 from parquet_bloom.storage.objects.sending import Renewable
@@ -180,9 +180,7 @@ def _from_profile(profile: str, options: dict[str, str]) -> dict[str, object]:
         import boto3
         from botocore.exceptions import BotoCoreError
     except ImportError:
-        raise ValueError(
-            f"AWS_PROFILE is {profile}, which boto3 reads: pip install parquet_bloom[s3]"
-        ) from None
+        raise ValueError(f"AWS_PROFILE is {profile}, which boto3 reads: {install('s3')}") from None
     from obstore.auth.boto3 import Boto3CredentialProvider
 
     try:

@@ -8,7 +8,13 @@ from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from parquet_bloom.errors import ParquetBloomError, RewriteError, UnsupportedError
+from parquet_bloom.errors import (
+    ParquetBloomError,
+    RewriteError,
+    UnsupportedError,
+    install,
+    lacking,
+)
 
 # A commit takes what only PyIceberg itself is meant to use.
 TESTED: Final = ("0.12.0",)
@@ -18,7 +24,7 @@ _FORMAT: Final = re.compile(
     r"tag '([^']*)' found using '?format_version'?.* does not match any of the expected tags: ([\d, ]+\d)"
 )
 
-_INSTALL: Final = "pip install 'parquet-bloom[iceberg]'"
+_INSTALL: Final = install("iceberg")
 
 
 def check_installed(where: str) -> None:
@@ -26,9 +32,7 @@ def check_installed(where: str) -> None:
     try:
         version("pyiceberg")
     except PackageNotFoundError:
-        raise UnsupportedError(
-            f"{where}: needs pyiceberg, which is not installed: {_INSTALL}"
-        ) from None
+        raise lacking(where, "pyiceberg", "iceberg") from None
 
 
 def other_version() -> str | None:
