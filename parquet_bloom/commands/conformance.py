@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,15 +17,19 @@ from parquet_bloom.commands.sections import (
     Command,
     Decorator,
     checks_option,
+    files_option,
     output_option,
     together,
 )
-from parquet_bloom.conformance.adapter import Session
+from parquet_bloom.conformance.adapter import Greeting, Session
 from parquet_bloom.conformance.case import LEVELS, Level
 from parquet_bloom.conformance.readers import read_results
 from parquet_bloom.conformance.report import Report, known_failures, matching
 from parquet_bloom.conformance.suite import VERSION, cases, opened
 from parquet_bloom.conformance.suite import fetch as fetch_suite
+from parquet_bloom.conformance.writers import created_by, write_results
+from parquet_bloom.conformance.written_columns import columns
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.program import FINE, NO, Ordered
 from parquet_bloom.render.conformance import write_report
 from parquet_bloom.render.terminal import progress, write_json, write_text
@@ -48,7 +52,9 @@ def conformance() -> None:
     """
 
 
-def _command(ctx: click.Context, param: click.Parameter, text: str) -> list[str]:
+def _command(ctx: click.Context, param: click.Parameter, text: str | None) -> list[str] | None:
+    if text is None:
+        return None
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -58,14 +64,17 @@ def _command(ctx: click.Context, param: click.Parameter, text: str) -> list[str]
     return words
 
 
+def _adapter(required: bool) -> Decorator:
+    return checks_option(
+        "--adapter", "command", required=required, metavar="COMMAND", callback=_command,
+        help="The program beside the engine, with its arguments.",
+    )  # fmt: skip
+
+
 _judging: Decorator = together(
     checks_option(
-        "--adapter", "command", required=True, metavar="COMMAND", callback=_command,
-        help="The program that asks the engine, with its arguments.",
-    ),
-    checks_option(
         "--case", "wanted", multiple=True, metavar="CASE",
-        help="Only this case, or this group of cases; repeatable.",
+        help="Only this case, or this group of cases; for a writer, this column. Repeatable.",
     ),
     checks_option(
         "--level", type=click.Choice(LEVELS), default="must", show_default=True,
@@ -87,10 +96,44 @@ _judging: Decorator = together(
 )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What both verbs are given."""
+
+    wanted: tuple[str, ...]
+    level: Level
+    expect: Path | None
+    timeout: float
+    as_json: bool
+    report_file: Path | None
+    badge_file: Path | None
+    overwrite: bool
+
+    def check(self) -> Mapping[str, str]:
+        """What is known, after a look at whether the answers can be written: no engine is asked in vain."""
+        for output in filter(None, (self.report_file, self.badge_file)):
+            output_target(output, [], self.overwrite)
+        return {} if self.expect is None else known_failures(self.expect)
+
+    def tell(self, report: Report, known: Mapping[str, str]) -> None:
+        """Write what there is to write, and end the command."""
+        documents_of = ((self.report_file, report.document()), (self.badge_file, report.badge()))
+        for path, document in documents_of:
+            if path is not None:
+                with answer_file(path, [], overwrite=self.overwrite) as written:
+                    written.append(documents.as_json(document) + b"\n")
+        if self.as_json:
+            write_json(report.document())
+        else:
+            write_report(report, self.level, known)
+        click.get_current_context().exit(NO if report.news(known, self.level) else FINE)
+
+
 @conformance.command(cls=Command)
 @click.argument("suite", type=FOLDER, required=False)
+@_adapter(required=True)
 @_judging
-def read(suite: Path | None, **given: Any) -> None:
+def read(suite: Path | None, command: list[str], **given: Any) -> None:
     """Judge a reader: whether it uses filters, and whether it loses rows by them.
 
     Asks each question of files with and without filters, sound and with the pages destroyed that a right filter
@@ -100,7 +143,58 @@ def read(suite: Path | None, **given: Any) -> None:
     Example:
       pbloom conformance read --adapter "python suite/adapters/duckdb_reads.py"
     """
-    _judge("read", suite, **given)
+    asked = _Given(**given)
+    known = asked.check()
+    with (
+        _suite(suite, "cases", asked.wanted) as (folder, version, cases),
+        Session(command, asked.timeout) as session,
+        progress(command[0]) as show,
+    ):
+        results = tuple(read_results(folder, cases, session, show))
+        engine = session.greeting
+    asked.tell(
+        Report(version, "read", engine.engine, engine.version, engine.inside, results), known
+    )
+
+
+@conformance.command(cls=Command)
+@click.argument("suite", type=FOLDER, required=False)
+@_adapter(required=False)
+@files_option(
+    "--written",
+    type=FOLDER,
+    help="Folder with a file COLUMN.parquet for each column that was written; instead of --adapter.",
+)
+@_judging
+def write(
+    suite: Path | None, command: list[str] | None, written: Path | None, **given: Any
+) -> None:
+    """Judge a writer: whether its filters know every value that it has written, bit by bit.
+
+    The adapter writes a file for each column; the stored values are read, hashed and looked up. SUITE is a folder that
+    `fetch` has written; without it, the columns are made for this run.
+
+    \b
+    Example:
+      pbloom conformance write --adapter "python suite/adapters/pyarrow_writes.py"
+    """
+    if (command is None) == (written is None):
+        raise click.UsageError("expected either --adapter or --written")
+    asked = _Given(**given)
+    known = asked.check()
+    with (
+        _suite(suite, "columns", asked.wanted) as (folder, version, columns),
+        nullcontext() if command is None else Session(command, asked.timeout) as session,
+        nullcontext(str(written))
+        if written
+        else TemporaryDirectory(prefix="pbloom-written-") as output,
+        progress("write") as show,
+    ):
+        results = tuple(write_results(folder, columns, session, Path(output), show))
+        engine = Greeting(created_by(Path(output)), "") if session is None else session.greeting
+    asked.tell(
+        Report(version, "write", engine.engine, engine.version, engine.inside, results), known
+    )
 
 
 @conformance.command(cls=Command)
@@ -116,43 +210,29 @@ def fetch(output: Path) -> None:
     write_text(f"{output}: {count} files, suite {VERSION}")
 
 
-def _judge(
-    kind: str, suite: Path | None, command: list[str], wanted: tuple[str, ...], level: Level,
-    expect: Path | None, timeout: float, as_json: bool, report_file: Path | None, badge_file: Path | None,
-    overwrite: bool,
-) -> None:  # fmt: skip
-    for output in filter(None, (report_file, badge_file)):
-        # What must not be written is not worth the wait.
-        output_target(output, [], overwrite)
-    with _suite(suite, wanted) as (folder, manifest):
-        ids = [case["id"] for case in manifest["cases"]]
-        chosen = set(matching(ids, wanted))
-        known = {} if expect is None else known_failures(expect)
-        with Session(command, timeout) as session, progress(command[0]) as show:
-            asked = [case for case in manifest["cases"] if case["id"] in chosen]
-            results = tuple(read_results(folder, asked, session, show))
-            engine = session.greeting
-        report = Report(
-            manifest["version"], kind, engine.engine, engine.version, engine.inside, results
-        )
-    for path, document in ((report_file, report.document()), (badge_file, report.badge())):
-        if path is not None:
-            with answer_file(path, [], overwrite=overwrite) as written:
-                written.append(documents.as_json(document) + b"\n")
-    if as_json:
-        write_json(report.document())
-    else:
-        write_report(report, level, known)
-    click.get_current_context().exit(NO if report.news(known, level) else FINE)
-
-
 @contextmanager
-def _suite(folder: Path | None, wanted: Sequence[str]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    """The suite in a folder, or what is wanted of it in one of its own for as long as it is needed."""
+def _suite(
+    folder: Path | None, what: str, wanted: Sequence[str]
+) -> Iterator[tuple[Path, str, list[Mapping[str, Any]]]]:
+    """The suite in a folder, or what is wanted of it in one of its own for as long as it is needed: its version, and the
+    wanted ones of its cases or columns."""
     if folder is not None:
-        yield folder, opened(folder)
+        yield folder, *_wanted(opened(folder), what, wanted)
         return
-    of_ids = {case.id: case for case in cases()}
     with TemporaryDirectory(prefix="pbloom-conformance-") as made:
-        fetch_suite(Path(made), [of_ids[id] for id in matching(list(of_ids), wanted)])
-        yield Path(made), opened(Path(made))
+        of_ids = {case.id: case for case in cases()} if what == "cases" else {}
+        named = {column.name: column for column in columns()} if what == "columns" else {}
+        chosen = list(matching([*of_ids, *named], wanted))
+        fetch_suite(
+            Path(made),
+            [of_ids[id] for id in chosen if of_ids],
+            [named[id] for id in chosen if named],
+        )
+        yield Path(made), *_wanted(opened(Path(made)), what, wanted)
+
+
+def _wanted(
+    manifest: Mapping[str, Any], what: str, wanted: Sequence[str]
+) -> tuple[str, list[Mapping[str, Any]]]:
+    of_ids = {each["id"]: each for each in manifest[what]}
+    return manifest["version"], [of_ids[id] for id in matching(list(of_ids), wanted)]

@@ -2,8 +2,8 @@
 
 manifest.json        what is in it: cases, writers' columns, the SHA-256 of each file
 readers/GROUP/CASE/  plain.parquet, plain-damaged.parquet, filtered.parquet, filtered-damaged.parquet
-writers/             columns to write
-adapters/            programs that ask engines
+writers/COLUMN.json  what is to be written
+adapters/            programs that ask engines, and let them write
 schema/              JSON Schemas of the manifest, of reports, of what is known of an engine, of badges
 """
 
@@ -25,6 +25,7 @@ from parquet_bloom.conformance.legal_cases import broken, legal, unknown
 from parquet_bloom.conformance.nested_cases import nested
 from parquet_bloom.conformance.semantic_cases import semantics
 from parquet_bloom.conformance.typed_cases import several, types
+from parquet_bloom.conformance.written_columns import Column, columns
 from parquet_bloom.errors import ConfigError
 
 # A minor version adds cases, a major one changes what is expected; ids are never used again.
@@ -41,27 +42,33 @@ def cases() -> tuple[Case, ...]:
     return tuple(case for group in groups for case in group())
 
 
-def suite_files(chosen: Sequence[Case] | None = None) -> Iterator[tuple[str, bytes]]:
-    """Each file by its name, of all cases or of some; the manifest comes last."""
+def suite_files(
+    chosen: Sequence[Case] | None = None, told: Sequence[Column] | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """Each file by its name, of all cases and columns or of some; the manifest comes last."""
     chosen = cases() if chosen is None else chosen
+    told = columns() if told is None else told
     sums: dict[str, str] = {}
-    for name, data in _files(chosen):
+    for name, data in _files(chosen, told):
         sums[name] = hashlib.sha256(data).hexdigest()
         yield name, data
     document = {
         "version": VERSION,
         "specification": "https://github.com/apache/parquet-format/blob/master/BloomFilter.md",
         "cases": [case.document() for case in chosen],
+        "columns": [column.document() for column in told],
         "sha256": dict(sorted(sums.items())),
     }
     yield MANIFEST, json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
-def _files(chosen: Sequence[Case]) -> Iterator[tuple[str, bytes]]:
+def _files(chosen: Sequence[Case], told: Sequence[Column]) -> Iterator[tuple[str, bytes]]:
     # Some cases are about the same files.
     of_paths = {case.path(form): (case, form) for case in chosen for form in case.forms}
     for case, form in of_paths.values():
         yield from case.written(form).items()
+    for column in told:
+        yield column.path, column.data()
     for folder in _SHIPPED:
         for each in sorted(
             files(__package__).joinpath(folder).iterdir(), key=lambda each: each.name
@@ -70,13 +77,15 @@ def _files(chosen: Sequence[Case]) -> Iterator[tuple[str, bytes]]:
                 yield f"{folder}/{each.name}", each.read_bytes()
 
 
-def fetch(folder: Path, chosen: Sequence[Case] | None = None) -> int:
+def fetch(
+    folder: Path, chosen: Sequence[Case] | None = None, told: Sequence[Column] | None = None
+) -> int:
     """Write the suite into a folder, which may not have anything in it; how many files. Raises ConfigError if
     it has; OSError."""
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder}: is not empty, expected a new folder")
     count = 0
-    for name, data in suite_files(chosen):
+    for name, data in suite_files(chosen, told):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)

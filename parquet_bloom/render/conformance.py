@@ -14,7 +14,7 @@ def write_report(report: Report, level: Level, known: Mapping[str, str]) -> None
     inside = f" ({report.inside})" if report.inside else ""
     right, of = report.tally("must")
     write_text(
-        f"{report.engine} {report.version}{inside}: {right} of {of} right, suite {report.suite}"
+        f"{report.engine} {report.version}{inside}: {right} of {of} as they must be, suite {report.suite}"
     )
     rows = [_row(report, group) for group in (*report.groups, "")]
     write_table(("group", "must", "should", "uses filters", "not applicable"), rows)

@@ -1,0 +1,46 @@
+"""Let Spark write, by parquet-java, what it reads of a file by pyarrow."""
+
+import pathlib
+import re
+import shutil
+
+import pyarrow.parquet as pq
+import pyspark
+from pyspark.sql import SparkSession
+from writing import Column, answer
+
+OPTIONS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.ui.enabled": "false",
+}
+builder = SparkSession.builder.master("local[1]")
+for name, setting in OPTIONS.items():
+    builder = builder.config(name, setting)
+session = builder.getOrCreate()
+session.sparkContext.setLogLevel("OFF")
+
+
+def write(column: Column, output: str) -> None:
+    source, folder = f"{output}.source", pathlib.Path(f"{output}.folder")
+    pq.write_table(column.table, source, store_schema=False)
+    filters = {
+        "parquet.bloom.filter.enabled": "true",
+        "parquet.bloom.filter.expected.ndv": str(column.rows_per_group),
+    }
+    frame = session.read.parquet(source).coalesce(1)
+    frame.write.options(**filters).parquet(str(folder))
+    (found,) = folder.glob("*.parquet")
+    found.rename(output)
+    shutil.rmtree(folder)
+
+
+jars = sorted(pathlib.Path(pyspark.__file__).parent.glob("jars/parquet-hadoop-*.jar"))
+answer(
+    "Spark",
+    pyspark.__version__,
+    write,
+    re.sub(r"parquet-hadoop-(.*)\.jar", r"parquet-java \1", jars[0].name),
+)

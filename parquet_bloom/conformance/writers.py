@@ -1,0 +1,261 @@
+"""The judge of writers: whether the filters of a file know every value that its pages hold, and are bit for bit what
+they should be.
+
+Pages and headers are read as the package reads them; the bits are judged by the specification in `split_block`.
+"""
+
+from __future__ import annotations
+
+import struct as packing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from math import isnan
+from pathlib import Path
+from typing import Any, Final
+
+from parquet_bloom.conformance.adapter import Session
+from parquet_bloom.conformance.case import Level
+from parquet_bloom.conformance.report import Result
+from parquet_bloom.conformance.split_block import BLOCK, bitset, has
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import FilterError, ParquetBloomError
+from parquet_bloom.parquet.filters.bloom import StoredFilter, read_header
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.open_file import OpenFile
+from parquet_bloom.parquet.pages.pages import chunk_runs
+from parquet_bloom.storage import open_source
+
+# What is looked at in each column, and whether a writer must, or should, do it right.
+CHECKS: Final[Mapping[str, Level]] = {
+    "values": "must",
+    "header": "must",
+    "bits": "should",
+    "zeros": "should",
+    "nan": "should",
+    "size": "should",
+}
+# A filter of so few bytes is never too large.
+SMALL: Final = 1024
+_FORMS: Final = {"FLOAT": "<f", "DOUBLE": "<d", "FLOAT16": "<e"}
+
+
+def write_results(
+    folder: Path,
+    columns: Sequence[Mapping[str, Any]],
+    session: Session | None,
+    written: Path,
+    progress: Callable[[int, int], None],
+) -> Iterator[Result]:
+    """The results of each column of a manifest, which the session writes into the folder `written`, or somebody has
+    already. Raises AdapterError."""
+    for number, column in enumerate(columns):
+        output = written / f"{column['id']}.parquet"
+        reason = "" if session is None else _write(folder, column, session, output)
+        if not reason and not output.exists():
+            reason = "no such file"
+        yield from judged(column, output, reason)
+        progress(number + 1, len(columns))
+
+
+def created_by(written: Path) -> str:
+    """What the first file of a folder says that wrote it; empty if there is none, or it says nothing."""
+    for path in sorted(written.glob("*.parquet"))[:1]:
+        with suppress(ParquetBloomError), OpenFile(open_source(path)) as file:
+            return file.footer.created_by or ""
+    return ""
+
+
+def _write(folder: Path, column: Mapping[str, Any], session: Session, output: Path) -> str:
+    """Why the column is not there; empty if it is."""
+    values = str((folder / column["values"]).absolute())
+    question = {"id": column["id"], "values": values, "output": str(output.absolute())}
+    answer = session.ask(question)
+    if "written" in answer:
+        return ""
+    return " ".join(str(answer.get("skip", answer.get("error", answer))).split())[:160]
+
+
+def judged(column: Mapping[str, Any], output: Path, reason: str = "") -> Iterator[Result]:
+    """A result for each check. `reason`: why there is no file."""
+    found = {check: "" for check in CHECKS}
+    lost = False
+    if not reason:
+        try:
+            file = JudgedFile.of(output)
+        except (ParquetBloomError, OSError) as error:
+            found["header"] = str(error).replace(str(output), output.name)
+            file = JudgedFile(0, [])
+        else:
+            if file.num_rows != column["rows"]:
+                reason = f"{file.num_rows} rows, expected {column['rows']}"
+            elif not file.has_filters:
+                reason = "no filter"
+            found = {check: _merged([*file.found(check)]) for check in CHECKS}
+            lost = bool(found["values"])
+    for check, level in CHECKS.items():
+        id = f"{check}/{column['id']}"
+        if reason or (check in ("zeros", "nan") and not column["is_float"]):
+            yield Result(id, level, "not applicable", reason or "no floating-point numbers")
+        elif check == "values" and lost:
+            yield Result(id, level, "loses", found[check])
+        else:
+            yield Result(id, level, "fails" if found[check] else "right", found[check])
+
+
+def _merged(found: Sequence[str]) -> str:
+    """The first of what is wrong with several chunks, and how many there are."""
+    return "" if not found else found[0] + (f"; {len(found) - 1} more" if len(found) > 1 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedChunk:
+    """A chunk with a filter, or one that has none: `header` is None."""
+
+    where: str
+    form: str
+    values: frozenset[bytes]
+    header: StoredFilter | None
+    bits: bytes
+    overlaps: bool
+    page_bytes: int
+
+    def found(self, check: str) -> str:
+        """What is wrong, or empty."""
+        if self.header is None:
+            return ""
+        why: str = getattr(self, f"_{check}")(self.header)
+        return f"{self.where}: {why}" if why else ""
+
+    def _values(self, header: StoredFilter) -> str:
+        if not self._is_usable:
+            return ""
+        lost = sorted(
+            value for value in self.values if not self._is_nan(value) and not has(self.bits, value)
+        )
+        if not lost:
+            return ""
+        return f"{len(lost)} of {len(self.values)} values are not in the filter, one of them 0x{lost[0].hex()[:64]}"
+
+    def _header(self, header: StoredFilter) -> str:
+        size = header.num_bytes
+        if size < BLOCK or size % BLOCK:
+            return f"numBytes is {size}, expected a multiple of {BLOCK}"
+        kinds = header.algorithm, header.hash, header.compression
+        if kinds != ("BLOCK", "XXHASH", "UNCOMPRESSED"):
+            return f"{', '.join(kinds)}, expected BLOCK, XXHASH, UNCOMPRESSED"
+        if len(self.bits) != size or self.overlaps:
+            return "the filter overlaps pages, indexes or the footer"
+        expected = header.header_bytes + size
+        if header.length is None:
+            return f"no bloom_filter_length, expected {expected}"
+        return (
+            ""
+            if header.length == expected
+            else f"bloom_filter_length is {header.length}, expected {expected}"
+        )
+
+    def _bits(self, header: StoredFilter) -> str:
+        if not self._is_usable:
+            return ""
+        most = bitset((*self.values, *self._equal), len(self.bits) // BLOCK)
+        extra = sum(
+            (bits & ~allowed & 0xFF).bit_count()
+            for bits, allowed in zip(self.bits, most, strict=True)
+        )
+        return f"{extra} bits are set without a value" if extra else ""
+
+    def _zeros(self, header: StoredFilter) -> str:
+        zeros = self._forms_of(0.0, -0.0)
+        if not self._is_usable or not self.values & set(zeros):
+            return ""
+        lacking = [
+            value for value in zeros if value not in self.values and not has(self.bits, value)
+        ]
+        return "the zero of the other sign is not in it" if lacking else ""
+
+    def _nan(self, header: StoredFilter) -> str:
+        usual = self._forms_of(float("nan"))
+        present = (
+            [value for value in self.values if self._is_nan(value) and has(self.bits, value)]
+            if self._is_usable
+            else []
+        )
+        return (
+            "a NaN is in it, the usual one is not"
+            if present and not has(self.bits, usual[0])
+            else ""
+        )
+
+    def _size(self, header: StoredFilter) -> str:
+        size = header.num_bytes
+        if not self.values:
+            return "a filter for a chunk without values"
+        if size & (size - 1):
+            return f"{size} bytes, which is no power of two"
+        return (
+            f"{size} bytes for a chunk of {self.page_bytes}"
+            if size > max(SMALL, self.page_bytes)
+            else ""
+        )
+
+    @property
+    def _is_usable(self) -> bool:
+        return len(self.bits) >= BLOCK and len(self.bits) % BLOCK == 0
+
+    @property
+    def _equal(self) -> list[bytes]:
+        """What may be in it besides the values: the other zero, and the usual NaN."""
+        zeros = self._forms_of(0.0, -0.0)
+        found = zeros if self.values & set(zeros) else []
+        return found + (self._forms_of(float("nan")) if any(map(self._is_nan, self.values)) else [])
+
+    def _forms_of(self, *numbers: float) -> list[bytes]:
+        return [packing.pack(self.form, number) for number in numbers] if self.form else []
+
+    def _is_nan(self, value: bytes) -> bool:
+        if not self.form:
+            return False
+        (number,) = packing.unpack(self.form, value)
+        return isnan(number)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedFile:
+    num_rows: int
+    chunks: list[JudgedChunk]
+
+    @classmethod
+    def of(cls, path: Path) -> JudgedFile:
+        """Raises FormatError, UnsupportedError, FilterError; OSError."""
+        with OpenFile(open_source(path)) as file:
+            rows = sum(map(file.footer.row_group_num_rows, range(file.num_row_groups)))
+            chunks = [
+                _judged_chunk(file, chunk)
+                for group in range(file.num_row_groups)
+                for chunk in file.chunks(group, file.leaves)
+            ]
+        return cls(rows, chunks)
+
+    @property
+    def has_filters(self) -> bool:
+        return any(chunk.header is not None for chunk in self.chunks)
+
+    def found(self, check: str) -> Iterator[str]:
+        yield from filter(None, (chunk.found(check) for chunk in self.chunks))
+
+
+def _judged_chunk(file: OpenFile, chunk: ColumnChunk) -> JudgedChunk:
+    runs = chunk_runs(file.source, file.footer, chunk)
+    values = frozenset(bytes(value) for each in runs for value in each.run.values())
+    header = read_header(file.source, file.footer, chunk)
+    bits, overlaps = b"", False
+    if header is not None:
+        if not 0 <= header.num_bytes <= file.footer.start:
+            raise FilterError(f"{chunk.where}: numBytes is {header.num_bytes}")
+        overlaps = file.footer.layout.overlaps_data(header.offset, header.end)
+        if header.end <= file.footer.start:
+            bits = file.source.read_at(header.offset + header.header_bytes, header.num_bytes)
+    type = chunk.leaf.type
+    form = _FORMS.get(type.logical_name or type.physical, "")
+    size = chunk.total_uncompressed_size or 0
+    return JudgedChunk(chunk.where, form, values, header, bits, overlaps, size)

@@ -1,0 +1,231 @@
+"""`pbloom conformance write`: what is wrong with filters is found, and with those of this package nothing is."""
+
+import json
+import shlex
+import sys
+from functools import cache
+from importlib.resources import files
+
+import jsonschema
+import pyarrow.parquet as pq
+import pytest
+from make.commands import outcome
+from make.footers import footer_of, with_footer, with_meta
+
+import parquet_bloom as pb
+from parquet_bloom.conformance.split_block import bitset, header
+from parquet_bloom.conformance.writers import CHECKS, judged
+from parquet_bloom.conformance.written_columns import columns
+
+ADAPTERS = files("parquet_bloom.conformance") / "adapters"
+SCHEMA = json.loads(
+    (files("parquet_bloom.conformance") / "schema" / "column.schema.json").read_text()
+)
+BY_NAME = {column.name: column for column in columns()}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """A column as the adapters are told it."""
+    folder = tmp_path_factory.mktemp("told")
+    sys.path.insert(0, str(ADAPTERS))
+    from writing import Column
+
+    def told(name):
+        path = folder / name
+        path.write_bytes(BY_NAME[name].data())
+        return Column(str(path))
+
+    yield told
+    sys.path.remove(str(ADAPTERS))
+
+
+@pytest.fixture
+def written(told, tmp_path):
+    """A file of this package with a column, and the column as the manifest has it."""
+
+    @cache
+    def written(name):
+        column = told(name)
+        plain, built = tmp_path / f"{name}-plain.parquet", tmp_path / f"{name}.parquet"
+        pq.write_table(
+            column.table, plain, row_group_size=column.rows_per_group, store_schema=False
+        )
+        with pb.open(plain) as file:
+            leaves = list(file.columns)
+        pb.build(plain, built, columns=leaves, force=True)
+        return built, BY_NAME[name].document()
+
+    return written
+
+
+def found(path, column):
+    return {
+        result.id.partition("/")[0]: result.found
+        for result in judged(column, path)
+        if result.verdict in ("loses", "fails")
+    }
+
+
+def test_filters_of_this_package(written):
+    """Those of FLOAT16 have the same numbers as FLOAT, too, which DuckDB looks up."""
+    wrong = {name: found(*written(name)) for name in BY_NAME}
+    wider = {name for name in BY_NAME if "float16" in name}
+    assert {name for name, what in wrong.items() if what} == wider
+    assert {check for name in wider for check in wrong[name]} == {"bits"}
+
+
+def test_columns_are_as_the_schema_says():
+    assert len(BY_NAME) == len(columns()) == 69
+    schema = jsonschema.Draft202012Validator(SCHEMA)
+    for column in columns():
+        told = json.loads(column.data())
+        schema.validate(told | {"groups": [rows[:2] for rows in told["groups"]]})
+
+
+# --- filters that are wrong -----------------------------------------------------------------------
+
+FEW = "few"
+
+
+def chunk(data, group=0):
+    return footer_of(data).row_groups[group].columns[0].meta_data
+
+
+def replaced(data, at, new):
+    return data[:at] + new + data[at + len(new) :]
+
+
+def moved(data, group, filter, **more):
+    """The filter of a row group in another place, behind what is there."""
+    footer = footer_of(data)
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    meta = footer.row_groups[group].columns[0].meta_data
+    meta.bloom_filter_offset, meta.bloom_filter_length = start, len(filter)
+    for name, value in more.items():
+        setattr(meta, name, value)
+    return with_footer(data[:start] + filter, footer)
+
+
+def test_every_bit_that_is_missing_is_found(written):
+    path, column = written(FEW)
+    data = path.read_bytes()
+    cleared = 0
+    for group in range(2):
+        offset, length = (
+            chunk(data, group).bloom_filter_offset,
+            chunk(data, group).bloom_filter_length,
+        )
+        for at in range(offset + 15, offset + length):
+            for bit in range(8):
+                if data[at] >> bit & 1:
+                    path.write_bytes(replaced(data, at, bytes([data[at] ^ 1 << bit])))
+                    assert found(path, column).keys() == {"values"}
+                    cleared += 1
+    # Five values of eight bits, in each of two row groups; two of them may share a bit.
+    assert 70 <= cleared <= 80
+
+
+SIX = [number.to_bytes(8, "little") for number in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "check", "what"),
+    [
+        (lambda data: with_meta(data, 0, 0, bloom_filter_length=None), "header", "no bloom_filter_length, expected 80"),
+        (lambda data: with_meta(data, 0, 0, bloom_filter_length=20), "header", "bloom_filter_length is 20, expected 80"),
+        (lambda data: with_meta(data, 0, 0, bloom_filter_offset=4), "header", "numBytes is 2, expected"),
+        (lambda data: moved(data, 0, header(33) + bytes(33)), "header", "numBytes is 33, expected a multiple of 32"),
+        (lambda data: moved(data, 0, header(32, hash=2) + b"\xff" * 32), "header", "expected BLOCK, XXHASH, UNCOMPRESSED"),
+        (lambda data: moved(data, 0, header(64) + b"\xff" * 32), "header", "the filter overlaps"),
+        (lambda data: moved(data, 0, header(32) + bytes(32)), "values", "5 of 5 values are not in the filter"),
+        (lambda data: moved(data, 0, header(32) + bitset(SIX, 1)), "values", "5 of 5 values are not in the filter"),
+        (lambda data: moved(data, 0, header(64) + b"\xff" * 64), "bits", "bits are set without a value"),
+        (lambda data: moved(data, 0, header(96) + b"\xff" * 96), "size", "96 bytes, which is no power of two"),
+        (lambda data: moved(data, 0, header(4096) + b"\xff" * 4096), "size", "4096 bytes for a chunk of "),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_found(written, wrong, check, what):
+    path, column = written(FEW)
+    path.write_bytes(wrong(path.read_bytes()))
+    assert what in found(path, column)[check]
+
+
+def test_a_filter_of_another_row_group_is_found(written):
+    path, column = written("int64-integer-64-true")
+    data = path.read_bytes()
+    other = chunk(data, 1)
+    path.write_bytes(
+        with_meta(
+            data,
+            0,
+            0,
+            bloom_filter_offset=other.bloom_filter_offset,
+            bloom_filter_length=other.bloom_filter_length,
+        )
+    )
+    assert "values are not in the filter" in found(path, column)["values"]
+
+
+def test_a_zero_without_the_other(written):
+    path, column = written("double-minus-zero")
+    values = [bytes.fromhex(text[2:])[::-1] for text in BY_NAME["double-minus-zero"].groups[0]]
+    path.write_bytes(moved(path.read_bytes(), 0, header(512) + bitset(values, 16)))
+    assert found(path, column) == {
+        "zeros": "row group 0, column v: the zero of the other sign is not in it"
+    }
+
+
+def test_a_nan_without_the_usual_one(written):
+    path, column = written("double-nan")
+    values = [bytes.fromhex(text[2:])[::-1] for text in BY_NAME["double-nan"].groups[0]]
+    path.write_bytes(
+        moved(
+            path.read_bytes(),
+            0,
+            header(512) + bitset([value for value in values if value[-2:] != b"\xf8\x7f"], 16),
+        )
+    )
+    assert (
+        found(path, column)["nan"] == "row group 0, column v: a NaN is in it, the usual one is not"
+    )
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("engine", ["pyarrow", "duckdb", "datafusion"])
+def test_engines_that_are_here(engine):
+    adapter = shlex.join([sys.executable, str(ADAPTERS / f"{engine}_writes.py")])
+    chosen = [
+        word for name in ("few-texts", "double-minus-zero", "map") for word in ("--case", name)
+    ]
+    result = outcome(
+        "conformance", "write", "--adapter", adapter, *chosen, "--level", "should", "--json"
+    )
+    report = json.loads(result.stdout)
+    failed = [
+        each["id"]
+        for each in report["results"]
+        if each["verdict"] not in ("right", "not applicable")
+    ]
+    assert failed == ["zeros/double-minus-zero"]
+    assert result.code == 1
+    assert report["summary"] == {"must": [6, 6], "should": [7, 8], "may": [0, 0], "uses": [0, 0]}
+
+
+def test_files_that_are_there(written, tmp_path):
+    path, _ = written(FEW)
+    options = ("--written", path.parent, "--case", FEW, "--case", "many")
+    result = outcome("conformance", "write", *options)
+    assert result.code == 0
+    first, *table = result.stdout.splitlines()
+    assert first.endswith(" : 2 of 2 as they must be, suite 1.0")
+    assert table[1:3] == ["values\t1/1\t\t1", "header\t1/1\t\t1"]
+    assert len(table) == 2 + len(CHECKS)
+
+
+def test_one_or_the_other():
+    result = outcome("conformance", "write")
+    assert (result.code, "expected either --adapter or --written" in result.stderr) == (2, True)
