@@ -8,7 +8,7 @@ INSTALL = rm -f parquet_bloom/native/_kernel.cpython-*.so && $(BIN)/python -m pi
 SOURCES := pyproject.toml setup.py $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.px?)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test long cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs pictures site thrift proto clean writers engines stores layouts readers recipes catalogs spark-matrix conformance wheel
+.PHONY: demo test long cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs pictures examples site thrift proto clean writers engines stores layouts readers recipes catalogs spark-matrix conformance wheel
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -157,6 +157,10 @@ docs: .venv/dev
 pictures: .venv/installed
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/terminal.py
+
+# What the cells of the notebooks in docs/examples show; one of them needs Java.
+examples: .venv/dev
+	PYTHONPATH=tests $(BIN)/python -m make.notebooks
 
 # The site that docs/ is, in build/site: no warnings, every link leads somewhere, every page looked at by Chromium.
 site: .venv/docs

@@ -1,5 +1,6 @@
 """docs/spark.md: its scripts and commands are run, and print what it shows."""
 
+import json
 import os
 import re
 import shutil
@@ -9,9 +10,11 @@ from datetime import UTC, date, datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from conftest import FIXTURES, ROOT
+import pytest
+from conftest import FIXTURES, IS_LONG, ROOT
 from make.commands import outcome
 from make.documents import blocks, comparable
+from make.notebooks import code_cells, executed
 from make.reading_lake import ROWS, make_lake
 from make.recipes import recipes
 from make.spark_session import scanned
@@ -30,6 +33,13 @@ TEXT = (ROOT / "docs" / "spark.md").read_text()
 def without_seconds(text):
     text = re.sub(r"; [\d.]+ s$", "", text, flags=re.MULTILINE)
     return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "#", text)
+
+
+@pytest.mark.skipif(not IS_LONG, reason="most of it is in the next test: `make long`")
+def test_the_notebook_shows_what_is_stored(spark, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    notebook = json.loads((ROOT / "docs" / "examples" / "spark.ipynb").read_text())
+    assert executed(notebook) == [cell["outputs"] for cell in code_cells(notebook)]
 
 
 def test_ten_minutes(spark, tmp_path):
