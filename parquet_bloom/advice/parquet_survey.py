@@ -144,7 +144,8 @@ class ParquetSurveyor:
         found.rungs = [_rung(filter, rate) for rate in self._rates]
         wanted = _rung(filter, size.fpp)
         found.filter_bytes, found.fpp = wanted.num_bytes, wanted.fpp
-        found.bounds = bounds(type, file.footer.column_meta_data(chunk).statistics)
+        if file.footer.is_ordered(chunk.leaf) is not False:
+            found.bounds = bounds(type, file.footer.column_meta_data(chunk).statistics)
         return (found,)
 
 

@@ -87,6 +87,8 @@ def seldom_asked(type: LeafType) -> str:
 
     Amounts and points in time are looked up by range. Decimals without a fraction can be keys.
     """
+    if type.is_unknown:
+        return "values of an unknown type"
     if type.is_float:
         return "floating-point numbers"
     if type.logical_name == "DECIMAL" and type.logical and type.logical.scale > 0:

@@ -220,7 +220,7 @@ class GroupAnswers(NamedTuple):
 class Explanation(Located):
     """How the filter of one group answers for one hash of a value: see filters.look_up.LookUp.
 
-    `plain`: the stored bytes that are hashed, in hexadecimal. `reason`: why the verdict is `unknown`.
+    `plain`: the stored bytes that are hashed, in hexadecimal. `reason`: why nothing was looked up.
     """
 
     place: Place

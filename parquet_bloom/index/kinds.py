@@ -41,6 +41,8 @@ def parquet_kind(leaf: LeafType) -> str:
     found: dict[str, Any] = {"format": "parquet", "physical": leaf.physical, "length": leaf.length}
     if leaf.logical is not None:
         found["logical"] = asdict(leaf.logical)
+    if leaf.is_unknown:
+        found["is_unknown"] = True
     return json.dumps(found)
 
 
@@ -115,7 +117,8 @@ def _parquet(found: dict[str, Any]) -> Hashed:
 
 def _leaf(found: dict[str, Any]) -> LeafType:
     logical = LogicalType(**found["logical"]) if "logical" in found else None
-    return LeafType(found["physical"], found["length"], logical)
+    is_unknown = found.get("is_unknown", False)
+    return LeafType(found["physical"], found["length"], logical, is_unknown)
 
 
 def _of_parquet(leaf: LeafType, values: Sequence[Any] | Array) -> AskedHashes | ManyHashes:

@@ -4,6 +4,7 @@
 |-----------------------------------------|------------------------------------------------------|
 | INT32, with INTEGER(8..32), DATE, TIME  | 4, little-endian                                     |
 | INT64, with INTEGER(64), TIME, TIMESTAMP| 8, little-endian, in the column's unit               |
+| TIMESTAMP in FIXED_LEN_BYTE_ARRAY       | 12, little-endian or big-endian, in the column's unit |
 | INT96                                   | 12: nanoseconds of the day (8), Julian day (4)       |
 | FLOAT, DOUBLE, FLOAT16                  | 4, 8, 2: IEEE 754, little-endian                     |
 | BYTE_ARRAY                              | the bytes, without their length                      |
@@ -33,6 +34,7 @@ from parquet_bloom.values.types import (
     NANOS_PER_DAY,
     PHYSICAL_WIDTH,
     UNIX_EPOCH_JULIAN_DAY,
+    WIDE_TIMESTAMP_BYTES,
     Days,
     LeafType,
     LogicalType,
@@ -90,6 +92,8 @@ def encode(leaf: LeafType, value: object) -> Encodings:
         return _encode_integer(leaf, value)
     if leaf.physical == "INT96":
         return _encode_int96(leaf, value)
+    if leaf.logical_name == "TIMESTAMP":
+        return _encode_wide_timestamp(leaf, value)
     return _encode_text(leaf, value)
 
 
@@ -204,6 +208,17 @@ def _encode_int96(leaf: LeafType, value: object) -> Encodings:
 
 def _fits_32_bits(number: int) -> bool:
     return -(1 << 31) <= number < 1 << 31
+
+
+def _encode_wide_timestamp(leaf: LeafType, value: object) -> Encodings:
+    """In either order of bytes: pyarrow 26 reads little-endian, and the format's text left it open."""
+    number = _stored_integer(leaf, value)
+    try:
+        orders: tuple[Literal["little", "big"], ...] = ("little", "big")
+        plain = [number.to_bytes(WIDE_TIMESTAMP_BYTES, order, signed=True) for order in orders]
+    except OverflowError:
+        raise not_a_value(leaf, value, f"a number that fits {WIDE_TIMESTAMP_BYTES} bytes") from None
+    return Encodings(tuple(dict.fromkeys(plain)))
 
 
 def _encode_float(leaf: LeafType, value: object) -> Encodings:

@@ -91,18 +91,20 @@ def encode_literal(leaf: LeafType, text: str, read_as: str | None = None) -> Enc
         case "bytes":
             return encode_stored(leaf, _hex(text))
         case "int":
-            return encode(replace(leaf, logical=_as_integer(leaf.logical)), _integer(leaf, text))
+            return encode(replace(leaf, logical=_as_integer(leaf)), _integer(leaf, text))
         case "string":
             return encode(replace(leaf, logical=None), text)
         case _:
             return encode(leaf, _READERS[read_as.upper()](leaf, text))
 
 
-def _as_integer(logical: LogicalType | None) -> LogicalType | None:
+def _as_integer(leaf: LeafType) -> LogicalType | None:
     """The logical type under which an integer is the stored number."""
+    logical = leaf.logical
     if logical and logical.name == "DECIMAL":
         return replace(logical, scale=0)
-    return None if logical and logical.name in ("DATE", "TIME", "TIMESTAMP") else logical
+    is_time = leaf.physical in INTEGERS and leaf.logical_name in ("DATE", "TIME", "TIMESTAMP")
+    return None if is_time else logical
 
 
 Reader = Callable[[LeafType, str], object]
@@ -267,6 +269,8 @@ def _format(leaf: LeafType, plain: bytes) -> str | None:
             return _decimal_literal(leaf, int.from_bytes(plain, order, signed=True))
         case "UUID":
             return str(UUID(bytes=plain))
+        case "TIMESTAMP" if leaf.physical == "FIXED_LEN_BYTE_ARRAY":
+            return _integer_literal(leaf, int.from_bytes(plain, "little", signed=True))
     if leaf.physical in INTEGERS:
         signed = leaf.logical is None or leaf.logical.signed
         return _integer_literal(leaf, int.from_bytes(plain, "little", signed=signed))

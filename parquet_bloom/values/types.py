@@ -21,6 +21,8 @@ from parquet_bloom.vocabulary import LiteralType, check_word
 PHYSICAL_WIDTH = {"INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
 # Of the logical types of FIXED_LEN_BYTE_ARRAYs.
 LOGICAL_WIDTH = {"FLOAT16": 2, "UUID": 16, "INTERVAL": 12}
+# Of a TIMESTAMP that an INT64 is too short for. Source: parquet-format #601.
+WIDE_TIMESTAMP_BYTES = 12
 FLOAT_FORMAT = {2: "<e", 4: "<f", 8: "<d"}
 
 NANOS_PER_DAY = 86_400_000_000_000
@@ -55,11 +57,14 @@ class LogicalType:
 
 @dataclass(frozen=True, slots=True)
 class LeafType:
-    """The stored type of a leaf column; `length`: the bytes of a FIXED_LEN_BYTE_ARRAY."""
+    """The stored type of a leaf column; `length`: the bytes of a FIXED_LEN_BYTE_ARRAY; `is_unknown`: it
+    has an annotation that is not known here, or not allowed on this physical type. That is ignored, and
+    with it the order of the values."""
 
     physical: str
     length: int = 0
     logical: LogicalType | None = None
+    is_unknown: bool = False
 
     @property
     def logical_name(self) -> str:

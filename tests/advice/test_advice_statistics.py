@@ -2,6 +2,7 @@
 
 import random
 import struct
+from datetime import datetime
 from decimal import Decimal
 from itertools import pairwise
 
@@ -25,6 +26,9 @@ DECIMAL_FIXED = LeafType("FIXED_LEN_BYTE_ARRAY", 9, LogicalType("DECIMAL", preci
 DECIMAL_BYTES = LeafType("BYTE_ARRAY", logical=LogicalType("DECIMAL", precision=20, scale=2))
 TIMESTAMP = LeafType("INT64", logical=LogicalType("TIMESTAMP", unit="MICROS", utc=True))
 INT96, BOOLEAN = LeafType("INT96"), LeafType("BOOLEAN")
+# Annotated by something that nobody here knows, or that cannot be on this type.
+UNKNOWN = LeafType("INT32", is_unknown=True)
+WIDE = LeafType("FIXED_LEN_BYTE_ARRAY", 12, LogicalType("TIMESTAMP", unit="NANOS", utc=True))
 INTERVAL = LeafType("FIXED_LEN_BYTE_ARRAY", 12, LogicalType("INTERVAL"))
 VARIANT = LeafType("BYTE_ARRAY", logical=LogicalType("GEOMETRY"))
 
@@ -49,6 +53,7 @@ def stored(leaf, value):
         (DECIMAL_FIXED, [Decimal("-1e17"), Decimal("-0.01"), Decimal("0.01"), Decimal("1e17")]),
         (DECIMAL_BYTES, [Decimal("-300.00"), Decimal("-1.28"), Decimal("1.27"), Decimal("3e5")]),
         (TIMESTAMP, [-1, 0, 1_700_000_000_000_000]),
+        (INT96, [datetime(1969, 12, 31), datetime(1970, 1, 1), datetime(2024, 1, 1, 0, 0, 1)]),
     ],
     ids=str,
 )
@@ -58,7 +63,7 @@ def test_keys_are_in_the_order_of_the_values(leaf, ascending):
     assert all(low < high for low, high in pairwise(keys))
 
 
-@pytest.mark.parametrize("leaf", [INT96, BOOLEAN, INTERVAL, VARIANT], ids=str)
+@pytest.mark.parametrize("leaf", [UNKNOWN, WIDE, BOOLEAN, INTERVAL, VARIANT], ids=str)
 def test_types_without_an_order_have_no_keys(leaf):
     assert key_of(leaf) is None
     assert bounds(leaf, Statistics(min_value=b"\0" * 12, max_value=b"\xff" * 12)) is None

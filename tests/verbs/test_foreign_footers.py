@@ -10,6 +10,7 @@ from make.footers import (
     with_extension,
     with_file_type,
     with_index_past_the_end,
+    with_meta,
     with_meta_field,
 )
 from make.pages import data_page, int64s
@@ -268,6 +269,32 @@ def test_newer_footers_are_named(tmp_path, magic, kind):
         path.write_bytes(whole)
         message = f"ends with {magic!r}: {kind} is newer than this version, and not supported"
         refused(lambda: pb.inspect(path), path, message)
+
+
+def test_an_extension_of_a_chunk_stays(tmp_path):
+    """It may tell where pages are, and these do not move."""
+    data = with_meta_field(written(TABLE), 32767, SOME_BYTES)
+    path = saved(tmp_path, data)
+    pb.build(path, in_place=True, columns=["a"])
+    with open_file(path) as file:
+        assert file.footer.fields(file.chunk(0, "a"), [32767]) == {32767: SOME_BYTES}
+    assert pb.validate(path).findings == ()
+    pb.strip(path, in_place=True)
+    assert path.read_bytes() == data
+
+
+@pytest.mark.parametrize("stored", [None, [], ["b"]], ids=["missing", "empty", "wrong"])
+def test_chunks_are_told_by_their_order(tmp_path, stored):
+    """Some writers leave out path_in_schema, which repeats the schema."""
+    data = with_meta(written(TABLE), 0, 0, path_in_schema=stored)
+    path = saved(tmp_path, data)
+    pb.build(path, in_place=True, columns=["a"])
+    with open_file(path) as file:
+        found = file.footer.column_meta_data(file.chunk(0, "a")).path_in_schema
+        assert (found or None) == (stored or None)
+    assert [each.verdict for each in pb.probe(path, "a", [5, 1000]).results] == ["maybe", "absent"]
+    pb.strip(path, in_place=True)
+    assert path.read_bytes() == data
 
 
 # --- page indexes that are not there --------------------------------------------------------------

@@ -11,7 +11,7 @@
 | DATE                  | date: a date is not a time, nor the other way round                           |
 | TIME                  | time without a zone                                                           |
 | TIMESTAMP             | with a zone if the column has one, else without: engines have zones of their own |
-| BOOLEAN, INT96, others| none: engines wrap or convert what they read                                  |
+| BOOLEAN, INT96, others| none: engines wrap or convert what they read, or refuse what they do not know |
 
 Nanoseconds are cut off by some engines: such a column is only compared with bounds, SLACK wider on each side.
 NaN equals itself in some engines, and is the greatest of all numbers there.
@@ -39,6 +39,8 @@ _INTEGERS: Final = ("INT32", "INT64")
 
 def is_agreed(leaf: LeafType, values: Sequence[Any] | Array) -> bool:
     """Whether this is so for all of them."""
+    if leaf.is_unknown:
+        return False
     if getattr(getattr(values, "dtype", None), "kind", "") in ("i", "u") and _is_integer(leaf):
         return True
     return all(_is_agreed(leaf, plain_value(value)) for value in values)

@@ -63,13 +63,15 @@ def parts_left(file: OpenFile, condition: Condition, parts: Sequence[int]) -> Se
 
 class _Test:
     """`reaches`: whether chunks with these bounds may have such values; None: bounds do not tell. `asked`: what to
-    look up in filters, None if they do not tell."""
+    look up in filters, None if they do not tell. `finds_nan`: NaN, which is in no bounds, is such a value in some
+    engines."""
 
     def __init__(
         self,
         leaf: LeafType,
         reaches: Callable[[Key, Key], bool] | None,
         asked: _Hashed | None = None,
+        finds_nan: bool = False,
     ) -> None:
         is_sure = leaf.logical_name != "DECIMAL" or leaf.physical != "BYTE_ARRAY"
         # Some writers compared decimals of different lengths as bytes.
@@ -78,6 +80,7 @@ class _Test:
         self.takes_deprecated = leaf.physical in ("INT32", "INT64") and is_signed(leaf)
         self.reaches = reaches
         self.asked = asked
+        self.finds_nan = finds_nan
 
 
 def _test(leaf: LeafType, condition: Condition) -> _Test | None:
@@ -127,9 +130,6 @@ def _among(keys: list[Any], slack: int) -> Callable[[Any, Any], bool]:
 
 def _compared(leaf: LeafType, condition: Compared, key: Any, slack: int) -> _Test | None:
     is_less = condition.operator[0] == "<"
-    if leaf.is_float and not is_less:
-        # NaN, which is not in the bounds, is greater in some engines.
-        return None
     is_equal = condition.operator[1:] == "="
     if slack:
         key, is_equal = key + slack if is_less else key - slack, True
@@ -139,7 +139,7 @@ def _compared(leaf: LeafType, condition: Compared, key: Any, slack: int) -> _Tes
             return bool(low <= key if is_equal else low < key)
         return bool(high >= key if is_equal else high > key)
 
-    return _Test(leaf, reaches)
+    return _Test(leaf, reaches, finds_nan=leaf.is_float and not is_less)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -149,6 +149,8 @@ def _compared(leaf: LeafType, condition: Compared, key: Any, slack: int) -> _Tes
 def _within(file: OpenFile, column: LeafColumn, part: int, test: _Test) -> bool:
     """Whether the bounds of a chunk do not exclude it."""
     if test.key is None or test.reaches is None:
+        return True
+    if test.finds_nan and not file.footer.lacks_nan(part, column):
         return True
     stored = file.footer.stored_bounds(part, column, test.takes_deprecated)
     if stored is None:

@@ -10,11 +10,18 @@ A filter in any doubt is unusable: doubt never makes a value `absent`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.container import Answer, Explanation, GroupAnswers
-from parquet_bloom.errors import FilterError, MissingKeyError, ParquetBloomError, TamperedError
+from parquet_bloom.errors import (
+    FilterError,
+    FooterError,
+    MissingKeyError,
+    ParquetBloomError,
+    TamperedError,
+)
 from parquet_bloom.filters.look_up import LookUp, in_block, unasked
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
@@ -22,6 +29,7 @@ from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.legacy_kind import NOT_OF_DIALECT, private_or_reason
+from parquet_bloom.values.encode import NAN
 from parquet_bloom.vocabulary import NO_KEY
 
 if TYPE_CHECKING:
@@ -37,6 +45,9 @@ if TYPE_CHECKING:
 
 # To read so much of a filter takes about as long as to read one block by itself.
 BYTES_PER_VALUE: Final = 16 << 10
+
+# Why NaN is `absent`, which has no bytes to look up.
+NO_NAN: Final = "nan_count is 0"
 
 # What is said of a value that was looked up, whether it was not found or was.
 _KNOWN: Final[tuple[tuple[Verdict, None], ...]] = (("absent", None), ("maybe", None))
@@ -73,7 +84,7 @@ class ChunkProber:
         except ParquetBloomError as error:
             reason = str(error)
         known = _KNOWN if found is not None else (("unknown", reason),) * 2
-        verdicts = [*known, *(("unknown", why) for why in asked.doubts.reasons)]
+        verdicts = [*known, *map(self._doubted, asked.doubts.reasons)]
         picks = asked.doubts.picks(found)
         if not asked.is_many:
             # A file can have a million groups, and most are asked for one value.
@@ -113,7 +124,8 @@ class ChunkProber:
     def _explained(self, text: str, encodings: Encodings) -> tuple[Answer, tuple[Explanation, ...]]:
         looks, reason = self._looks(encodings)
         if looks is None:
-            answer = self._answer("unknown", reason)
+            verdict, doubt = self._doubted(reason)
+            answer, reason = self._answer(verdict, doubt), doubt or NO_NAN
             looks = [self._unasked(each) for each in encodings.plain]
         else:
             answer = self._answer("absent" if all(look.clear for look in looks) else "maybe")
@@ -138,6 +150,14 @@ class ChunkProber:
             raise
         except ParquetBloomError as error:
             return None, str(error)
+
+    def _doubted(self, why: str | None) -> tuple[Verdict, str | None]:
+        """What is said of a value that no filter tells anything about. NaN may be known not to be there."""
+        if why == NAN and not self._file.footer.row_count_doubt:
+            with suppress(FooterError):
+                if self._file.footer.lacks_nan(self._chunk.row_group, self._chunk.leaf):
+                    return "absent", None
+        return "unknown", why
 
     def _answer(self, verdict: Verdict, reason: str | None = None) -> Answer:
         at, groups = self._chunk.row_group, self._file.footer.row_groups

@@ -52,10 +52,10 @@ _FILE_FIELDS = {
 }
 BLOOM_FILTER_OFFSET, BLOOM_FILTER_LENGTH = 14, 15
 
-# Of a ColumnMetaData; in it, min_value and max_value, and the deprecated min and max.
-_STATISTICS, _BOUNDS = 12, ((6, 5), (2, 1))
-# Members of ColumnOrder: TYPE_ORDER, IEEE_754_TOTAL_ORDER.
-_ORDERS = ([1], [2])
+# Of a ColumnMetaData; in it, min_value and max_value, the deprecated min and max, and nan_count.
+_STATISTICS, _BOUNDS, _NAN_COUNT = 12, ((6, 5), (2, 1)), 9
+# Members of ColumnOrder: TYPE_ORDER, IEEE_754_TOTAL_ORDER; INT96_TIMESTAMP_ORDER.
+_ORDERS, _ORDER_OF_INT96 = ([1], [2]), [3]
 
 # An edited footer is in memory several times: the old and the new one, and those that are compared.
 _COPIES = 6
@@ -339,29 +339,48 @@ class Footer:
         """The least and greatest value in the Statistics of a chunk as they are stored, if the footer says in which
         order they are; `takes_deprecated`: or in signed order. None if there are none. Raises FooterError for
         damage."""
-        start = self.chunks.one("meta_start", row_group, leaf.index)
-        if start < 0:
-            return None
-        text = self._opened.text
-        try:
-            places = _statistics(text, start)
-        except _kernel.ScanError as error:
-            where = f"row group {row_group}, column {leaf.name}"
-            raise FooterError(f"{self.where}: {where}: statistics: {error}") from None
-        is_ordered = leaf.index < len(self._column_orders) and self._column_orders[leaf.index]
+        places = self._statistics(row_group, leaf, compact.TYPE_BINARY)
+        is_ordered = self.is_ordered(leaf) or False
         for (least, most), counts in zip(_BOUNDS, (is_ordered, takes_deprecated), strict=True):
             if counts and least in places and most in places:
                 low, high = places[least], places[most]
+                text = self._opened.text
                 return compact.read_binary(text, low), compact.read_binary(text, high)
         return None
 
+    def lacks_nan(self, row_group: int, leaf: LeafColumn) -> bool:
+        """Whether the Statistics of a chunk say that it has no NaN. Raises FooterError for damage."""
+        at = self._statistics(row_group, leaf, compact.TYPE_I64).get(_NAN_COUNT)
+        return at is not None and compact.read_zigzag(self._opened.text, at) == 0
+
+    def is_ordered(self, leaf: LeafColumn) -> bool | None:
+        """Whether the bounds of a column are in an order that is known here; None if the footer does not
+        say, which means that those of INT96 are not."""
+        is_int96 = leaf.physical_type == "INT96"
+        if leaf.index >= len(self._column_orders):
+            return False if is_int96 else None
+        order = self._column_orders[leaf.index]
+        return order == _ORDER_OF_INT96 if is_int96 else order in _ORDERS
+
+    def _statistics(self, row_group: int, leaf: LeafColumn, wanted: int) -> Mapping[int, int]:
+        """Where in the text the fields of this type are in the Statistics of a chunk, by their ids."""
+        start = self.chunks.one("meta_start", row_group, leaf.index)
+        if start < 0:
+            return {}
+        try:
+            return _statistics(self._opened.text, start, wanted)
+        except _kernel.ScanError as error:
+            where = f"row group {row_group}, column {leaf.name}"
+            raise FooterError(f"{self.where}: {where}: statistics: {error}") from None
+
     @read_once
-    def _column_orders(self) -> list[bool]:
+    def _column_orders(self) -> list[list[int]]:
+        """The members of each ColumnOrder."""
         if "column_orders" not in self._fields:
             return []
         try:
             return [
-                [field[0] for field in _kernel.fields(self.raw, start)] in _ORDERS
+                [field[0] for field in _kernel.fields(self.raw, start)]
                 for start in self._boundaries(self._fields["column_orders"][0])[:-1]
             ]
         except _kernel.ScanError as error:
@@ -434,12 +453,12 @@ class Footer:
             return self.protection.tail(raw)
 
 
-def _statistics(text: bytes, start: int) -> dict[int, int]:
-    """Where texts are in the Statistics of the ColumnMetaData at `start`, by their field."""
+def _statistics(text: bytes, start: int, wanted: int) -> dict[int, int]:
+    """Where fields of this type are in the Statistics of the ColumnMetaData at `start`, by their ids."""
     for number, kind, _, value, _ in _kernel.fields(text, start):
         if number == _STATISTICS and kind == compact.TYPE_STRUCT:
             found = _kernel.fields(text, value)
-            return {field: at for field, kind, _, at, _ in found if kind == compact.TYPE_BINARY}
+            return {field: at for field, kind, _, at, _ in found if kind == wanted}
     return {}
 
 

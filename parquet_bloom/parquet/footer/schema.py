@@ -18,7 +18,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, FooterError, no_column
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.thrift import ttypes
-from parquet_bloom.values.types import LOGICAL_WIDTH, LeafType, LogicalType
+from parquet_bloom.values.types import LOGICAL_WIDTH, WIDE_TIMESTAMP_BYTES, LeafType, LogicalType
 
 MAX_DEPTH = 500
 
@@ -224,7 +224,8 @@ def _leaf_type(element: ttypes.SchemaElement) -> LeafType:
     logical = _logical_type(element)
     if logical and not _fits(logical, physical, length):
         logical = None
-    return LeafType(physical, length, logical)
+    is_annotated = element.logicalType is not None or element.converted_type is not None
+    return LeafType(physical, length, logical, is_annotated and logical is None)
 
 
 def _fits(logical: LogicalType, physical: str, length: int) -> bool:
@@ -240,7 +241,7 @@ def _fits(logical: LogicalType, physical: str, length: int) -> bool:
         case "TIME":
             return physical == ("INT32" if logical.unit == "MILLIS" else "INT64")
         case "TIMESTAMP":
-            return physical == "INT64"
+            return physical == "INT64" or length == WIDE_TIMESTAMP_BYTES
         case "DECIMAL":
             return physical in _DECIMALS and logical.precision > 0 and logical.scale >= 0
         case "STRING" | "ENUM" | "JSON" | "BSON":

@@ -7,7 +7,8 @@
 | FLOAT, DOUBLE, FLOAT16                 | as numbers; NaN has no place      |
 | DECIMAL                                | as signed integers, big-endian if in bytes |
 | other BYTE_ARRAY, FIXED_LEN_BYTE_ARRAY | byte by byte, unsigned            |
-| INT96, INTERVAL, BOOLEAN, unknown ones | none that readers can rely on     |
+| INT96                                  | as moments, if the footer says so |
+| INTERVAL, BOOLEAN, unknown ones        | none that readers can rely on     |
 
 Spec: parquet-format, parquet.thrift `Statistics` and `ColumnOrder`.
 """
@@ -20,7 +21,7 @@ from functools import partial
 from math import isnan
 from typing import Final, TypeAlias
 
-from parquet_bloom.values.types import FLOAT_FORMAT, LeafType
+from parquet_bloom.values.types import FLOAT_FORMAT, NANOS_PER_DAY, PHYSICAL_WIDTH, LeafType
 
 _BYTES_IN_ORDER: Final = ("", "STRING", "ENUM", "JSON", "BSON", "UUID")
 _INTEGERS: Final = ("", "DATE", "TIME", "TIMESTAMP", "DECIMAL", "INTEGER")
@@ -38,6 +39,10 @@ KeyOf: TypeAlias = "Callable[[bytes], Key | None]"
 def key_of(leaf: LeafType) -> KeyOf | None:
     """The keys of stored bytes; None if the type has no reliable order."""
     width, name = leaf.width, leaf.logical_name
+    if leaf.is_unknown:
+        return None
+    if leaf.physical == "INT96":
+        return _moment_key
     if leaf.is_float and width is not None:
         return partial(_float_key, width)
     if leaf.physical in ("INT32", "INT64") and width is not None:
@@ -62,6 +67,13 @@ def _float_key(width: int, stored: bytes) -> Key | None:
 
 def _integer_key(width: int, signed: bool, stored: bytes) -> Key | None:
     return int.from_bytes(stored, "little", signed=signed) if len(stored) == width else None
+
+
+def _moment_key(stored: bytes) -> Key | None:
+    if len(stored) != PHYSICAL_WIDTH["INT96"]:
+        return None
+    nanos, julian_day = struct.unpack("<qi", stored)
+    return int(julian_day) * NANOS_PER_DAY + int(nanos)
 
 
 def _decimal_key(width: int | None, stored: bytes) -> Key | None:

@@ -13,7 +13,7 @@ Spec: parquet-format, Encodings.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from parquet_bloom.errors import PageError, UnreadableError, UnsupportedError
@@ -55,6 +55,12 @@ def check_encoding(encoding: int) -> None:
     """Raise UnreadableError for an encoding that nothing here can read."""
     if encoding not in READABLE:
         raise UnreadableError(f"{_named(encoding)} is not supported")
+
+
+def check_page_types(found: Sequence[int]) -> None:
+    """Raise UnreadableError for the first of these types of pages, which nothing here can read."""
+    for page_type in found:
+        raise UnreadableError(f"page type {page_type} is not supported")
 
 
 def decoded_runs(encoding: int, leaf: LeafType, values: memoryview, count: int) -> Iterator[Run]:

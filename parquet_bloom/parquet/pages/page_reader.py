@@ -65,7 +65,7 @@ class PageReader:
 
     def check_end(self) -> None:
         """Raise PageError if there is another data page with values before the end that the footer
-        states. More than that is harmless, as old writers did not count the dictionary page's header,
+        states. Pages that nobody here knows have no say. More than that is harmless, as old writers did not count the dictionary page's header,
         and so is less, as Impala counted pages that it did not write."""
         end = self.position
         while self.position < self._chunk_end:
@@ -73,8 +73,15 @@ class PageReader:
                 page = self.next_page()
             except PageError:
                 return
+            if page.header.type not in PageType._VALUES_TO_NAMES:
+                continue
             if page.header.type not in DATA_PAGES or page.header.num_values != 0:
                 raise PageError(f"pages end at {end}, the footer says {self._chunk_end}")
+
+    @property
+    def is_past_the_end(self) -> bool:
+        """Whether the pages that have been read take more than the footer counts to the chunk."""
+        return self.position > self._chunk_end
 
     @property
     def left(self) -> int:

@@ -36,7 +36,12 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parallel import check_fits, memory, num_processors
 from parquet_bloom.parquet.pages.codecs import ChunkBuffers, check_supported, decompress
-from parquet_bloom.parquet.pages.encodings import check_encoding, decoded_runs, plain_run
+from parquet_bloom.parquet.pages.encodings import (
+    check_encoding,
+    check_page_types,
+    decoded_runs,
+    plain_run,
+)
 from parquet_bloom.parquet.pages.page import Page
 from parquet_bloom.parquet.pages.page_places import PagePlaces, placed_pages, read_dictionary
 from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
@@ -371,21 +376,36 @@ def _mark_used(section: _Section, page: Page, used: bytearray) -> None:
 
 
 def all_pages(reader: PageReader, footer: Footer, chunk: ColumnChunk) -> Iterator[Page]:
-    """The dictionary page and the data pages, until they hold the footer's number of values."""
+    """The dictionary page and the data pages, until they hold the footer's number of values.
+
+    Pages of a type that nobody here knows are passed over: raises UnreadableError if the others have not
+    all values."""
     check_readable(footer, chunk)
-    assert chunk.num_values is not None
-    while reader.num_values < chunk.num_values:
+    unknown: list[int] = []
+    try:
+        for page in _pages(reader, chunk.num_values or 0):
+            if page.header.type in (PageType.DICTIONARY_PAGE, *DATA_PAGES):
+                yield page
+            elif page.header.type not in (PageType.INDEX_PAGE, None):
+                unknown.append(page.header.type)
+            if unknown and reader.is_past_the_end:
+                # What follows are values of another column.
+                raise PageError(f"page at {page.start}: behind the chunk")
+    except PageError:
+        check_page_types(unknown)
+        raise
+
+
+def _pages(reader: PageReader, num_values: int) -> Iterator[Page]:
+    """Pages until they hold so many values."""
+    while reader.num_values < num_values:
         page = reader.next_page()
-        if page.header.type == PageType.DICTIONARY_PAGE:
-            yield page
-        elif page.header.type in DATA_PAGES:
-            num_values, _ = _num_values_and_encoding(page)
-            reader.num_values += num_values
-            yield page
-    if reader.num_values != chunk.num_values:
-        raise PageError(
-            f"pages hold {reader.num_values} values, the footer says {chunk.num_values}"
-        )
+        if page.header.type in DATA_PAGES:
+            count, _ = _num_values_and_encoding(page)
+            reader.num_values += count
+        yield page
+    if reader.num_values != num_values:
+        raise PageError(f"pages hold {reader.num_values} values, the footer says {num_values}")
     if reader.num_values:
         reader.check_end()
 
