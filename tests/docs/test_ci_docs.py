@@ -259,3 +259,10 @@ def test_nobody_with_rights_runs_in_the_image():
         "USER 10001",
         'ENTRYPOINT ["/pbloom/bin/pbloom"]',
     ]
+
+
+def test_github_reads_the_forms_for_issues():
+    config, *forms = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+    assert len(forms) == 3
+    assert accepts("check_jsonschema", "--builtin-schema", "vendor.github-issue-config", config)
+    assert accepts("check_jsonschema", "--builtin-schema", "vendor.github-issue-forms", *forms)
