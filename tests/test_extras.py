@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -68,6 +69,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
         "inspect": (LARGE, "inspect", "built.parquet"),
         "probe": (LARGE, "probe", "built.parquet", "-c", "id", "-v", "7"),
         "absent": (LARGE, "probe", "built.parquet", "-c", "name", "-v", "nobody"),
+        "strip": (LARGE, "strip", "built.parquet", "-o", "stripped.parquet"),
         "validate": (LARGE, "validate", "built.parquet", "--json"),
         "needs numpy": (["numpy"], "inspect", "built.parquet", "--histogram"),
     }  # fmt: skip
@@ -110,7 +112,9 @@ def test_what_is_missing_is_said(runs: dict[str, tuple[int, str]], name: str, me
 
 def test_all_else_works(runs: dict[str, tuple[int, str]]) -> None:
     """The install of 12 MB builds, asks and validates ordinary files."""
-    assert [runs[name][0] for name in ("no zstandard", "build", "inspect", "probe")] == [0] * 4
+    assert [runs[name][0] for name in ("no zstandard", "build", "inspect", "probe", "strip")] == [
+        0
+    ] * 5
     assert runs["absent"][0] == 1
     assert runs["validate"][0] == 0
     assert json.loads(runs["validate"][1])["findings"] == []
@@ -118,13 +122,15 @@ def test_all_else_works(runs: dict[str, tuple[int, str]]) -> None:
     assert "protobuf" not in runs["no orc"][1]
 
 
-def test_every_extra_is_of_all() -> None:
-    """But for what is large: stores, tables, engines."""
+def test_the_page_names_what_is_left_out() -> None:
+    """The command of the small install has every dependency that is not hidden here, and what thrift needs."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
-    assert extras["all"] == ["parquet-bloom[encryption,orc,report,zstd]"]
-    required = {name.split(">")[0] for name in project["dependencies"]}
-    assert required & set(LARGE) == {"numpy", "pyarrow", "rich"}
+    page = (ROOT / "docs" / "install.md").read_text()
+    (small,) = re.findall(r"^pip install --no-deps parquet-bloom (.*)$", page, re.MULTILINE)
+    required = {re.split("[<>=]", name)[0] for name in project["dependencies"]}
+    assert set(small.split()) == required - set(LARGE) | {"six"}
+    extras = project["optional-dependencies"].keys() - {"dev", "docs", "fuzz", "interop"}
+    assert extras <= set(re.findall(r"`(\w+)`", page))
 
 
 def test_python_callers_get_an_exception() -> None:
