@@ -22,6 +22,7 @@ SHARED = ROOT.parent / "shared"
 IS_LONG = os.environ.get("PBLOOM_LONG") == "1"
 
 pytest_plugins = [
+    "make.code_paths",
     "make.foreign_kernel",
     "make.hostile_files",
     "make.leak_files",

@@ -228,6 +228,17 @@ class DeltaDecoder:
     def __iter__(self) -> Iterator[NDArray[np.uint64]]: ...
     def __next__(self) -> NDArray[np.uint64]: ...
 
+class AlpDecoder:
+    """ALP: the bytes of values of `width` 4 or 8, in arrays of at most 1 MiB."""
+
+    def __init__(self, data: _Bytes, width: int) -> None: ...
+    @property
+    def count(self) -> int:
+        """The number of values in the header."""
+
+    def __iter__(self) -> Iterator[NDArray[np.uint8]]: ...
+    def __next__(self) -> NDArray[np.uint8]: ...
+
 def delta_end(data: _Bytes) -> int:
     """The end of the DELTA_BINARY_PACKED integers that `data` begins with."""
 

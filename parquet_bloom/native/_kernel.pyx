@@ -127,6 +127,11 @@ cdef extern from "kernel.h" nogil:
     int64_t c_delta_join "delta_join"(
         const uint8_t *suffixes, size_t size, const int64_t *prefix_lengths,
         const int64_t *suffix_lengths, size_t count, uint8_t *values, size_t room, int64_t *starts)
+    struct alp_state:
+        int64_t vector, width, count, left
+    int alp_start(const uint8_t *data, size_t size, size_t width, alp_state *state)
+    int64_t alp_next(
+        const uint8_t *data, size_t size, alp_state *state, uint8_t *values, int64_t room)
     void c_join_streams "join_streams"(
         const uint8_t *streams, size_t stride, size_t count, size_t width, uint8_t *values)
     struct orc_integer_runs:

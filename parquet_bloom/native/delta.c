@@ -6,7 +6,7 @@
  * Deltas add up modulo 2^64, and the caller keeps the low bits. This also decodes the 33-bit deltas
  * that DuckDB writes for INT32, which decoders limited to 32 bits refuse.
  */
-#include "kernel.h"
+#include "packed.h"
 
 struct bytes {
     const uint8_t *at, *end;
@@ -30,37 +30,16 @@ static uint64_t read_zigzag(struct bytes *b) {
     return (value >> 1) ^ (0 - (value & 1));
 }
 
-/* Values of so many bits lie within 8 bytes, at whichever bit they begin. */
-enum { NARROW = 57 };
-
 /* Add `count` packed deltas, each relative to `least`, to `last` in turn; returns the sum. All of them end
  * by `end`; up to there, more than a delta is loaded at a time. */
 static uint64_t unpack(const uint8_t *packed, const uint8_t *end, int width, int64_t count,
                        uint64_t least, uint64_t last, uint64_t *values) {
-    uint64_t mask = width == 64 ? ~(uint64_t)0 : ((uint64_t)1 << width) - 1;
+    uint64_t mask = mask_of(width);
     int64_t i = 0;
     if (code_path() == WITH_AVX512)
         i = lanes_unpack(packed, end, width, count, least, last, values);
     if (i > 0) last = values[i - 1];
-    int64_t bit = i * width;
-    for (; i < count && width <= NARROW && end - packed >= (bit >> 3) + 8; i++, bit += width) {
-        uint64_t word;
-        memcpy(&word, packed + (bit >> 3), sizeof word);
-        values[i] = last += least + (word >> (bit & 7) & mask);
-    }
-    unsigned __int128 bits = 0;
-    int have = 0;
-    packed += bit >> 3;
-    if (i < count && (bit & 7)) {
-        bits = *packed++ >> (bit & 7);
-        have = 8 - (int)(bit & 7);
-    }
-    for (; i < count; i++) {
-        for (; have < width; have += 8) bits |= (unsigned __int128)*packed++ << have;
-        values[i] = last += least + ((uint64_t)bits & mask);
-        bits >>= width;
-        have -= width;
-    }
+    for (; i < count; i++) values[i] = last += least + packed_number(packed, end, i * width, width, mask);
     return last;
 }
 

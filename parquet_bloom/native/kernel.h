@@ -243,6 +243,21 @@ int64_t delta_join(const uint8_t *suffixes, size_t size, const int64_t *prefix_l
                    const int64_t *suffix_lengths, size_t count, uint8_t *values, size_t room,
                    int64_t *starts);
 
+/* ---- alp.c: ALP, of FLOAT and DOUBLE ---------------------------------------------------------- */
+
+/* The state of a decoder: `left` of `count` values of `width` bytes remain, from byte `at`, in vectors of `vector`
+ * values each but for the last one. */
+struct alp_state {
+    int64_t vector, width, count, left, at;
+};
+
+/* Read the header, for values of 4 or 8 bytes. -1 if it is impossible, or has a mode that is not defined. */
+int alp_start(const uint8_t *data, size_t size, size_t width, struct alp_state *state);
+
+/* Decode up to `room` more values (at least a vector). Returns their number, or -1 for damage. */
+int64_t alp_next(const uint8_t *data, size_t size, struct alp_state *state, uint8_t *values,
+                 int64_t room);
+
 /* ---- checksum.c: CRC-32 ----------------------------------------------------------------------- */
 
 /* Whether this machine has what makes it several times as quick as zlib's, which takes its place
@@ -406,7 +421,7 @@ enum { INT32 = 1, INT64 = 2, BYTE_ARRAY = 6, FIXED_LEN_BYTE_ARRAY = 7 };
 enum { DATA_PAGE = 0, DICTIONARY_PAGE = 2, DATA_PAGE_V2 = 3 };
 enum {
     PLAIN = 0, RLE = 3, DELTA_BINARY_PACKED = 5, DELTA_LENGTH_BYTE_ARRAY = 6, DELTA_BYTE_ARRAY = 7,
-    BYTE_STREAM_SPLIT = 9
+    BYTE_STREAM_SPLIT = 9, ALP = 10
 };
 
 /* The struct in a PageHeader that belongs to its type. */

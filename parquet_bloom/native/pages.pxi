@@ -90,7 +90,7 @@ def mark_indices(
         raise ValueError(f"dictionary indices: the bytes end before {count} of them")
 
 
-_DELTA_ROOM = 1 << 17
+_MOST_AT_ONCE = 1 << 17
 
 
 cdef class DeltaDecoder:
@@ -114,7 +114,7 @@ cdef class DeltaDecoder:
 
         if self._state.left == 0:
             raise StopIteration
-        cdef int64_t room = min(self._state.left, _DELTA_ROOM) + (1 << 16) + 1, decoded
+        cdef int64_t room = min(self._state.left, _MOST_AT_ONCE) + (1 << 16) + 1, decoded
         values = np.empty(room, np.uint64)
         cdef uint64_t[::1] out = values
         with nogil:
@@ -154,6 +154,40 @@ def delta_join(
         if end < 0:
             raise ValueError("DELTA_BYTE_ARRAY: a prefix or suffix that is not there")
     return values, starts
+
+
+cdef class AlpDecoder:
+    cdef const uint8_t[::1] _data
+    cdef alp_state _state
+
+    def __init__(self, const uint8_t[::1] data not None, size_t width):
+        if width not in (4, 8):
+            raise ValueError(f"values: of width {width}, expected 4 or 8")
+        self._data = data
+        if alp_start(_bytes(data), data.shape[0], width, &self._state) != 0:
+            raise ValueError("ALP: impossible header")
+
+    @property
+    def count(self):
+        return self._state.count
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        import numpy as np
+
+        if self._state.left == 0:
+            raise StopIteration
+        cdef int64_t room = max(self._state.vector, min(self._state.left, _MOST_AT_ONCE)), decoded
+        values = np.empty(room * self._state.width, np.uint8)
+        cdef uint8_t[::1] out = values
+        with nogil:
+            decoded = alp_next(
+                &self._data[0], self._data.shape[0], &self._state, &out[0], room)
+        if decoded < 0:
+            raise ValueError("ALP: a vector that is cut, impossible or not where the page says")
+        return values[:decoded * self._state.width]
 
 
 def join_streams(const uint8_t[::1] streams not None, size_t width):

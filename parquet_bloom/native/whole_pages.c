@@ -5,6 +5,7 @@
  *   DELTA_LENGTH_BYTE_ARRAY   | numbers: lengths | bytes |
  *   DELTA_BYTE_ARRAY          | numbers: bytes of the value before | numbers: lengths of the rest | rests |
  *   BYTE_STREAM_SPLIT         | first bytes | second bytes | ...        see byte_streams.c
+ *   ALP                       | vector | vector | ...                   see alp.c
  *
  * A few values are decoded at a time, and inserted while they are in the nearest cache.
  */
@@ -243,6 +244,25 @@ static int64_t insert_streams(const struct page_column *column, int64_t count,
     return count;
 }
 
+/* Larger vectors than any writer's are not decoded here. */
+enum { MOST_VECTOR = 2048 };
+
+static int64_t insert_decimals(const struct page_column *column, int64_t count,
+                               const struct section *found, const struct target *to) {
+    struct alp_state state;
+    uint64_t values[MOST_VECTOR];
+    const uint8_t *decoded = (const uint8_t *)values;
+    if (alp_start(found->values, found->size, (size_t)column->width, &state) != 0 ||
+        state.count != count || state.vector > MOST_VECTOR)
+        return -1;
+    for (int64_t some; state.left > 0;) {
+        some = alp_next(found->values, found->size, &state, (uint8_t *)values, MOST_VECTOR);
+        if (some < 0) return -1;
+        insert_fixed(column, decoded, (size_t)some, to);
+    }
+    return count;
+}
+
 int whole_page_is_known(const struct page_column *column, int64_t encoding) {
     switch (encoding) {
     case PLAIN: return 1;
@@ -251,6 +271,7 @@ int whole_page_is_known(const struct page_column *column, int64_t encoding) {
     case DELTA_BYTE_ARRAY:
         return column->type == BYTE_ARRAY || column->type == FIXED_LEN_BYTE_ARRAY;
     case BYTE_STREAM_SPLIT: return column->width > 0;
+    case ALP: return column->is_float != 0;
     default: return 0;
     }
 }
@@ -268,6 +289,7 @@ int64_t whole_page_insert(const struct page_column *column, const struct whole_p
     case DELTA_BINARY_PACKED: return insert_numbers(column, count, &found, &to);
     case DELTA_LENGTH_BYTE_ARRAY: return insert_lengths(count, &found, &to);
     case DELTA_BYTE_ARRAY: return insert_joined(column, count, &found, &to);
+    case ALP: return insert_decimals(column, count, &found, &to);
     default: return insert_streams(column, count, &found, &to);
     }
 }

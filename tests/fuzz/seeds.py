@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
+from shutil import copyfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +19,7 @@ from pyarrow import orc
 import parquet_bloom as pb
 
 FOLDER = Path(__file__).parent / "corpus" / "file"
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 TABLE = pa.table(
     {
@@ -60,6 +62,8 @@ def write_parquet() -> None:
     write("delta", TABLE.select(list(delta)), **no_dictionary, column_encoding=delta)
     lengths = {"s": "DELTA_LENGTH_BYTE_ARRAY"}
     write("lengths", TABLE.select(["s"]), **no_dictionary, column_encoding=lengths)
+    # By a writer that knows ALP.
+    copyfile(FIXTURES / "alp" / "rugo_float.parquet", FOLDER / "alp.parquet")
     write("int96", TABLE.select(["t"]), use_deprecated_int96_timestamps=True)
     write("others", OTHERS)
     for name, dialect in (("murmur3", pb.Murmur3()), ("statistics", pb.StatisticsFilter())):

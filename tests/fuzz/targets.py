@@ -162,6 +162,12 @@ def _delta(data: bytes) -> None:
         pass
 
 
+def _alp(data: bytes) -> None:
+    """The first byte chooses the type."""
+    for _ in _kernel.AlpDecoder(data[1:], 4 + data[0] % 2 * 4 if data else 4):
+        pass
+
+
 def _orc(decode: Callable[..., tuple[int, int]], room: Any, data: bytes) -> None:
     """Into this room, again and again, up to the end."""
     at, count = 0, len(room)
@@ -191,9 +197,9 @@ def _joined(data: bytes) -> None:
 # Type, width, whether it is a float, and levels.
 _COLUMNS = (
     *((1, 4, False, 0, 0), (2, 8, False, 0, 1), (5, 8, True, 0, 0), (6, 0, False, 0, 0)),
-    *((6, 0, False, 1, 2), (7, 12, False, 0, 0), (7, 3, False, 0, 1)),
+    *((6, 0, False, 1, 2), (7, 12, False, 0, 0), (7, 3, False, 0, 1), (4, 4, True, 0, 0)),
 )
-_ENCODINGS = (0, 5, 6, 7, 9)
+_ENCODINGS = (0, 5, 6, 7, 9, 10)
 
 
 def _varint(number: int) -> bytes:
@@ -235,6 +241,7 @@ KERNEL: tuple[Callable[[bytes], Any], ...] = (
     lambda data: _kernel.count_bit_packed_levels(data, 1 + len(data) % 32, 1000, 1),
     lambda data: _kernel.mark_indices(data, len(data) % 33, 1000, bytearray(100)),
     _delta,
+    _alp,
     _many,
     lambda data: _orc(_kernel.OrcIntegers(1, True).decode, np.empty(100, np.int64), data),
     lambda data: _orc(_kernel.OrcIntegers(2, True).decode, np.empty(100, np.int64), data),
@@ -280,7 +287,14 @@ def seeds_of(target: str) -> list[bytes]:
         texts = (b"7", b"-1.5", b"nan", b"2020-01-01T00:00:00Z", b"01:02:03.5", b"0x00ff", b"true")
         return [bytes([kind]) + text for kind in range(40) for text in texts]
     found = [bytes([kind]) + seed("filters.parquet")[-700:] for kind in range(len(KERNEL))]
+    found.append(bytes([KERNEL.index(_alp), 1]) + _DECIMALS)
     return found + [bytes([len(KERNEL) - 1]) + each for each in _sections()]
+
+
+# ALP: three values of 4 bits each, the second of which is an exception of eight bytes.
+_DECIMALS = bytes.fromhex(
+    "000003 03000000 04000000 0201 0100 6400000000000000 04 2103 0100 000000000000f03f"
+)
 
 
 def _sections() -> list[bytes]:
@@ -288,6 +302,7 @@ def _sections() -> list[bytes]:
     numbers = bytes.fromhex("8001 04 03 0a 01 02000000 80808080 80808080".replace(" ", ""))
     starts = bytes.fromhex("8001 04 03 00 02 01000000 02000000".replace(" ", ""))
     bodies = [bytes(24), numbers, numbers + bytes(24), starts + numbers + bytes(24), bytes(36)]
+    bodies.append(_DECIMALS)
     return [
         bytes([column, encoding, 3]) + levels + body
         for column in range(len(_COLUMNS))

@@ -42,14 +42,6 @@ def choose(path: str) -> None:
         missing(path)
 
 
-@pytest.fixture
-def code_paths() -> Iterator[Sequence[str]]:
-    """Those of this machine; the last one has been in use."""
-    before = _kernel.code_path()
-    yield _kernel.CODE_PATHS[: 1 + _kernel.CODE_PATHS.index(before)]
-    _kernel.choose_code_path(before)
-
-
 def test_a_code_path_that_does_not_exist() -> None:
     with pytest.raises(ValueError, match="not in tuple"):
         _kernel.choose_code_path("AVX-1024")
@@ -815,6 +807,7 @@ OF_BYTES = {
     "insert_value": lambda data: _kernel.insert_value(GOOD_WORDS.copy(), data),
     "check_value": lambda data: _kernel.check_value(GOOD_WORDS, data),
     "DeltaDecoder": lambda data: _kernel.DeltaDecoder(data),
+    "AlpDecoder": lambda data: _kernel.AlpDecoder(data, 8),
     "insert_fixed": lambda data: _kernel.insert_fixed(GOOD_WORDS.copy(), data, 4),
     "insert_byte_array": lambda data: _kernel.insert_byte_array(GOOD_WORDS.copy(), data),
     "check_fixed": lambda data: _kernel.check_fixed(GOOD_WORDS, data, 4),
@@ -873,7 +866,8 @@ def test_the_good_buffers_are_taken(name: str) -> None:
 
 @pytest.mark.parametrize("name", OF_BYTES)
 def test_good_bytes_are_taken(name: str) -> None:
-    OF_BYTES[name](bytes(32) if name != "DeltaDecoder" else delta_packed([7]))
+    headers = {"DeltaDecoder": delta_packed([7]), "AlpDecoder": spec.alp([], 3, 0, 0)}
+    OF_BYTES[name](headers.get(name, bytes(32)))
 
 
 WRITERS = ["insert", "insert_value", "insert_fixed", "insert_byte_array", "fold into"]

@@ -3,7 +3,7 @@
 Nothing here imports `parquet_bloom`, and nothing is clever: a filter is a list of blocks, a block a
 list of eight integers, a run of levels a list of integers.
 
-Spec: parquet-format, BloomFilter.md and Encodings.md; thrift, doc/specs/thrift-compact-protocol.md.
+Spec: parquet-format, BloomFilter.md, Encodings.md and AlpEncoding.md; thrift, doc/specs/thrift-compact-protocol.md.
 """
 
 import itertools
@@ -210,7 +210,7 @@ def delta_binary_packed(values: Sequence[int], block: int, miniblocks: int) -> b
     """Deltas wrap around at 64 bits, as the specification wants them to."""
     first = values[0] if values else 0
     data = varint(block) + varint(miniblocks) + varint(len(values)) + zigzag(first)
-    deltas = [_wrapped(new - old) for old, new in itertools.pairwise(values)]
+    deltas = [_signed(new - old, 8) for old, new in itertools.pairwise(values)]
     for at in range(0, len(deltas), block):
         some = deltas[at : at + block]
         least = min(some)
@@ -225,10 +225,6 @@ def delta_binary_packed(values: Sequence[int], block: int, miniblocks: int) -> b
                 number = sum(delta - least << i * width for i, delta in enumerate(group))
                 data += number.to_bytes(size * width // 8, "little")
     return data
-
-
-def _wrapped(number: int) -> int:
-    return (number + 2**63) % 2**64 - 2**63
 
 
 def delta_length_byte_array(values: Sequence[bytes], block: int, miniblocks: int) -> bytes:
@@ -250,6 +246,92 @@ def delta_byte_array(values: Sequence[bytes], block: int, miniblocks: int) -> by
 
 def byte_stream_split(values: Sequence[bytes]) -> bytes:
     return b"".join(bytes(stream) for stream in zip(*values, strict=True))
+
+
+# --- floating-point numbers: AlpEncoding.md -------------------------------------------------------
+
+
+class AlpVector(NamedTuple):
+    """Numbers `frame` + `deltas`, of `width` 4 or 8 bytes, the deltas of `bits` each; `exceptions`: stored bytes by
+    their positions."""
+
+    width: int
+    exponent: int
+    factor: int
+    frame: int
+    bits: int
+    deltas: Sequence[int]
+    exceptions: dict[int, bytes]
+
+    def encoded(self) -> bytes:
+        packed = sum(delta << i * self.bits for i, delta in enumerate(self.deltas))
+        parts = [
+            struct.pack("<BBH", self.exponent, self.factor, len(self.exceptions)),
+            self.frame.to_bytes(self.width, "little", signed=True),
+            bytes([self.bits]),
+            packed.to_bytes((self.bits * len(self.deltas) + 7) // 8, "little"),
+            *(struct.pack("<H", position) for position in self.exceptions),
+            *self.exceptions.values(),
+        ]
+        return b"".join(parts)
+
+    def values(self) -> list[bytes]:
+        numbers = (_signed(self.frame + delta, self.width) for delta in self.deltas)
+        found = [alp_value(n, self.width, self.exponent, self.factor) for n in numbers]
+        for position, value in self.exceptions.items():
+            found[position] = value
+        return found
+
+
+def alp_value(number: int, width: int, exponent: int, factor: int) -> bytes:
+    """Two multiplications in the column's own precision, by correctly rounded decimal literals."""
+    kind = np.float32 if width == 4 else np.float64
+    with np.errstate(over="ignore"):
+        return bytes((kind(number) * kind(f"1e{factor}") * kind(f"1e-{exponent}")).tobytes())
+
+
+def alp_page(vectors: Sequence[AlpVector], log: int) -> bytes:
+    """All but the last have 2^`log` values."""
+    parts = [vector.encoded() for vector in vectors]
+    starts = itertools.accumulate(map(len, parts[:-1]), initial=4 * len(parts))
+    count = sum(len(vector.deltas) for vector in vectors)
+    offsets = struct.pack(f"<{len(parts)}I", *starts) if parts else b""
+    return struct.pack("<BBBi", 0, 0, log, count) + offsets + b"".join(parts)
+
+
+def alp(values: Sequence[bytes], log: int, exponent: int, factor: int) -> bytes:
+    """Stored values of 4 or 8 bytes; what does not come out as it was is an exception."""
+    size = 1 << log
+    parts = (values[at : at + size] for at in range(0, len(values), size))
+    return alp_page([_alp_vector(part, exponent, factor) for part in parts], log)
+
+
+def _alp_vector(values: Sequence[bytes], exponent: int, factor: int) -> AlpVector:
+    width = len(values[0])
+    found = [_alp_number(value, exponent, factor) for value in values]
+    numbers = [number for number in found if number is not None] or [0]
+    frame = min(numbers)
+    deltas = [0 if number is None else number - frame for number in found]
+    # In no order, which nobody promised.
+    exceptions = {i: values[i] for i in reversed(range(len(values))) if found[i] is None}
+    return AlpVector(width, exponent, factor, frame, max(deltas).bit_length(), deltas, exceptions)
+
+
+def _alp_number(value: bytes, exponent: int, factor: int) -> int | None:
+    width = len(value)
+    number = struct.unpack("<f" if width == 4 else "<d", value)[0]
+    if not math.isfinite(number):
+        return None
+    found = round(Fraction(number) * Fraction(10) ** (exponent - factor))
+    if not -(2 ** (8 * width - 1)) <= found < 2 ** (8 * width - 1):
+        return None
+    return found if alp_value(found, width, exponent, factor) == value else None
+
+
+def _signed(number: int, width: int) -> int:
+    """Modulo 2^(8 * width)."""
+    half = 2 ** (8 * width - 1)
+    return (number + half) % (2 * half) - half
 
 
 # --- Thrift compact protocol, writing -------------------------------------------------------------

@@ -275,7 +275,13 @@ def test_an_unknown_encoding_is_refused(tmp_path):
     kind, message = refused(tmp_path, [data_page(byte_arrays(A), 1, encoding=77)], 1)
     assert (kind, message) == (UnreadableError, "encoding 77 is not supported")
     kind, message = refused(tmp_path, [data_page(byte_arrays(A), 1, encoding=Encoding.ALP)], 1)
-    assert (kind, message) == (UnreadableError, "encoding ALP is not supported")
+    assert (kind, message) == (pb.PageError, "ALP: values of BYTE_ARRAY, expected FLOAT or DOUBLE")
+    other = data_page(bytes([0, 3, 10, 1, 0, 0, 0]), 1, encoding=Encoding.ALP)
+    kind, message = refused(tmp_path, [other], 1, type=Type.DOUBLE)
+    assert (kind, message) == (
+        UnreadableError,
+        "encoding ALP in compression mode 0 with integer encoding 3 is not supported",
+    )
 
 
 LIES = {

@@ -1,6 +1,7 @@
 """Whole pages are inserted by the kernel: the same filters and the same errors as page by page."""
 
 import random
+import struct
 import threading
 from decimal import Decimal
 from functools import partial
@@ -22,7 +23,7 @@ from make.pages import (
     page,
 )
 from make.parquet_files import forged
-from oracle.specification import delta_binary_packed, rle_run
+from oracle.specification import alp, delta_binary_packed, rle_run
 
 import parquet_bloom as pb
 from parquet_bloom import parallel
@@ -172,6 +173,10 @@ def deltas(*numbers, block=128):
     return delta_binary_packed(numbers, block, 4)
 
 
+# One of each three is an exception.
+DOUBLES = [struct.pack("<d", number) for number in (1.25, -0.0, 7)]
+FLOATS = [struct.pack("<f", number) for number in (1.25, float("nan"), -7)]
+
 ODD_DELTAS = {
     "numbers": (Type.INT64, Encoding.DELTA_BINARY_PACKED, deltas(5, -7, 1 << 62), True),
     "a large block": (
@@ -245,6 +250,13 @@ ODD_DELTAS = {
     "streams": (Type.DOUBLE, Encoding.BYTE_STREAM_SPLIT, bytes(range(24)), True),
     "a byte too few": (Type.DOUBLE, Encoding.BYTE_STREAM_SPLIT, bytes(23), False),
     "streams of texts": (Type.BYTE_ARRAY, Encoding.BYTE_STREAM_SPLIT, bytes(24), False),
+    "decimals": (Type.DOUBLE, Encoding.ALP, alp(DOUBLES, 3, 2, 0), True),
+    "narrow ones": (Type.FLOAT, Encoding.ALP, alp(FLOATS, 11, 2, 0), True),
+    "larger vectors": (Type.FLOAT, Encoding.ALP, alp(FLOATS, 12, 2, 0), False),
+    "a decimal more": (Type.DOUBLE, Encoding.ALP, alp([*DOUBLES, bytes(8)], 3, 2, 0), False),
+    "decimals that are cut": (Type.DOUBLE, Encoding.ALP, alp(DOUBLES, 3, 2, 0)[:-1], False),
+    "another mode": (Type.DOUBLE, Encoding.ALP, b"\1" + alp(DOUBLES, 3, 2, 0)[1:], False),
+    "integers": (Type.INT64, Encoding.ALP, alp(DOUBLES, 3, 2, 0), False),
 }
 
 
@@ -252,7 +264,11 @@ ODD_DELTAS = {
 def test_odd_encodings(tmp_path, name):
     """A PLAIN page, after which others come together, as far as they can."""
     type, encoding, body, is_usual = ODD_DELTAS[name]
-    plain = byte_arrays(b"a") if type == Type.BYTE_ARRAY else bytes(4 if type == Type.INT32 else 8)
+    plain = (
+        byte_arrays(b"a")
+        if type == Type.BYTE_ARRAY
+        else bytes(4 if type in (Type.INT32, Type.FLOAT) else 8)
+    )
     pages = [data_page(plain, 1), data_page(body, 3, encoding), data_page(plain, 1)]
     path = forged(tmp_path / "x.parquet", pages, 5, type=type)
     assert same(path) == (2 if is_usual else 0)

@@ -15,9 +15,9 @@ from parquet_bloom.parquet.thrift.ttypes import (
     FieldRepetitionType,
 )
 
-# Those that the format names (pyarrow calls ALP damage), and some without a name.
+# Those that the format names, and some without a name.
 UNREADABLE = {
-    "encoding ALP": {"encoding": Encoding.ALP},
+    "encoding 11": {"encoding": 11},
     "encoding 77": {"encoding": 77},
     "codec LZO": {"codec": CompressionCodec.LZO},
     "codec 99": {"codec": 99},
@@ -68,7 +68,7 @@ def test_its_pages_are_not_called_damaged(tmp_path, unreadable):
 
 
 DICTIONARIES = {
-    "encoding ALP is": dictionary_page(bytes(24), 3, encoding=Encoding.ALP),
+    "encoding 11 is": dictionary_page(bytes(24), 3, encoding=11),
     "encoding 77 is": dictionary_page(bytes(24), 3, encoding=77),
 }
 LEVELS = data_page(levels_v1(rle_run(1, 3, 1)) + bytes(24), 3, levels=77)

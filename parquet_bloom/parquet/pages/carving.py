@@ -4,7 +4,8 @@ whatever the type, the codec and the encodings.
     | PAR1 | dictionary page | data pages | … of the next leaf column | FileMetaData | its length (4) | PAR1 |
 
 Pages, SchemaElements and ColumnMetaData are those of the file. Only counts and offsets are new, and statistics,
-filters and indexes are left out. Pages of encrypted columns are decrypted.
+filters and indexes are left out. Pages of encrypted columns are decrypted, and those in ALP, which pyarrow 26 does not
+know, are made PLAIN.
 """
 
 from __future__ import annotations
@@ -25,8 +26,14 @@ from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.top_fields import TopField
 from parquet_bloom.parquet.pages.page_places import PagePlaces, placed_pages, read_dictionary
 from parquet_bloom.parquet.pages.page_reader import PageReader
-from parquet_bloom.parquet.pages.pages import all_pages, check_readable, located, num_rows_of
-from parquet_bloom.parquet.thrift.ttypes import PageType
+from parquet_bloom.parquet.pages.pages import (
+    all_pages,
+    as_plain,
+    check_readable,
+    located,
+    num_rows_of,
+)
+from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -66,6 +73,7 @@ class _Cutting:
 
     def __init__(self, file: OpenFile, chunk: ColumnChunk) -> None:
         check_readable(file.footer, chunk)
+        self._footer = file.footer
         self.reader = PageReader(file.source, file.footer, chunk)
         self._chunk = chunk
         self._dictionary: Sequence[bytes | memoryview] = ()
@@ -73,19 +81,24 @@ class _Cutting:
         self._num_values = self._room = 0
 
     def take_dictionary(self, page: Page) -> None:
-        self._check_fits(page)
+        self._check_fits(page, page.plain_size)
         self._dictionary = self.reader.whole(page)
 
     def take(self, page: Page) -> None:
-        self._check_fits(page)
-        self._data += self.reader.whole(page)
+        if page.header.encoding == Encoding.ALP:
+            header, body = as_plain(self.reader, self._footer, page, self._chunk)
+            self._check_fits(page, len(body))
+            self._data += header, body
+        else:
+            self._check_fits(page, page.plain_size)
+            self._data += self.reader.whole(page)
         self._num_values += page.header.num_values or 0
 
-    def _check_fits(self, page: Page) -> None:
+    def _check_fits(self, page: Page, plain_size: int) -> None:
         is_text = self._chunk.leaf.physical_type == "BYTE_ARRAY"
         of_byte, of_value = _ROOM_OF_TEXT if is_text else _ROOM
         values = max(0, page.header.num_values or 0)
-        self._room += page.size + of_byte * page.plain_size + of_value * values
+        self._room += page.size + of_byte * plain_size + of_value * values
         check_fits("to decode its pages takes", self._room)
 
     def pages(self, covered: Iterable[Range]) -> CutPages:

@@ -1,14 +1,14 @@
 """Decode the value section of a page, in any encoding, into runs of stored values.
 
-PLAIN is used in place. The DELTA encodings and BYTE_STREAM_SPLIT have decoders of ours: no library has
-to be loaded for them, and integers with deltas of 33 bits, as DuckDB writes INT32, can be read. For
-every other encoding, the section becomes the only page of an in-memory file with one required,
+PLAIN is used in place. The DELTA encodings, BYTE_STREAM_SPLIT and ALP have decoders of ours: no library has
+to be loaded for them, integers with deltas of 33 bits, as DuckDB writes INT32, can be read, and pyarrow 26
+does not know ALP. For every other encoding, the section becomes the only page of an in-memory file with one required,
 uncompressed column of the physical type without a logical type, from which pyarrow returns the stored
 values.
 
     | PAR1 | PageHeader | value section | FileMetaData | length | PAR1 |
 
-Spec: parquet-format, Encodings.md.
+Spec: parquet-format, Encodings.md and AlpEncoding.md.
 """
 
 from __future__ import annotations
@@ -27,9 +27,6 @@ from parquet_bloom.parquet.thrift.ttypes import Encoding
 from parquet_bloom.values.types import LeafType
 
 MAGIC = b"PAR1"
-
-# All that the format names but ALP, which pyarrow 26 calls damage.
-READABLE = frozenset(Encoding._VALUES_TO_NAMES) - {Encoding.ALP}
 
 # Far more than any writer's pages, which aim at 1 MiB.
 MAX_DECODED_BYTES = 128 << 20
@@ -53,7 +50,7 @@ def plain_run(values: memoryview, leaf: LeafType, count: int, where: str) -> Run
 
 def check_encoding(encoding: int) -> None:
     """Raise UnreadableError for an encoding that nothing here can read."""
-    if encoding not in READABLE:
+    if encoding not in Encoding._VALUES_TO_NAMES:
         raise UnreadableError(f"{_named(encoding)} is not supported")
 
 
@@ -80,6 +77,8 @@ def decoded_runs(encoding: int, leaf: LeafType, values: memoryview, count: int) 
             yield _joined_run(leaf, values, count)
         elif encoding == Encoding.BYTE_STREAM_SPLIT and leaf.width:
             yield _stream_run(leaf.width, values, count)
+        elif encoding == Encoding.ALP:
+            yield from alp_runs(leaf, values, count)
         else:
             # The page is copied.
             check_fits(f"{count} values take", 2 * len(values) + count * (leaf.width or 0))
@@ -152,6 +151,24 @@ def _stream_run(width: int, values: memoryview, count: int) -> Run:
         raise PageError(f"BYTE_STREAM_SPLIT: {len(values)} bytes, expected {count * width}")
     check_fits(f"{count} values take", 2 * len(values))
     return FixedRun(memoryview(_kernel.join_streams(values, width)), width)
+
+
+def alp_runs(leaf: LeafType, values: memoryview, count: int) -> Iterator[FixedRun]:
+    """ALP: | compression mode (1) | integer encoding (1) | ...
+
+    Raises as decoded_runs, and ValueError for damage."""
+    if leaf.physical not in ("FLOAT", "DOUBLE") or leaf.width is None:
+        raise PageError(f"ALP: values of {leaf.physical}, expected FLOAT or DOUBLE")
+    mode, integers = bytes(values[:2]).ljust(2, b"\0")
+    if mode or integers:
+        raise UnreadableError(
+            f"encoding ALP in compression mode {mode} with integer encoding {integers} is not supported"
+        )
+    decoder = _kernel.AlpDecoder(values, leaf.width)
+    if decoder.count != count:
+        raise PageError(f"ALP: {decoder.count} values, expected {count}")
+    for part in decoder:
+        yield FixedRun(part.data, leaf.width)
 
 
 def _arrow_run(encoding: int, leaf: LeafType, values: memoryview, count: int) -> Run:

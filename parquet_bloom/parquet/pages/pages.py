@@ -35,8 +35,10 @@ from parquet_bloom.errors import (
 from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parallel import check_fits, memory, num_processors
+from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.pages.codecs import ChunkBuffers, check_supported, decompress
 from parquet_bloom.parquet.pages.encodings import (
+    alp_runs,
     check_encoding,
     check_page_types,
     decoded_runs,
@@ -47,6 +49,7 @@ from parquet_bloom.parquet.pages.page_places import PagePlaces, placed_pages, re
 from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
 from parquet_bloom.parquet.pages.runs import Run, checked
 from parquet_bloom.parquet.pages.whole_pages import STRETCH_BYTES, WholePages
+from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType, Type
 
 if TYPE_CHECKING:
@@ -317,6 +320,34 @@ def num_rows_of(reader: PageReader, footer: Footer, page: Page, chunk: ColumnChu
         return _num_values_and_encoding(page)[0]
     _, num_rows = _value_section(reader, footer, page, chunk).rows(0)
     return num_rows
+
+
+def as_plain(
+    reader: PageReader, footer: Footer, page: Page, chunk: ColumnChunk
+) -> tuple[bytes, bytes]:
+    """Header and body of an ALP page, the last one that was read, as one of version 2 with PLAIN values that are not
+    compressed. Raises as chunk_runs does."""
+    section = _value_section(reader, footer, page, chunk)
+    definition, repetition = section.definition, section.repetition
+    if definition.bit_packed or repetition.bit_packed:
+        raise UnsupportedError("levels in BIT_PACKED of ALP values")
+    num_stored = definition.num_highest()
+    check_fits(f"{num_stored} values take", 2 * num_stored * (chunk.leaf.type.width or 0))
+    runs = checked(lambda: [*alp_runs(chunk.leaf.type, section.values, num_stored)])
+    body = b"".join((repetition.data, definition.data, *(run.data for run in runs)))
+    details = ttypes.DataPageHeaderV2(
+        num_values=definition.count,
+        num_nulls=definition.count - num_stored,
+        num_rows=section.rows(0)[1],
+        encoding=Encoding.PLAIN,
+        definition_levels_byte_length=len(definition.data),
+        repetition_levels_byte_length=len(repetition.data),
+        is_compressed=False,
+    )
+    header = ttypes.PageHeader(
+        PageType.DATA_PAGE_V2, len(body), len(body), data_page_header_v2=details
+    )
+    return compact.encode(header), body
 
 
 def pages_end(source: Source, footer: Footer, chunk: ColumnChunk) -> int:

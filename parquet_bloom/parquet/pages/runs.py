@@ -95,6 +95,11 @@ class FixedRun(Run):
         self._data = data
         self._width = width
 
+    @property
+    def data(self) -> memoryview:
+        """All values, one after the other."""
+        return self._data
+
     def __len__(self) -> int:
         return len(self._data) // self._width
 
