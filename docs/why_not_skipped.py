@@ -9,17 +9,18 @@ from parquet_bloom.engines.reading import engine_note
 INTRODUCTION = """# Why does it not skip?
 
 A file has filters, and a query still reads all of it. Ask the file first, then the engine. The examples
-use the file that `make demo` writes: 8 row groups, and one row of user 213649026705.
+use the file with filters of the [tutorial](tutorial.md): 8 row groups, and one row of user 361045656987.
 
 ## The file
 
 How many row groups have to be read for a value, and what the filters say:
 
 ```console
-$ pbloom probe demo/events.bloom.parquet -c user_id -v 213649026705
-demo/events.bloom.parquet: user_id, 6,529 bytes read
-value	verdict	row groups to read	rows to read	reason
-213649026705	maybe	4	125000	
+$ pbloom probe filtered.parquet -c user_id -v 361045656987
+filtered.parquet: user_id, 3,852 bytes read
+value         verdict  row groups to read  rows to read
+───────────────────────────────────────────────────────
+361045656987  maybe                     4        125000
 ```
 
 - **All row groups, `maybe`:** the value is in all of them, or the filters are full. `pbloom validate`

@@ -58,7 +58,7 @@ def test_the_pictures_are_what_make_pictures_draws():
 
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
 def test_the_example_in_python_runs(page, here):
-    (example,) = blocks((ROOT / page).read_text(), "python")
+    *_, example = blocks((ROOT / page).read_text(), "python")
     (here / "example.py").write_text(example)
     with chdir(here):
         run_path("example.py")
@@ -66,6 +66,12 @@ def test_the_example_in_python_runs(page, here):
 
 def test_it_is_short():
     assert len(README.split()) < 1200
+
+
+def test_it_makes_the_file_of_the_tutorial():
+    program, _ = blocks(README, "python")
+    tutorial = blocks(PAGES[0].read_text(), "python")[0]
+    assert program.splitlines() == [line for line in tutorial.splitlines() if "orc" not in line]
 
 
 def lines_of_the_picture():
