@@ -442,7 +442,14 @@ def wheel(tmp_path_factory):
     """The names in a wheel that is built out of a copy: the build leaves things behind."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
-    for name in ("parquet_bloom", "pyproject.toml", "README.md", "LICENSE", "pyspark_bloom.py"):
+    for name in (
+        "parquet_bloom",
+        "share",
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "pyspark_bloom.py",
+    ):
         place = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         source.mkdir(exist_ok=True)
         place(ROOT / name, source / name)

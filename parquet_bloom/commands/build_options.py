@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.parameters import Number
 from parquet_bloom.commands.sections import (
     encryption_option,
     files_option,
@@ -64,7 +65,7 @@ filters = together(
     option.fpp,
     filters_option(
         "--ndv",
-        type=click.IntRange(1, MAX_NDV),
+        type=Number(1, MAX_NDV),
         metavar="N",
         help="Size filters for this many distinct values per column chunk.",
     ),
@@ -96,7 +97,7 @@ def _one_of(vocabulary: Any) -> dict[str, Any]:
 
 
 def _number(least: int, most: int) -> dict[str, Any]:
-    return {"type": click.IntRange(least, most), "metavar": "N"}
+    return {"type": Number(least, most), "metavar": "N"}
 
 
 # The options of each dialect: the help, and what else click takes.

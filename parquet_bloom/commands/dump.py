@@ -13,7 +13,7 @@ import click
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.completers import verbatim_columns
-from parquet_bloom.commands.parameters import FILE, numbers, one_name
+from parquet_bloom.commands.parameters import FILE, Number, numbers, one_name
 from parquet_bloom.commands.sections import (
     Command,
     columns_option,
@@ -65,7 +65,7 @@ _OF_FILTER = {
 )
 @orc_option(
     "--index-group",
-    type=click.IntRange(0),
+    type=Number(0),
     metavar="N",
     help="Index group in the stripe, counted from 0.  [default: 0]",
 )

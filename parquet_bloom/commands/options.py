@@ -24,10 +24,11 @@ from parquet_bloom.commands.parameters import (
     FILE,
     FOLDER,
     RATE,
+    Number,
     age_in_seconds,
-    any_size,
     budget_size,
     filter_size,
+    least_size,
     names,
     numbers,
 )
@@ -133,13 +134,13 @@ layout = filters_option(
 )
 threads = general_option(
     "--threads",
-    type=click.IntRange(1),
+    type=Number(1),
     metavar="N",
     help="Number of threads.  [default: one per processor, 1 where chunks are small]",
 )
 threads_to_read = general_option(
     "--threads",
-    type=click.IntRange(1),
+    type=Number(1),
     metavar="N",
     help="Number of files, or of filters in one file, to read at a time."
     "  [default: 16 behind URLs, one per processor for large filters, otherwise 1]",
@@ -148,11 +149,10 @@ threads_to_read = general_option(
 
 def budget(ctx: click.Context, param: click.Parameter, text: str | None) -> None:
     """Set the memory budget for one command."""
-    size = any_size(ctx, param, text)
-    if size is None:
-        return
-    ctx.call_on_close(partial(set_memory, memory_budget()))
-    set_memory(click.IntRange(LEAST_MEMORY).convert(size, param, ctx))
+    size = least_size(LEAST_MEMORY)(ctx, param, text)
+    if size is not None:
+        ctx.call_on_close(partial(set_memory, memory_budget()))
+        set_memory(size)
 
 
 memory = general_option(
@@ -328,7 +328,7 @@ def stored_dialect(command: Callback) -> Callback:
     )
     @legacy_option(
         "--seed",
-        type=click.IntRange(0, MAX_SEED),
+        type=Number(0, MAX_SEED),
         metavar="N",
         help="Seed of the hash, with --dialect murmur3.  [default: one that fits the stored values]",
     )

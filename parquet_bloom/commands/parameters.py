@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES, parse_size
 from parquet_bloom.options import names_in
+from parquet_bloom.render.wording import size
 from parquet_bloom.storage.source import is_url
 
 if TYPE_CHECKING:
@@ -39,6 +40,16 @@ class LocalPath(click.Path):
 
 FILE = LocalPath(dir_okay=False)
 FOLDER = LocalPath(file_okay=False)
+
+
+class Number(click.IntRange):
+    """A whole number within limits, which a message names in words."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        with suppress(click.BadParameter):
+            return int(super().convert(value, param, ctx))
+        limits = f"{self.min:,} or more" if self.max is None else f"{self.min:,} to {self.max:,}"
+        self.fail(f"'{value}': expected a whole number, {limits}", param, ctx)
 
 
 class Rate(click.ParamType[float]):
@@ -70,14 +81,26 @@ def any_size(ctx: click.Context, param: click.Parameter, text: str | None) -> in
 
 def filter_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
     """The same, within the limits of a filter that can be written."""
-    size = any_size(ctx, param, text)
-    return None if size is None else click.IntRange(MIN_BYTES, MAX_BYTES).convert(size, param, ctx)
+    found = any_size(ctx, param, text)
+    if found is not None and not MIN_BYTES <= found <= MAX_BYTES:
+        limits = f"{size(MIN_BYTES)} to {size(MAX_BYTES)}"
+        raise click.BadParameter(f"'{text}': expected {limits}")
+    return found
 
 
-def budget_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-    """The same, at least a byte."""
-    size = any_size(ctx, param, text)
-    return None if size is None else click.IntRange(1).convert(size, param, ctx)
+def least_size(least: int) -> Callable[[click.Context, click.Parameter, str | None], int | None]:
+    """The same, at least so many bytes."""
+
+    def convert(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
+        found = any_size(ctx, param, text)
+        if found is not None and found < least:
+            raise click.BadParameter(f"'{text}': expected {size(least)} or more")
+        return found
+
+    return convert
+
+
+budget_size = least_size(1)
 
 
 def one_name(name: str) -> str:
@@ -124,11 +147,14 @@ def moment(text: str) -> datetime:
         raise click.BadParameter(f"{text!r}: expected a time, such as 2026-11-22T06:00Z") from None
 
 
+_AGES = "an age: a number and s, m, h, d or w, such as 2d"
+
+
 def age(text: str) -> timedelta:
     """`90s`, `30m`, `12h`, `2d`, `1w`."""
     matched = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text)
     if matched is None:
-        raise click.BadParameter(f"{text}: expected a number and s, m, h, d or w, such as 2d")
+        raise click.BadParameter(f"'{text}': expected {_AGES}")
     try:
         return timedelta(**{_UNITS[matched[2]]: float(matched[1])})
     except OverflowError:
@@ -169,3 +195,6 @@ def since(ctx: click.Context, param: click.Parameter, text: str | None) -> datet
         return datetime.now(UTC) - age(text)
     except OverflowError:
         raise click.BadParameter(f"{text}: too long ago") from None
+    except click.BadParameter as error:
+        times = error.message.replace("expected", "expected a time such as 2026-11-20, or")
+        raise click.BadParameter(times) from None

@@ -29,6 +29,7 @@ from parquet_bloom.render.terminal import (
 )
 from parquet_bloom.render.wording import (
     MOST_SHOWN,
+    bytes_taken,
     place_cells,
     place_heads,
     shortened,
@@ -145,7 +146,7 @@ class ProbeView(SummarizedView[ProbeReport]):
         self._next_lines = next_lines
 
     def summarize(self, report: ProbeReport) -> FileSummary:
-        numbers = {"rows": 0, "bytes": report.bytes_read, "all": report.results.num_rows}
+        numbers = {"rows": 0, "bytes": bytes_taken(report), "all": report.results.num_rows}
         if report.is_absent:
             return FileSummary(
                 state="absent", line=painted("absent"), remarks=_caveats(report), numbers=numbers
@@ -178,7 +179,7 @@ class ProbeView(SummarizedView[ProbeReport]):
         """One row per value: the verdict, and the groups to read, such as `3`, or `0/3` in ORC; and
         the command that helps next."""
         group = UNITS[report.format].group
-        write_text(f"{report.path}: {report.column}, {report.bytes_read:,} bytes read")
+        write_text(f"{report.path}: {report.column}, {bytes_taken(report):,} bytes read")
         write_table(
             ("value", "verdict", f"{group}s to read", "rows to read", "reason"),
             [

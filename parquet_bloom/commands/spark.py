@@ -20,7 +20,7 @@ from parquet_bloom.commands.build_options import expose_filter_location, filters
 from parquet_bloom.commands.check_options import checks
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.key_options import executor_key_options, hash_key_for_executors
-from parquet_bloom.commands.parameters import any_size, settings
+from parquet_bloom.commands.parameters import Number, any_size, settings
 from parquet_bloom.commands.sections import (
     SIZE,
     Callback,
@@ -82,7 +82,7 @@ _inputs = together(
     file_options.manifest_for_executors,
     file_options.since,
     files_option(
-        "--max-files", type=click.IntRange(1), metavar="N", help="Only the first N files: a trial."
+        "--max-files", type=Number(1), metavar="N", help="Only the first N files: a trial."
     ),
     files_option(
         "--max-input",

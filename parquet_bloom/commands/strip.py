@@ -10,6 +10,7 @@ import click
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.inputs import Answers
+from parquet_bloom.commands.parameters import Number
 from parquet_bloom.commands.sections import Command, general_option
 from parquet_bloom.commands.table_options import files_per_commit, in_tables, sole_writer
 from parquet_bloom.options import Selection, TableOptions
@@ -34,7 +35,7 @@ _ONLY_FILES = {
 @option.destinations
 @general_option(
     "--threads",
-    type=click.IntRange(1),
+    type=Number(1),
     metavar="N",
     help="Number of files to work on at a time.  [default: 16 behind URLs, otherwise 1]",
 )

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from parquet_bloom.commands.parameters import any_size, moment
+from parquet_bloom.commands.parameters import Number, any_size, moment
 from parquet_bloom.commands.sections import SIZE, Callback, Decorator, table_option, together
 from parquet_bloom.options import FILES_PER_COMMIT, TableOptions, TableView
 from parquet_bloom.vocabulary import TableChoice, words
@@ -60,7 +60,7 @@ _where = table_option(
 _version = table_option(
     "--version",
     "version",
-    type=click.IntRange(0),
+    type=Number(0),
     metavar="N",
     help="The table as of this version or snapshot.  [default: the latest]",
 )
@@ -77,7 +77,7 @@ sole_writer = table_option(
 )
 files_per_commit = table_option(
     "--files-per-commit",
-    type=click.IntRange(1),
+    type=Number(1),
     default=FILES_PER_COMMIT,
     show_default=f"{FILES_PER_COMMIT:,}",
     metavar="N",

@@ -161,7 +161,9 @@ def engines_named(names: Sequence[str]) -> tuple[str, ...]:
         if name.lower() not in known:
             close = similar(name, known.values())
             hint = f"did you mean {', '.join(close)}?" if close else ""
-            raise ValueError(f"engine: {name!r}; {hint or 'expected ' + ', '.join(known.values())}")
+            raise ValueError(
+                f"no engine {name!r}; {hint or 'expected ' + ', '.join(known.values())}"
+            )
     return tuple(dict.fromkeys(known[name.lower()] for name in names))
 
 

@@ -180,7 +180,7 @@ def existing(folder: Folder) -> Manifest:
     found = newest(folder)
     if found is None:
         raise FileNotFoundError(
-            errno.ENOENT, "no index: expected manifest-*.json in it", folder.path
+            errno.ENOENT, "no index: expected a folder with manifest-*.json", folder.path
         )
     return found
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.container import number_of
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.terminal import write_table, write_text
-from parquet_bloom.render.wording import MOST_PATHS, MOST_SHOWN, shortened, size
+from parquet_bloom.render.wording import MOST_PATHS, MOST_SHOWN, bytes_taken, shortened, size
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.values_in_files import ValueInFiles, ValuesReport
@@ -25,7 +25,7 @@ def write_values(report: ValuesReport, verbose: bool) -> None:
         verdicts.append(f"{report.unknown:,} unknown")
     write_text(
         f"{report.column} in {number_of(report.num_files, 'file')}: {number_of(len(results), 'value')},"
-        f" {', '.join(verdicts)}; {size(report.bytes_read)} read to find out"
+        f" {', '.join(verdicts)}; {size(bytes_taken(report))} read to find out"
     )
     _write_chance(report)
     absent = results.absent

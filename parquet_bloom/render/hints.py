@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -23,6 +24,17 @@ def with_hint(message: str) -> str:
         if message == reason or message.endswith(f": {reason}"):
             return f"{message}; {hint}"
     return message
+
+
+# As Python's callers call what the command has options for.
+_REFUSED = re.compile(r"(?<=: )[a-z]+(_[a-z]+)*(?= is not supported for )")
+_OF_STORE = re.compile(r"the storage option (?=\w+=)")
+
+
+def in_options(message: str) -> str:
+    """A message with the options of the command in it: `--max-bytes is not supported for ORC files`."""
+    named = _REFUSED.sub(lambda name: f"--{name[0].replace('_', '-')}", message)
+    return _OF_STORE.sub("--storage-option ", named)
 
 
 def would_refuse(obstacles: Sequence[str] | None) -> list[str]:

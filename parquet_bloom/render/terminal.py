@@ -167,13 +167,13 @@ def write_json(document: object) -> None:
 
 def complain(message: str) -> None:
     """One line on stderr, with what helps."""
-    from parquet_bloom.render.hints import with_hint
+    from parquet_bloom.render.hints import in_options, with_hint
 
     # Without a stderr there is nobody to tell.
     with suppress(OSError):
         if sys.stderr is not None:
             with _without_bars():
-                text = f"pbloom: {printable(with_hint(message.strip()))}"
+                text = f"pbloom: {printable(with_hint(in_options(message.strip())))}"
                 is_terminal = sys.stderr.isatty()
                 folds = folded(text, terminal_columns()) if is_terminal else [text]
                 sys.stderr.writelines(f"{line}\n" for line in folds)

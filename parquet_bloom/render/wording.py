@@ -12,6 +12,8 @@ from parquet_bloom.container import number_of
 if TYPE_CHECKING:
     from parquet_bloom.container import Place, Units
     from parquet_bloom.storage.traffic import Requests
+    from parquet_bloom.verbs.probe import ProbeReport
+    from parquet_bloom.verbs.values_in_files import ValuesReport
 
 # So many files are named one by one.
 MOST_PATHS = 3
@@ -42,6 +44,11 @@ def size(num_bytes: int) -> str:
             return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1024
     return f"{amount:.1f} TiB"
+
+
+def bytes_taken(report: ProbeReport | ValuesReport) -> int:
+    """What was read to find out: of objects all that came, as requests_text says it."""
+    return report.bytes_read if report.requests is None else report.requests.bytes_down
 
 
 def requests_text(requests: Requests) -> str:

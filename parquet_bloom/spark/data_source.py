@@ -6,6 +6,7 @@ Files are listed where Spark plans, in a Python process without a session, and i
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,8 +31,8 @@ from parquet_bloom.spark.rows import RowFields, record_batch
 from parquet_bloom.spark.schemas import FILTER
 from parquet_bloom.spark.versions import arrow_schema, check_pushdown, without_data_sources
 from parquet_bloom.spark.worker import FAILURES
-from parquet_bloom.storage.paths import expand
-from parquet_bloom.storage.source import is_url, local_path
+from parquet_bloom.storage.paths import NO_FILES, expand
+from parquet_bloom.storage.source import has_wildcard, is_url, local_path
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 from parquet_bloom.verbs.keys import place_fields
 
@@ -107,11 +108,12 @@ class BloomReader(DataSourceReader):
         self._wanted: dict[str, frozenset[object]] = {}
 
     def partitions(self) -> list[InputPartition]:
-        """The files, packed. Raises OSError for a name without files if mode is failfast."""
+        """The files, packed. Raises OSError for a local file or folder that is not there, as Spark's own
+        sources do, and for a name without files if mode is failfast."""
         names = [opened_by_executors(name) for name in self._options.names]
         inputs, errors = expand(names)
-        if errors and self._options.failfast:
-            raise errors[0]
+        if fatal := errors if self._options.failfast else [*_not_there(names, errors)]:
+            raise fatal[0]
         # Executors have other working folders.
         paths = dict.fromkeys(
             path if is_url(path) else os.path.abspath(local_path(path)) for path, _ in inputs
@@ -237,6 +239,18 @@ def _num_tasks(sizes: Sequence[int]) -> float:
     """A guess: where Spark plans, nothing tells how many can run at the same time."""
     cost = sum(size + FILE_COST for size in sizes)
     return max(1, min(cost / TASK_COST, MANY_TASKS), cost / MOST_COST)
+
+
+def _not_there(names: Iterable[str], errors: Iterable[OSError]) -> Iterator[OSError]:
+    """Of `errors`, those about local files and folders that do not exist, and one for each name of such a
+    file, which would otherwise fail when it is opened."""
+    for error in errors:
+        is_local = not is_url(str(error.filename or ""))
+        if is_local and error.errno == errno.ENOENT and error.strerror != NO_FILES:
+            yield error
+    for name in names:
+        if not (is_url(name) or has_wildcard(name) or os.path.lexists(local_path(name))):
+            yield FileNotFoundError(errno.ENOENT, "no such file or folder", name)
 
 
 def _bytes_read(path: str) -> int:

@@ -183,6 +183,9 @@ def _check_spelling(name: str) -> None:
     if url := _HALF_URL.match(name):
         meant = f"{url[1]}://{url[2]}"
         raise FileNotFoundError(errno.ENOENT, f"no such file; did you mean {meant}?", name)
+    folder = os.path.dirname(local_name(name))
+    if folder and not os.path.lexists(folder):
+        raise FileNotFoundError(errno.ENOENT, f"no such file: there is no folder {folder}", name)
 
 
 def _below(folder: str, place: str) -> Iterator[Input]:

@@ -65,10 +65,20 @@ def located(url: str) -> tuple[Any, str]:
             url = f"s3://{url.partition('://')[2]}"
         system, path = fs.FileSystem.from_uri(str(url))
     except pa.ArrowInvalid as error:
-        raise OSError(errno.EINVAL, _line(error), url) from None
+        raise OSError(errno.EINVAL, _unknown(error, url), url) from None
     except OSError as error:
         raise OSError(error.errno or errno.EIO, _missing(error), url) from None
     return system, path
+
+
+def _unknown(error: pa.ArrowInvalid, url: str) -> str:
+    """What pyarrow does not know."""
+    if not _line(error).startswith("Unrecognized filesystem type"):
+        return _line(error)
+    scheme = url.partition(":")[0]
+    return (
+        f"no store is known by {scheme}://; expected s3, gs, az, abfss, http, https, hdfs or file"
+    )
 
 
 def _missing(error: OSError) -> str:

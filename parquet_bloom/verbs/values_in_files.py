@@ -14,16 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import field
 from itertools import groupby
 from math import expm1, inf, log1p
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import paths_given
-from parquet_bloom.container import number_of
+from parquet_bloom.container import WHERE_KNOWN, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.options import ProbeOptions
 from parquet_bloom.parallel import check_fits, read_once
+from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.probe import kept_values, probe_file
 from parquet_bloom.verbs.several import each_read, message_of
@@ -107,7 +109,8 @@ class ValuesReport(VerbReport):
 
     The filters also say `maybe` of values that are in no file, and more often the more row groups there are: of such a
     value in `false_groups` of `num_groups` on average, and somewhere with the probability `false_maybe`. Both are
-    computed from the bits of all filters; None if these were not read whole, as for few values.
+    computed from the bits of all filters; None if these were not read whole, as for few values. `requests`: sent to
+    object stores, None if none of the files is in one.
     """
 
     _rows: ClassVar = ("results", "files")
@@ -124,6 +127,7 @@ class ValuesReport(VerbReport):
     results: ValuesInFiles
     files_unknown: tuple[NotAsked, ...]
     bytes_read: int
+    requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
     def __repr__(self) -> str:
         found = f"{self.absent:,} absent, {self.maybe:,} maybe, {self.unknown:,} unknown"
@@ -180,6 +184,7 @@ class GatheredValues:
         self._hits = _Hits()
         self._unknown: dict[NotAsked, None] = {}
         self._num_files = self._num_groups = self._bytes_read = 0
+        self._requests: Requests | None = None
         # Of the filters of all groups: the sum of their rates, and of the logarithms of what they leave.
         self._false_groups, self._never_false, self._are_rates_known = 0.0, 0.0, True
 
@@ -189,6 +194,7 @@ class GatheredValues:
         self._num_files += 1
         self._num_groups += len(groups)
         self._bytes_read += report.bytes_read
+        self._requests = in_all([self._requests, report.requests])
         file = self._hits.add_file(report.path, [group.distinct[0] for group in groups])
         for number, group in enumerate(groups):
             given = group.given
@@ -224,6 +230,7 @@ class GatheredValues:
             results=results,
             files_unknown=tuple(self._unknown),
             bytes_read=self._bytes_read,
+            requests=self._requests,
         )
 
 

@@ -95,6 +95,6 @@ def test_the_verdict_for_an_engine(tmp_path):
         "skip", "Polars does not use filters on such a column"
     )  # fmt: skip
     wrong = outcome("advise", tmp_path / "a.parquet", "--engine", "sprak")
-    assert (wrong.code, wrong.complaint) == (2, "engine: 'sprak'; did you mean Spark?")
-    with pytest.raises(ValueError, match="engine: 'Excel'; expected ORC Java, Spark, "):
+    assert (wrong.code, wrong.complaint) == (2, "no engine 'sprak'; did you mean Spark?")
+    with pytest.raises(ValueError, match="no engine 'Excel'; expected ORC Java, Spark, "):
         pb.advise(tmp_path / "a.parquet", engines="Excel")

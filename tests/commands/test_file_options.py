@@ -189,7 +189,7 @@ def test_since_for_objects(server, lake):
         (["build", "lake", "--table", "delta", "--shard", "0/3"], "--shard: not with --table"),
         (["strip", "--manifest", "a", "--table", "delta"], "--manifest: not with --table"),
         (["inspect", "lake", "--since", "7"], "--since: 7: expected a time or an age, or with --table"),
-        (["inspect", "lake", "--since", "soon"], "soon: expected a number and s, m, h, d or w"),
+        (["inspect", "lake", "--since", "soon"], "'soon': expected a time such as 2026-11-20, or an age: a number and s, m, h, d or w"),
     ],
 )  # fmt: skip
 def test_what_is_refused(lake, arguments, problem):

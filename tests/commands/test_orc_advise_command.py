@@ -173,16 +173,6 @@ def test_damage_gives_one_line_or_an_answer(seed):
         assert result.stderr.count("\n") == (result.code == 2)
 
 
-def test_no_page_about_orc():
-    write()
-    result = outcome("report", "a.orc", "-o", "page.html")
-    assert (result.code, result.stderr) == (
-        2,
-        "pbloom: a.orc: report is not supported for ORC files, whose filters have no blocks\n",
-    )
-    assert not Path("page.html").exists()
-
-
 # ------------------------------------------------------------------------------------------------
 # Settings
 

@@ -225,7 +225,7 @@ STATISTICS = ("--dialect", "statistics", "-c", "id")
             "--fpp: --conf sets it, too: expected one of the two",
         ),
         ((*STATISTICS, "--field-id", "6"), "Invalid value for '--field-id'"),
-        ((*STATISTICS, "--force"), "force is not supported for statistics filters\n"),
+        ((*STATISTICS, "--force"), "--force is not supported for statistics filters\n"),
         ((*STATISTICS, "--existing", "keep", "-c", "nope"), "nope"),
     ],
 )

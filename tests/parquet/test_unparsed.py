@@ -88,13 +88,13 @@ def test_what_cannot_be_written(bare, tmp_path):
 
     locked = tmp_path / "locked.parquet"
     locked.write_bytes(encrypted(bare.read_bytes(), 0))
-    assert complaint(locked).endswith(": unparsed is not supported for an encrypted column")
+    assert complaint(locked).endswith(": --unparsed is not supported for an encrypted column")
     outside = tmp_path / "outside.parquet"
     outside.write_bytes(with_meta(sound(), 0, 0, bloom_filter_offset=1 << 40))
     assert "bloom_filter_offset is 1099511627776, expected between 4 and " in complaint(outside)
     in_orc = tmp_path / "a.orc"
     in_orc.write_bytes(sound_orc())
-    assert complaint(in_orc).endswith(": unparsed is not supported for ORC files")
+    assert complaint(in_orc).endswith(": --unparsed is not supported for ORC files")
     none = tmp_path / "none.parquet"
     pq.write_table(pa.table({"a": [1]}), none)
     assert complaint(none).endswith("row group 0, column a: no filter; pbloom build adds one")

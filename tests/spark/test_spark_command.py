@@ -197,7 +197,7 @@ def test_since(lake):
         (("build", "x"), "Missing option '-c' / '--column'"),
         (
             ("build", "x", "-c", "a", "--since", "yesterday"),
-            "yesterday: expected a number and s, m",
+            "'yesterday': expected a time such as 2026-11-20, or an age: a number and s, m",
         ),
         (("build", "x", "-c", "a", "--conf", "novalue"), "expected NAME=VALUE"),
         (("build", "x", "-c", "a", "--master", "m", "--remote", "r"), "at most one of --master"),

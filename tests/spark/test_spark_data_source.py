@@ -161,12 +161,24 @@ def test_a_folder_is_searched_and_a_bad_file_is_one_row(spark, lake):
 
 def test_names_without_files_are_rows_as_well(spark, lake):
     (lake / "empty").mkdir()
-    frame = bloom(spark, lake / "x*.parquet", lake / "empty", lake / "no.parquet")
+    frame = bloom(spark, lake / "x*.parquet", lake / "empty")
     assert sorted(frame.select("path", "error").collect()) == [
         (f"{lake}/empty", f"{lake}/empty: no Parquet or ORC files"),
-        (f"{lake}/no.parquet", f"{lake}/no.parquet: No such file or directory"),
         (f"{lake}/x*.parquet", f"{lake}/x*.parquet: no Parquet or ORC files"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("no.parquet", "no such file or folder"),
+        ("no/*.parquet", "no such folder"),
+        ("no/a", "there is no folder"),
+    ],
+)
+def test_what_is_not_there_fails_in_either_mode(spark, lake, name, said):
+    with pytest.raises(AnalysisException, match=said):
+        bloom(spark, lake, lake / name).collect()
 
 
 def test_sql_reads_a_view_with_globs_and_quoted_columns(spark, lake):

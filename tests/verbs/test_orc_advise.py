@@ -261,5 +261,5 @@ def test_max_bytes_is_refused():
         advise("a.orc", max_bytes=1 << 20)
     result = outcome("advise", "a.orc", "--max-bytes", "1MiB")
     assert (result.code, result.stderr) == (
-        2, "pbloom: a.orc: max_bytes is not supported for ORC files\n",
+        2, "pbloom: a.orc: --max-bytes is not supported for ORC files\n",
     )  # fmt: skip

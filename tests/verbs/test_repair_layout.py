@@ -109,7 +109,7 @@ def test_orc_has_no_layout(tmp_path: Path) -> None:
     run = outcome("repair", str(tmp_path / "a.orc"), "--in-place", "--layout", "replace")
     assert (run.code, run.complaint) == (
         2,
-        f"{tmp_path / 'a.orc'}: layout is not supported for an ORC file",
+        f"{tmp_path / 'a.orc'}: --layout is not supported for an ORC file",
     )
 
 

@@ -213,22 +213,36 @@ def _failure(address: Address, error: BaseException) -> OSError:
         )
     if status:
         return OSError(errno.EIO, f"the store answered {shown}", path)
-    return OSError(errno.EIO, f"no answer{_from(address)}: {_without_url(error, line)}", path)
+    said = _JARGON.sub("", _without_url(error, line)) or "the host cannot be reached"
+    return OSError(errno.EIO, f"no answer{_from(address)}: {said}{_elsewhere(address)}", path)
+
+
+# What obstore puts before the cause, of which it says the innermost in what it has for debugging.
+_JARGON = re.compile(
+    r"^(Generic \w+ error(: |$)|Error performing \w+ request(: |$)|HTTP error(: |$)|error sending request(: |$))*"
+)
+_INNERMOST = re.compile(
+    r'message: "([^"]+)"|error: "failed to lookup address information: ([^"]+)"'
+)
 
 
 def _from(address: Address) -> str:
-    """The host that gave none, if the URL does not say it, and how to name another."""
-    option = next(iter(address.store.endpoint_options), None)
-    if option is None:
+    """The host that gave none, if the URL does not say it."""
+    if not address.store.endpoint_options:
         return ""
     host = urlsplit(find_endpoint(address.store, address.options) or "").hostname
-    told = f" from {host}" if host else f" from {address.store.title}"
-    return f"{told} (the storage option {option}=URL names another host)"
+    return f" from {host or address.store.title}"
+
+
+def _elsewhere(address: Address) -> str:
+    """How to name another host."""
+    option = next(iter(address.store.endpoint_options), None)
+    return f"; the storage option {option}=URL names another host" if option else ""
 
 
 def _without_url(error: BaseException, line: str) -> str:
     """What else can be said in a line, without URLs that may have been signed."""
-    found = re.search(r'message: "([^"]+)"', str(error))
+    found = _INNERMOST.search(str(error))
     said = re.sub(r"Error performing \w+ \S+ in \S+ - ", "", line.partition("\n")[0])
     said = re.sub(r"https?://\S+", "URL", said)
-    return f"{said}: {found[1]}" if found else said
+    return f"{said}: {found[1] or found[2]}" if found else said

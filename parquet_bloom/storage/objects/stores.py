@@ -74,7 +74,8 @@ def opened_store(address: Address) -> Renewable[ObjectStore]:
         return _opened(root, tuple(sorted(address.options.items())), address.query, _profile())
     except UnknownConfigurationKeyError as error:
         name = str(error).split("'")[1]
-        close = similar(name, _COMMON_NAMES)
+        of_store = address.store.endpoint_options[:1] if "endpoint" in name else ()
+        close = of_store or [each for each in similar(name, _COMMON_NAMES) if each != name]
         problem = f"no storage option {name}" + (
             f"; did you mean {', '.join(close)}?"
             if close
