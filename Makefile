@@ -76,16 +76,16 @@ races: .venv/dev
 memory: .venv/dev
 	PYTHONPATH=tests $(BIN)/python tests/fuzz/memory.py
 
-# Look up every value in files of many writers, each in an environment of its own: many downloads.
-# WRITERS: only those whose names begin so.
+# Look up every value in files of many writers, each in an environment of its own: many downloads; and judge the filters
+# that engines write. WRITERS, ENGINES: only some of them.
 writers: .venv/dev
 	$(BIN)/python tests/writers/run.py $(WRITERS)
+	PYTHONPATH=tests $(BIN)/python tests/engines/run.py write $(ENGINES)
 
 # Which engines use filters, and which lose rows; ENGINES="duckdb datafusion==55.0.0" for some of them.
 # Installs what is not there yet, into .engines; needs Java, Node and npm. docs/engines.md shows what was found.
 engines: .venv/dev
-	PYTHONPATH=tests $(BIN)/python tests/engines/run.py $(ENGINES)
-	PYTHONPATH=tests $(BIN)/python tests/engines/nested.py $(ENGINES)
+	PYTHONPATH=tests $(BIN)/python tests/engines/run.py read $(ENGINES)
 
 # The suite for other engines as one archive, of the same bytes everywhere.
 conformance: .venv/installed
@@ -105,7 +105,7 @@ catalogs: .venv/dev
 # Readers of tables, asked for every version before and after all that pbloom does; READERS="polars chdb"
 # for some of them. Installs what is not there yet, into .readers; docs/tables.md shows what was found.
 readers: .venv/dev
-	PYTHONPATH=tests $(BIN)/python tests/readers/run.py $(READERS)
+	PYTHONPATH=tests:parquet_bloom/conformance/adapters $(BIN)/python tests/readers/run.py $(READERS)
 
 # The recipes of docs/reading.md whose libraries want an environment of their own, in .recipes; RECIPES="daft" for one
 # of them. `test` has the others.
@@ -149,6 +149,7 @@ docs: .venv/dev
 	$(BIN)/pbloom rule --markdown > docs/rules.md
 	$(BIN)/python docs/options.py > docs/options.md
 	$(BIN)/python docs/engines.py > docs/engines.md
+	$(BIN)/python docs/conformance.py
 	$(BIN)/python docs/why_not_skipped.py > docs/why-not-skipped.md
 	$(BIN)/python docs/man.py share
 	PYTHONPATH=tests $(BIN)/python -m make.shown

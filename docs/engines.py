@@ -85,9 +85,9 @@ AGAIN = """
     make docs
 
 It needs Java, Node and npm. Each version gets an environment in `.engines`, which is kept. The versions
-are in `parquet_bloom/engines/catalogue` (`asked`), the types in `tests/engines/files.py`, the predicates on
-nested columns and the versions that are asked them in `tests/engines/nested.py`, and the results, with the
-messages of engines that refuse, in `tests/engines/results`.
+are in `parquet_bloom/engines/catalogue` (`asked`) and `tests/engines/run.py`, the types and the predicates in
+`parquet_bloom/conformance`, and the results, with the messages of engines that refuse, in `tests/engines/results`.
+[conformance.md](conformance.md) says how other engines are judged by the same suite.
 """
 
 # Of nearly all types, which LOST says in words.

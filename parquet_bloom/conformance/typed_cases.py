@@ -28,8 +28,9 @@ from parquet_bloom.conformance.made_file import PLAIN, RLE_DICTIONARY, Filter, M
 GROUPS: Final = 3
 ENCODINGS: Final = {"plain": PLAIN, "dictionary": RLE_DICTIONARY}
 # In the lower half, where numbers with a sign are negative; and in the upper half, where numbers without one
-# have the highest bit.
+# have the highest bit; and one that is in no group.
 LOWER, UPPER = 4, 40
+ABSENT = 23
 
 
 def indexes(group: int) -> list[int]:
@@ -54,18 +55,24 @@ def typed_file(type: ColumnType, encoding: int = PLAIN) -> MadeFile:
 
 def types() -> Iterator[Case]:
     for text in TYPES:
-        type = ColumnType.of(text)
-        index = UPPER if "false" in text and type.name == "INTEGER" else LOWER
-        value = value_at(type, index)
-        name = text.lower().translate(str.maketrans(" ,(_", "----", ")"))
-        for encoding, number_of in ENCODINGS.items():
-            yield Case(
-                f"types/{name}-{encoding}", f"{text} = {value.literal}", text, (typed_file(type, number_of),),
-                Ask(equal(type, value), "=", "v", (value,)), (index,), (1, 2), use="may", encoding=encoding,
-            )  # fmt: skip
+        index = UPPER if "INTEGER" in text and "false" in text else LOWER
+        for encoding in ENCODINGS:
+            yield typed_case(text, encoding, index)
     yield from _of_other_scale()
     yield from _padded()
     yield from _wide_timestamps()
+
+
+def typed_case(text: str, encoding: str, index: int) -> Case:
+    """Of a type in an encoding, asked for the value at a place."""
+    type = ColumnType.of(text)
+    value = value_at(type, index)
+    id = f"types/{text.lower().translate(str.maketrans(' ,(_', '----', ')'))}-{encoding}"
+    rows = (index,) if index in indexes(0) else ()
+    return Case(
+        id, f"{text} = {value.literal}", text, (typed_file(type, ENCODINGS[encoding]),),
+        Ask(equal(type, value), "=", "v", (value,)), rows, (1, 2), use="may", encoding=encoding,
+    )  # fmt: skip
 
 
 def equal(type: ColumnType, value: Value) -> Mapping[str, str]:
@@ -86,6 +93,7 @@ def equal(type: ColumnType, value: Value) -> Mapping[str, str]:
         interval = f"to_months({months}) + to_days({days}) + to_milliseconds({millis})"
         return sql | {
             "duckdb": f"v = ({interval})",
+            "clickhouse": f"v = CAST(unhex('{digits}') AS {{type}})",
             "datafusion": f"v = arrow_cast(X'{digits}', '{{type}}')",
         }
     if text.startswith("0x"):

@@ -7,13 +7,11 @@ from collections import defaultdict
 
 import pytest
 from conftest import ROOT
-from engines.files import CASES, PRESENT, TYPES, Case, damaged, literal, plain_file
-from engines.nested import FORMS, NESTED, VERSIONS
-from engines.outcomes import RIGHT, Answers, outcome
-from engines.run import ENGINES, RESULTS
+from engines.run import ENGINES, NESTED_RESULTS, RESULTS, TYPED, write_built
 from make.leaves import leaf
-from make.parquet_files import built
 
+from parquet_bloom.conformance.column_type import TYPES
+from parquet_bloom.conformance.nested_cases import FORMS
 from parquet_bloom.engines.catalogue import engines
 from parquet_bloom.engines.reading import ELEMENTS, FIELDS, KEYS, MEMBERS, kind_of, lost_rows
 from parquet_bloom.parquet.footer.column_kind import column_kind
@@ -21,7 +19,7 @@ from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.values.types import LeafType
 
 FOUND = {path.stem: json.loads(path.read_text()) for path in RESULTS.glob("*.json")}
-NESTED_FOUND = {path.stem: json.loads(path.read_text()) for path in NESTED.glob("*.json")}
+NESTED_FOUND = {path.stem: json.loads(path.read_text()) for path in NESTED_RESULTS.glob("*.json")}
 ADVISED = {each.name: each.parquet for each in engines() if each.parquet}
 LATEST = {
     "DuckDB": "duckdb",
@@ -29,8 +27,7 @@ LATEST = {
     "Spark": "spark",
     "ClickHouse": "clickhouse",
 }
-NO_ROWS = [{"rows": []}] * len(RIGHT)
-DAMAGED = [{"error": "no page"}] * len(RIGHT)
+VERSIONS = {name: engine.nested for name, engine in ENGINES.items() if engine.nested}
 
 
 def column(type: LeafType) -> LeafColumn:
@@ -46,10 +43,7 @@ def test_the_page_is_what_make_docs_writes():
 def test_make_docs_writes_it():
     makefile = (ROOT / "Makefile").read_text()
     assert "\t$(BIN)/python docs/engines.py > docs/engines.md\n" in makefile
-    for program in ("run", "nested"):
-        assert (
-            f"\tPYTHONPATH=tests $(BIN)/python tests/engines/{program}.py $(ENGINES)\n" in makefile
-        )
+    assert "\tPYTHONPATH=tests $(BIN)/python tests/engines/run.py read $(ENGINES)\n" in makefile
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -94,41 +88,19 @@ def test_rows_are_lost_where_the_rule_says_so():
     }
 
 
-@pytest.mark.parametrize(
-    ("answers", "expected"),
-    [
-        (Answers(RIGHT, DAMAGED[:1], RIGHT, RIGHT), ("uses", "")),
-        (Answers(RIGHT, DAMAGED[:1], RIGHT, DAMAGED), ("ignores", "")),
-        (Answers(RIGHT, DAMAGED[:1], NO_ROWS, RIGHT), ("loses", "")),
-        (Answers(NO_ROWS, DAMAGED[:1], NO_ROWS, NO_ROWS), ("wrong", "")),
-        (Answers([{"error": "no such type: /a/b\nat 3"}]), ("refuses", "no such type: /b")),
-        (Answers(RIGHT, DAMAGED[:1], DAMAGED, DAMAGED), ("fails", "no page")),
-    ],
-)
-def test_outcomes(answers, expected):
-    assert outcome(answers, "/a") == expected
-
-
-def test_damage_that_nobody_finds_proves_nothing():
-    with pytest.raises(AssertionError, match="the damage is not found even without filters"):
-        outcome(Answers(RIGHT, RIGHT[:1], RIGHT, RIGHT), "")
-
-
 @pytest.mark.interop
 def test_an_engine_that_is_here_answers_as_it_was_asked(tmp_path):
-    """The files are what they are said to be, or DuckDB would not find its way."""
+    """The files with filters of this package are what they are said to be, or DuckDB would not find its way."""
     duckdb = pytest.importorskip("duckdb")
-    case = Case("INT64 INTEGER(64,true)", "plain")
-    assert case in CASES
-    data = built(plain_file(case), ["v"])
-    whole, broken = tmp_path / "whole.parquet", tmp_path / "broken.parquet"
-    whole.write_bytes(data)
-    broken.write_bytes(damaged(data))
-    for path in (whole, broken):
-        found = duckdb.sql(f"SELECT n FROM '{path}' WHERE v = {literal(case.leaf, PRESENT[0])}")
-        assert found.fetchall() == [(PRESENT[0],)]
+    case = next(each for each in TYPED if each.id == "types/int64-integer-64-true-plain")
+    write_built(case, tmp_path)
+    (value,) = case.ask.values
+    for form in ("filtered", "filtered-damaged"):
+        query = f"SELECT n FROM '{tmp_path / case.path(form)}' WHERE v = {value.literal}"
+        assert duckdb.sql(query).fetchall() == [case.rows]
+    damaged = tmp_path / case.path("filtered-damaged")
     with pytest.raises(duckdb.Error):
-        duckdb.sql(f"SELECT max(v) FROM '{broken}' WHERE n > 0").fetchall()
+        duckdb.sql(f"SELECT max(v) FROM '{damaged}' WHERE n > 0").fetchall()
 
 
 # ------------------------------------------------------------------------------------------------

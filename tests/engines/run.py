@@ -1,9 +1,10 @@
-"""Ask engines of many versions about files with filters that `pbloom` built.
+"""Let `pbloom conformance` judge engines of many versions.
 
-    python tests/engines/run.py [ENGINE[==VERSION]…]    # all of ENGINES, unless some are named
+    python tests/engines/run.py read|write [ENGINE[==VERSION]…]    # all of ENGINES, unless some are named
 
-Each version gets an environment of its own below .engines, where it stays. What came of it is written
-to tests/engines/results, a file for each engine; docs/engines.py makes a page of them.
+Each version gets an environment of its own below .engines, where it stays. The newest version of an engine is judged by the
+whole suite: results/suite. All versions are asked about types, and those of NESTED about nested columns, in files whose
+filters `pbloom` has built: results, and results/nested. docs/engines.py makes pages of them.
 """
 
 from __future__ import annotations
@@ -14,218 +15,295 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
-from queue import Empty, Queue
-from threading import Thread
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from conftest import ROOT
-from engines.files import ABSENT, CASES, PRESENT, Case, literal, stored, write
-from engines.outcomes import Answers, outcome
+from make.footers import footer_start
+from make.parquet_files import built
 
+from parquet_bloom.conformance.adapter import Session
+from parquet_bloom.conformance.case import Case
+from parquet_bloom.conformance.column_type import TYPES
+from parquet_bloom.conformance.readers import read_results
+from parquet_bloom.conformance.report import Result
+from parquet_bloom.conformance.suite import cases, fetch, opened
+from parquet_bloom.conformance.typed_cases import ABSENT, ENCODINGS, LOWER, UPPER, typed_case
+from parquet_bloom.conformance.writers import write_results
 from parquet_bloom.engines.catalogue import find_engine
 
 HERE = ROOT / ".engines"
-PROGRAMS = Path(__file__).parent / "ask"
+ADAPTERS = Path(str(files("parquet_bloom.conformance"))) / "adapters"
 RESULTS = Path(__file__).parent / "results"
-# Longer than any answer takes, and than a JVM takes to start on a busy machine.
+NESTED_RESULTS, SUITE_RESULTS = RESULTS / "nested", RESULTS / "suite"
+# Longer than any answer takes, and than a JVM takes to start on a busy machine, in seconds.
 PATIENCE = 600
-DIED = {"error": "the process died"}
 
 
 @dataclass(frozen=True)
 class Engine:
-    """`title`: as people call it; `package`, in `versions`: what is installed; `arguments`: of the
-    program that asks it; `settings`: what differs from the engine's defaults, for people."""
+    """`title`: as people call it; `package`, in `versions`: what is installed; `adapter`: its programs are called so;
+    `writes`: what is installed to write, if there is a program for that; `nested`: versions that are asked about nested
+    columns; `settings`: what differs from the engine's defaults, for people."""
 
     title: str
     package: str
-    program: str
+    adapter: str
     versions: tuple[str, ...]
+    writes: tuple[str, ...] = ()
+    nested: tuple[str, ...] = ()
     settings: str = ""
-    registry: str = "pip"
+
+    @property
+    def _is_javascript(self) -> bool:
+        return (ADAPTERS / f"{self.adapter}_reads.mjs").exists()
 
     def folder(self, version: str) -> Path:
         return HERE / f"{self.package}-{version}"
 
-    def install(self, version: str) -> None:
+    def install(self, version: str, more: Sequence[str] = ()) -> None:
         """Raises subprocess.CalledProcessError if there is no such version for this machine."""
         folder = self.folder(version)
-        if (folder / "installed").exists():
+        mark = folder / f"installed{'-to-write' if more else ''}"
+        if mark.exists():
             return
-        wanted = f"{self.package}{'==' if self.registry == 'pip' else '@'}{version}"
-        if self.registry == "pip":
-            _run(sys.executable, "-m", "venv", str(folder))
-            _run(str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", wanted)
-        else:
+        if self._is_javascript:
             folder.mkdir(parents=True, exist_ok=True)
-            _run("npm", "install", "--silent", "--prefix", str(folder), wanted)
-        (folder / "installed").touch()
+            _run(
+                "npm",
+                "install",
+                "--silent",
+                "--prefix",
+                str(folder),
+                f"{self.package}@{version}",
+                *more,
+            )
+        else:
+            _run(sys.executable, "-m", "venv", str(folder))
+            pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+            _run(*pip, f"{self.package}=={version}", *more)
+        mark.touch()
 
-    def command(self, version: str) -> list[str]:
-        folder, program = self.folder(version), str(PROGRAMS / self.program)
-        if self.registry == "npm":
-            return ["node", program, str(folder)]
-        settings = [self.settings] if self.settings else []
-        return [str(folder / "bin" / "python"), program, *settings]
+    def command(self, version: str, what: str) -> list[str]:
+        """`what`: reads or writes."""
+        folder, program = self.folder(version), ADAPTERS / f"{self.adapter}_{what}"
+        if self._is_javascript:
+            return ["node", f"{program}.mjs", str(folder)]
+        settings = [self.settings] if self.settings and what == "reads" else []
+        return [str(folder / "bin" / "python"), f"{program}.py", *settings]
 
 
-def _engine(name: str, package: str, program: str, **more: Any) -> Engine:
+def _engine(name: str, package: str, adapter: str, **more: Any) -> Engine:
     """As the catalogue calls it, and with the versions that it names."""
     known = find_engine(name)
-    return Engine(known.name, package, program, **{"versions": known.asked} | more)
+    return Engine(known.name, package, adapter, **{"versions": known.asked} | more)
 
 
+_ARROW = ("pyarrow",)
 ENGINES = {
-    "datafusion": _engine("datafusion", "datafusion", "ask_datafusion.py"),
-    "duckdb": _engine("duckdb", "duckdb", "ask_duckdb.py"),
-    "spark": _engine("spark", "pyspark", "ask_spark.py"),
-    "clickhouse": _engine("clickhouse", "chdb", "ask_chdb.py"),
+    "datafusion": _engine(
+        "datafusion", "datafusion", "datafusion", writes=_ARROW, nested=("55.0.0",)
+    ),
+    "duckdb": _engine(
+        "duckdb", "duckdb", "duckdb", writes=_ARROW, nested=("1.2.2", "1.4.5", "1.5.6", "2.0.0")
+    ),
+    "spark": _engine("spark", "pyspark", "spark", writes=_ARROW, nested=("4.3.0",)),
+    "clickhouse": _engine(
+        "clickhouse", "chdb", "clickhouse", writes=_ARROW, nested=("3.7.2", "4.4.0")
+    ),
     "clickhouse-no-dictionary": _engine(
         "clickhouse",
         "chdb",
-        "ask_chdb.py",
+        "clickhouse",
         versions=find_engine("clickhouse").asked[-1:],
+        nested=("4.4.0",),
         settings="input_format_parquet_dictionary_filter_push_down = 0",
     ),
-    "hyparquet": _engine("hyparquet", "hyparquet", "ask_hyparquet.mjs", registry="npm"),
-    "rugo": _engine("rugo", "rugo", "ask_rugo.py"),
-    "daft": _engine("daft", "daft", "ask_daft.py"),
-    "parquetjs": _engine("parquetjs", "@dsnp/parquetjs", "ask_parquetjs.mjs", registry="npm"),
-    "polars": _engine("polars", "polars", "ask_polars.py"),
-    "pyarrow": _engine("pyarrow", "pyarrow", "ask_pyarrow.py"),
+    "hyparquet": _engine("hyparquet", "hyparquet", "hyparquet", writes=("hyparquet-writer",)),
+    "rugo": _engine("rugo", "rugo", "rugo"),
+    "daft": _engine("daft", "daft", "daft"),
+    "parquetjs": _engine("parquetjs", "@dsnp/parquetjs", "parquetjs"),
+    "polars": _engine("polars", "polars", "polars"),
+    "pyarrow": _engine("pyarrow", "pyarrow", "pyarrow", writes=_ARROW),
 }
+
+# Of each type three values, where the suite asks for one: what an engine does with a type is the worst of that.
+WORST_FIRST = ("refuses", "fails", "loses", "wrong", "ignores", "uses", "not asked")
+TYPED = [
+    typed_case(text, encoding, index)
+    for text in TYPES
+    for encoding in ENCODINGS
+    for index in (LOWER, UPPER, ABSENT)
+]
+NESTED = [case for case in cases() if case.id.startswith("nested/")]
 
 
 def _run(*command: str) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
-class Session:
-    """A program that answers questions; one that dies is started again for the next question."""
-
-    def __init__(self, command: Sequence[str]) -> None:
-        self._command = command
-        self._start()
-        first = self._next()
-        if "inside" not in first:
-            raise RuntimeError(f"{' '.join(command)}: it does not start")
-        self.inside = first["inside"]
-
-    def _start(self) -> None:
-        self._process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        self._lines: Queue[str] = Queue()
-        Thread(target=self._listen, args=(self._process.stdout, self._lines), daemon=True).start()
-
-    @staticmethod
-    def _listen(stdout: Any, lines: Queue[str]) -> None:
-        for line in stdout:
-            lines.put(line)
-        lines.put("")
-
-    def _next(self) -> dict[str, Any]:
-        try:
-            line = self._lines.get(timeout=PATIENCE)
-        except Empty:
-            line = ""
-        return json.loads(line) if line else DIED
-
-    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
-        assert self._process.stdin
-        self._process.stdin.write(json.dumps(question) + "\n")
-        self._process.stdin.flush()
-        answer = self._next()
-        if answer is DIED:
-            self.close()
-            self._start()
-            self._next()
-        return answer
-
-    def close(self) -> None:
-        self._process.kill()
-        self._process.communicate()
+def write_built(case: Case, folder: Path) -> None:
+    """The files of a case, with filters by `pbloom build` on all leaves but the row numbers."""
+    (plain,), (damaged,) = (case.written(form).values() for form in ("plain", "plain-damaged"))
+    leaves = [".".join(leaf.path) for leaf in case.files[0].leaves[1:]]
+    filtered = built(plain, leaves, force=True)
+    # What stands before the old footer stays as it is.
+    end = footer_start(plain)
+    forms = {
+        "plain": plain,
+        "plain-damaged": damaged,
+        "filtered": filtered,
+        "filtered-damaged": damaged[:end] + filtered[end:],
+    }
+    for form, data in forms.items():
+        path = folder / case.path(form)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
 
 
-def questions(case: Case, *, filtered: bool, damaged: bool) -> Iterator[dict[str, Any]]:
-    """One, where all that matters is whether it finds the damage."""
-    path = case.path(HERE / "files", filtered=filtered, damaged=damaged)
-    for index in PRESENT[:1] if damaged and not filtered else (*PRESENT, *ABSENT):
-        data = stored(case.leaf, index)
-        is_number = case.leaf.physical in ("INT32", "INT64")
-        yield {
-            "path": str(path),
-            "type": case.type,
-            "literal": literal(case.leaf, index),
-            "stored": data.hex(),
-            "number": int.from_bytes(data, "little", signed=True) if is_number else None,
-        }
-
-
-def answers(session: Session, case: Case) -> Answers:
-    """What the session answers about the four files of a case."""
-
-    def ask(**file: bool) -> list[dict[str, Any]]:
-        return [session.ask(question) for question in questions(case, **file)]
-
-    sound = ask(filtered=False, damaged=False)
-    if any("error" in each for each in sound):
-        return Answers(sound)
-    return Answers(
-        sound,
-        ask(filtered=False, damaged=True),
-        ask(filtered=True, damaged=False),
-        ask(filtered=True, damaged=True),
+def judged(session: Session, asked: Sequence[Case], folder: Path) -> dict[str, str]:
+    """The worst verdict about the files of each case, and why if it is bad."""
+    results = read_results(
+        folder, [case.document() for case in asked], session, lambda done, of: None
     )
-
-
-def results(engine: Engine, version: str) -> dict[str, Any]:
-    """What became of each case: `uses`, `ignores`, `loses` or `refuses`, and why it refuses."""
-    session = Session(engine.command(version))
-    found: dict[str, Any] = {"inside": session.inside, "plain": {}, "dictionary": {}}
-    for case in CASES:
-        what, why = outcome(answers(session, case), str(HERE))
-        found[case.encoding][case.type] = f"{what}: {why}" if why else what
-    session.close()
+    found: dict[str, str] = {}
+    for result, case in zip(results, asked, strict=True):
+        said = word(result, case, session)
+        found[case.id] = min(said, found.get(case.id, said), key=_badness)
     return found
 
 
-def run(name: str, wanted: str) -> None:
+def _badness(said: str) -> int:
+    return WORST_FIRST.index(said.partition(":")[0])
+
+
+def word(result: Result, case: Case, session: Session) -> str:
+    """As the pages say it: of what an engine cannot do without filters, why."""
+    if result.applies:
+        return f"{result.verdict}: {result.found}" if result.verdict == "fails" else result.verdict
+    if not case.ask.sql.get(session.greeting.dialect, case.ask.sql.get("*", "")):
+        return "not asked"
+    return "wrong" if result.found.startswith("rows [") else f"refuses: {result.found[:120]}"
+
+
+def by_encoding(
+    found: dict[str, str], asked: Sequence[Case], nested: bool
+) -> dict[str, dict[str, str]]:
+    return {
+        encoding: {
+            (case.about if nested else case.type): found[case.id]
+            for case in asked
+            if case.encoding == encoding
+        }
+        for encoding in ("plain", "dictionary")
+    }
+
+
+def read(name: str, wanted: str) -> None:
     """Ask all versions of an engine, or the one that is `wanted`, and keep what is known of others."""
-    engine, path = ENGINES[name], RESULTS / f"{name}.json"
-    known: dict[str, Any] = {}
-    if wanted and path.exists():
-        known = json.loads(path.read_text(encoding="utf-8"))["versions"]
-    found: dict[str, Any] = {}
+    engine = ENGINES[name]
     for version in engine.versions:
-        if wanted not in ("", version):
-            if version in known:
-                found[version] = known[version]
+        if wanted not in ("", version) or not _installed(name, engine, version):
             continue
         start = time.monotonic()
-        try:
-            engine.install(version)
-        except subprocess.CalledProcessError:
-            sys.stdout.write(f"{name} {version}: it cannot be installed\n")
-            continue
-        found[version] = results(engine, version)
-        sys.stdout.write(f"{name} {version}: {time.monotonic() - start:.0f} s\n")
-        sys.stdout.flush()
-    document = {"engine": engine.title, "settings": engine.settings, "versions": found}
-    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        with Session(engine.command(version, "reads"), PATIENCE) as session:
+            inside = {"inside": _inside(session, version)}
+            typed = by_encoding(judged(session, TYPED, HERE / "built"), TYPED, nested=False)
+            _keep(RESULTS / f"{name}.json", engine, version, inside | typed)
+            if version in engine.nested:
+                found = by_encoding(judged(session, NESTED, HERE / "built"), NESTED, nested=True)
+                _keep(NESTED_RESULTS / f"{name}.json", engine, version, inside | found)
+            if version == engine.versions[-1] and not engine.settings:
+                manifest = opened(HERE / "suite")
+                results = read_results(
+                    HERE / "suite", manifest["cases"], session, lambda done, of: None
+                )
+                _keep_suite(name, session, "read", results)
+        _say(f"{name} {version}: {time.monotonic() - start:.0f} s")
 
 
-def main(names: Sequence[str]) -> None:
-    write(HERE / "files")
+def write(name: str, wanted: str) -> None:
+    """Let the newest version of an engine write, if it can."""
+    engine = ENGINES[name]
+    version = engine.versions[-1]
+    if (
+        not engine.writes
+        or wanted not in ("", version)
+        or not _installed(name, engine, version, engine.writes)
+    ):
+        return
+    with (
+        Session(engine.command(version, "writes"), PATIENCE) as session,
+        TemporaryDirectory(prefix="pbloom-written-") as folder,
+    ):
+        columns = opened(HERE / "suite")["columns"]
+        results = write_results(
+            HERE / "suite", columns, session, Path(folder), lambda done, of: None
+        )
+        _keep_suite(name, session, "write", results)
+    _say(f"{name} {version}: written")
+
+
+def _installed(name: str, engine: Engine, version: str, more: Sequence[str] = ()) -> bool:
+    try:
+        engine.install(version, more)
+    except subprocess.CalledProcessError:
+        _say(f"{name} {version}: it cannot be installed")
+        return False
+    return True
+
+
+def _inside(session: Session, version: str) -> str:
+    """What the package has in it, where that is another library or counts otherwise."""
+    greeting = session.greeting
+    if greeting.inside or greeting.version == version:
+        return greeting.inside
+    return f"{greeting.engine} {greeting.version}"
+
+
+def _keep(path: Path, engine: Engine, version: str, found: dict[str, Any]) -> None:
+    """In the order of the engine's versions."""
+    known = json.loads(path.read_text(encoding="utf-8"))["versions"] if path.exists() else {}
+    known[version] = found
+    versions = {each: known[each] for each in engine.versions if each in known}
+    document = {"engine": engine.title, "settings": engine.settings, "versions": versions}
+    path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _keep_suite(name: str, session: Session, kind: str, results: Iterator[Result]) -> None:
+    """By case: the verdict, and what was found if that is bad."""
+    path = SUITE_RESULTS / f"{name}.json"
+    SUITE_RESULTS.mkdir(exist_ok=True)
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    greeting = session.greeting
+    known[kind] = {
+        "engine": greeting.engine,
+        "version": greeting.version,
+        "inside": greeting.inside,
+        "results": {
+            each.id: f"{each.verdict}: {each.found}".removesuffix(": ") for each in results
+        },
+    }
+    path.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _say(what: str) -> None:
+    sys.stdout.write(f"{what}\n")
+    sys.stdout.flush()
+
+
+def main(verb: str, names: Sequence[str]) -> None:
+    if not (HERE / "suite").exists():
+        fetch(HERE / "suite")
+    for case in (*TYPED, *NESTED) if verb == "read" else ():
+        if not (HERE / "built" / case.path("filtered-damaged")).exists():
+            write_built(case, HERE / "built")
     for name in names or ENGINES:
         engine, _, version = name.partition("==")
-        run(engine, version)
+        {"read": read, "write": write}[verb](engine, version)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(sys.argv[1], sys.argv[2:])

@@ -13,18 +13,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from conftest import ROOT
-from engines.run import Session
 from readers import page
 from readers.lakes import LAKES, Case, Lake, lake
 
+from parquet_bloom.conformance.adapter import Session
+
 HERE = ROOT / ".readers"
+# Longer than any answer takes on a busy machine, in seconds.
+PATIENCE = 600
 PROGRAMS = Path(__file__).parent / "ask"
 # What `pbloom` does, one after the other.
 STATES = ("appended", "committed", "rebuilt", "stripped")
@@ -128,7 +131,8 @@ class Asked:
             self.found["filters"] = "uses" if is_right else "ignores"
 
     def _ask(self, version: int, name: str | None = None) -> dict[str, Any]:
-        return self._session.ask({**self._table.place(), "version": version, "id": name})
+        about = {"id": f"{version} {name}", "version": version, "name": name}
+        return dict(self._session.ask(self._table.place() | about))
 
 
 def _shortened(text: str) -> str:
@@ -169,19 +173,17 @@ def ask_about(table: Lake, sessions: dict[str, Session]) -> dict[str, dict[str, 
 
 @contextmanager
 def sessions_of(names: Sequence[str]) -> Iterator[dict[str, Session]]:
-    found = {}
-    for name in names:
-        try:
-            READERS[name].install()
-        except subprocess.CalledProcessError:
-            sys.stdout.write(f"{name}: it cannot be installed\n")
-        else:
-            found[name] = Session(READERS[name].command())
-    try:
+    with ExitStack() as sessions:
+        found = {}
+        for name in names:
+            try:
+                READERS[name].install()
+            except subprocess.CalledProcessError:
+                sys.stdout.write(f"{name}: it cannot be installed\n")
+            else:
+                session = Session(READERS[name].command(), PATIENCE)
+                found[name] = sessions.enter_context(session)
         yield found
-    finally:
-        for session in found.values():
-            session.close()
 
 
 def show(case: Case, found: dict[str, dict[str, str]], seconds: float) -> bool:
@@ -205,7 +207,7 @@ def main(wanted: Sequence[str]) -> int:
         for kind, (_, cases) in LAKES.items():
             of_kind = {n: each for n, each in sessions.items() if kind in READERS[n].tables}
             known = results.setdefault(kind, {"versions": {}, "cases": {}})
-            known["versions"] |= {name: each.inside for name, each in of_kind.items()}
+            known["versions"] |= {name: each.greeting.version for name, each in of_kind.items()}
             cases_known = {case.name: known["cases"].get(case.name, {}) for case in cases}
             known["cases"] = cases_known
             for case in cases if of_kind else ():

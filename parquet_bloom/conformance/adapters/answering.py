@@ -6,7 +6,7 @@ They run beside an engine and need nothing else of the suite.
 import json
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -28,14 +28,13 @@ class Question:
     stored: list[bytes]
     literal: list[str]
     sql: str = ""
-    more: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, line: str) -> "Question":
         told = json.loads(line)
         told["stored"] = [bytes.fromhex(each) for each in told["stored"]]
-        known = {name: told.pop(name) for name in cls.__dataclass_fields__ if name in told}
-        return cls(**known, more=told)
+        # Later versions of the suite may say more.
+        return cls(**{name: told[name] for name in cls.__dataclass_fields__ if name in told})
 
     @property
     def files(self) -> str:
@@ -59,16 +58,18 @@ class Question:
 def answer(
     engine: str,
     version: str,
-    ask: Callable[[Question], Iterable[int]],
+    ask: Callable[[Any], Iterable[Any]],
     dialect: str = "*",
     inside: str = "",
+    question_of: Callable[[str], Any] = Question.of,
 ) -> None:
-    """Answer the questions of standard input. `inside`: what the engine reads Parquet with."""
+    """Answer the questions of standard input. `inside`: what the engine reads Parquet with; `question_of`: makes what
+    `ask` takes of a line."""
     _say({"engine": engine, "version": version, "dialect": dialect, "inside": inside})
     for line in sys.stdin:
-        question = Question.of(line)
+        question = question_of(line)
         try:
-            _say({"id": question.id, "rows": sorted(int(row) for row in ask(question))})
+            _say({"id": question.id, "rows": sorted(ask(question))})
         except KeyboardInterrupt:
             raise
         except Skip as reason:

@@ -15,7 +15,7 @@ SOURCES = {
 
 def ask(question: Question) -> list[dict[str, Any]]:
     function, setting = SOURCES[question.table]
-    where = f" WHERE id = '{question.id}'" if question.id else ""
+    where = f" WHERE id = '{question.name}'" if question.name else ""
     query = (
         f"SELECT * FROM {function}('{question.path}'){where} SETTINGS {setting} = {question.version},"
         " input_format_parquet_bloom_filter_push_down = 1"

@@ -13,8 +13,8 @@ def ask(question: Question) -> list[dict[str, Any]]:
     else:
         table = StaticTable.from_metadata(question.metadata)
         frame = daft.read_iceberg(table, snapshot_id=question.version)
-    if question.id:
-        frame = frame.where(daft.col("id") == question.id)
+    if question.name:
+        frame = frame.where(daft.col("id") == question.name)
     return frame.to_pylist()
 
 

@@ -10,14 +10,14 @@ from table_asking import Question, answer_from
 
 def by_query(question: Question) -> list[dict[str, Any]]:
     table = DeltaTable(question.path, version=question.version)
-    where = f" WHERE id = '{question.id}'" if question.id else ""
+    where = f" WHERE id = '{question.name}'" if question.name else ""
     found = QueryBuilder().register("x", table).execute(f"SELECT * FROM x{where}").read_all()
     return pa.table(found).to_pylist()
 
 
 def by_dataset(question: Question) -> list[dict[str, Any]]:
     table = DeltaTable(question.path, version=question.version)
-    filters = [("id", "=", question.id)] if question.id else None
+    filters = [("id", "=", question.name)] if question.name else None
     return table.to_pyarrow_table(filters=filters).to_pylist()
 
 

@@ -17,8 +17,8 @@ def ask(question: Question) -> list[dict[str, Any]]:
     else:
         table = StaticTable.from_metadata(question.metadata)
         frame = pl.scan_iceberg(table, snapshot_id=question.version, reader_override="native")
-    if question.id:
-        frame = frame.filter(pl.col("id") == question.id)
+    if question.name:
+        frame = frame.filter(pl.col("id") == question.name)
     return frame.collect().to_dicts()
 
 

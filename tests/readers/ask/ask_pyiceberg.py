@@ -8,7 +8,7 @@ from table_asking import Question, answer_from
 
 
 def ask(question: Question) -> list[dict[str, Any]]:
-    where = EqualTo("id", question.id) if question.id else AlwaysTrue()
+    where = EqualTo("id", question.name) if question.name else AlwaysTrue()
     scan = StaticTable.from_metadata(question.metadata).scan(where, snapshot_id=question.version)
     return scan.to_arrow().to_pylist()
 

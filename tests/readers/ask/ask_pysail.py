@@ -12,8 +12,8 @@ OPTIONS = {"delta": "versionAsOf", "iceberg": "snapshotId"}
 def ask(question: Question) -> list[dict[str, Any]]:
     reader = session.read.format(question.table)
     frame = reader.option(OPTIONS[question.table], str(question.version)).load(question.path)
-    if question.id:
-        frame = frame.where(f"id = '{question.id}'")
+    if question.name:
+        frame = frame.where(f"id = '{question.name}'")
     return [row.asDict() for row in frame.collect()]
 
 

@@ -3,25 +3,27 @@
 They run in the reader's environment and know nothing of the project but how to answer.
 """
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from engines.ask.asking import answer
+from answering import answer
 
 
 @dataclass
 class Question:
-    """The rows of the table in the folder `path` where `id` has a value, or all if that is None.
+    """The rows of the table in the folder `path` where the column `id` is `name`, or all if that is None.
     `table`: delta or iceberg; `metadata`: of an Iceberg table, the newest metadata file; `version`:
     of a Delta table, or a snapshot of an Iceberg table."""
 
+    id: str
     table: str
     path: str
     metadata: str
     version: int
-    id: str | None
+    name: str | None
 
 
 def answer_from(package: str, ask: Callable[[Question], Iterable[dict[str, Any]]]) -> None:
@@ -31,7 +33,10 @@ def answer_from(package: str, ask: Callable[[Question], Iterable[dict[str, Any]]
     def rows(question: Question) -> list[Any]:
         return [_row(dict(row)) for row in ask(question)]
 
-    answer(version(package), rows, Question)
+    def question_of(line: str) -> Question:
+        return Question(**json.loads(line))
+
+    answer(package, version(package), rows, question_of=question_of)
 
 
 def _row(row: dict[str, Any]) -> list[Any]:

@@ -1,19 +1,25 @@
-// Ask @dsnp/parquetjs, which looks at no filter by itself: read the row groups whose filters, by its
-// own look-up, may have the value. The argument is the folder that it is installed in.
+// Ask @dsnp/parquetjs, which looks at no filter by itself: read the row groups whose filters, by its own look-up, may
+// have the value. The argument is the folder that it is installed in.
 
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { createInterface } from 'node:readline'
+import { answer, one } from './answering.mjs'
 
-const require = createRequire(`${process.argv[2]}/`)
+const folder = process.argv[2]
+const require = createRequire(`${folder}/`)
 const { ParquetReader, ParquetShredder } = require('@dsnp/parquetjs')
+const { version } = JSON.parse(readFileSync(`${folder}/node_modules/@dsnp/parquetjs/package.json`))
 
 /** What the reader returns for the value, by one that it has read. */
-function valueLike(sample, { literal, number, stored, type }) {
-  const text = type.includes('INTEGER') ? literal : `${number ?? literal}`
+function valueLike(sample, question) {
+  const { stored, literal } = one(question)
+  const isNumber = question.type.startsWith('INT32') || question.type.startsWith('INT64')
+  const number = isNumber && (stored.length === 8 ? stored.readBigInt64LE() : stored.readInt32LE())
+  const text = isNumber && !question.type.includes('INTEGER') ? `${number}` : literal
   if (typeof sample === 'bigint') return BigInt(text)
-  if (typeof sample === 'number') return Number(type.includes('DECIMAL') ? literal : text)
+  if (typeof sample === 'number') return Number(question.type.includes('DECIMAL') ? literal : text)
   if (sample instanceof Date) return new Date(literal.endsWith('Z') ? literal : `${literal}Z`)
-  if (sample instanceof Uint8Array) return Buffer.from(stored, 'hex')
+  if (sample instanceof Uint8Array) return stored
   if (typeof sample === 'string') return literal
   return JSON.parse(literal)
 }
@@ -24,7 +30,8 @@ function isEqual(found, value) {
   return typeof value === 'object' ? JSON.stringify(found) === JSON.stringify(value) : found === value
 }
 
-async function ask(question) {
+await answer('@dsnp/parquetjs', version.replace(/^v/, ''), async (question) => {
+  one(question)
   const reader = await ParquetReader.openFile(question.path)
   try {
     const rowsOf = async (index) => {
@@ -41,19 +48,8 @@ async function ask(question) {
       if (filter && !(await filter.sbbf.check(value))) continue
       found.push(...(await rowsOf(index)).filter(({ v }) => isEqual(v, value)))
     }
-    return found.map(({ n }) => Number(n)).sort((a, b) => a - b)
+    return found.map(({ n }) => n)
   } finally {
     await reader.close()
   }
-}
-
-const say = (what) => process.stdout.write(`${JSON.stringify(what)}\n`)
-
-say({ inside: '' })
-for await (const line of createInterface({ input: process.stdin })) {
-  try {
-    say({ rows: await ask(JSON.parse(line)) })
-  } catch (error) {
-    say({ error: `${error.name}: ${error.message}` })
-  }
-}
+})

@@ -1,0 +1,54 @@
+"""docs/conformance.md has the tables of what was found, and docs/upstream a report of whatever is not as it must be."""
+
+import importlib.util
+import re
+
+from conftest import ROOT
+
+from parquet_bloom.conformance.suite import cases
+
+spec = importlib.util.spec_from_file_location("conformance_page", ROOT / "docs" / "conformance.py")
+page = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(page)
+
+UPSTREAM = ROOT / "docs" / "upstream"
+REPORTS = {
+    path.name: path.read_text() for path in UPSTREAM.glob("*.md") if path.name != "README.md"
+}
+# Its look-up is wrong of nearly everything.
+SUMMED_UP = "@dsnp/parquetjs"
+
+
+def test_the_tables_are_what_make_docs_writes():
+    text = page.PAGE.read_text()
+    assert page.renewed(text) == text
+    assert "\t$(BIN)/python docs/conformance.py\n" in (ROOT / "Makefile").read_text()
+
+
+def test_all_results_are_in_the_tables():
+    assert {path.stem for path in page.RESULTS.glob("*.json")} <= {*page.NAMES}
+    ids = [case.id for case in cases()]
+    for report in page.reports("read"):
+        assert [each.id for each in report.results] == ids
+
+
+def test_what_is_not_as_it_must_be_has_a_report():
+    reported = {
+        id
+        for text in REPORTS.values()
+        if (line := re.search(r"^Cases: (.*)$", text, re.MULTILINE))
+        for id in re.findall(r"`([a-z]+/[a-z0-9-]+)`", line[1])
+    }
+    for report in page.reports("read"):
+        if report.engine != SUMMED_UP:
+            assert {page.stem(each.id) for each in report.broken("must")} <= reported, report.engine
+
+
+def test_reports_are_about_cases_that_there_are():
+    stems = {page.stem(case.id) for case in cases()}
+    for name, text in REPORTS.items():
+        assert text.startswith("# "), name
+        named = re.findall(r"`([a-z]+/[a-z0-9-]+)`", text)
+        assert set(named) <= stems, name
+    index = (UPSTREAM / "README.md").read_text()
+    assert sorted(re.findall(r"^\| \[([\w.-]+)\]\(\1\)", index, re.MULTILINE)) == sorted(REPORTS)
