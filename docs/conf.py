@@ -54,10 +54,15 @@ def setup(app: Sphinx) -> None:
     app.connect("sphinx-click-process-options", sort_options)
 
 
+# A link to a page by the name of its file, which the site calls by its title instead.
+BY_FILE = re.compile(r"\[((?:docs/)?[\w-]+\.md)\]\((\1(?:#[^)]*)?)\)")
+
+
 def lead_to_pages(text: list[str]) -> None:
     """Links that are right in the repository, as they are right on the site."""
     for path, page in ELSEWHERE.items():
         text[0] = text[0].replace(f"]({path}", f"]({page}")
+    text[0] = BY_FILE.sub(r"[](\2)", text[0])
 
 
 def mark_arguments(
