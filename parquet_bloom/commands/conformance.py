@@ -46,9 +46,10 @@ def conformance() -> None:
     line each. docs/conformance.md has everything for your CI.
 
     \b
-    Example:
+    Examples:
       pbloom conformance fetch -o suite
-      pbloom conformance read suite --adapter target/release/bloom_adapter
+      pbloom conformance read suite --adapter bloom_adapter
+      pbloom conformance write suite --adapter bloom_adapter
     """
 
 
@@ -140,8 +141,10 @@ def read(suite: Path | None, command: list[str], **given: Any) -> None:
     excludes. SUITE is a folder that `fetch` has written; without it, the files are made for this run.
 
     \b
-    Example:
+    Examples:
       pbloom conformance read --adapter "python suite/adapters/duckdb_reads.py"
+      pbloom conformance read suite --adapter bloom_adapter --case unknown
+      pbloom conformance read suite --adapter bloom_adapter --expect known.json
     """
     asked = _Given(**given)
     known = asked.check()
@@ -175,8 +178,10 @@ def write(
     `fetch` has written; without it, the columns are made for this run.
 
     \b
-    Example:
+    Examples:
       pbloom conformance write --adapter "python suite/adapters/pyarrow_writes.py"
+      pbloom conformance write suite --written out/
+      pbloom conformance write suite --adapter bloom_adapter --level should
     """
     if (command is None) == (written is None):
         raise click.UsageError("expected either --adapter or --written")
@@ -203,8 +208,10 @@ def fetch(output: Path) -> None:
     """Write the files of the suite, its adapters and schemas into a folder.
 
     \b
-    Example:
+    Examples:
       pbloom conformance fetch -o suite
+      pbloom conformance fetch -o tests/suite
+      pbloom conformance fetch -o /tmp/suite
     """
     count = fetch_suite(output)
     write_text(f"{output}: {count} files, suite {VERSION}")

@@ -75,6 +75,9 @@ _RARE: Final = {
 # Of a rare section, but what everybody with such files needs.
 _COMMON: Final = {"--keys"}
 
+# Options that are named where they are left out.
+_FEW: Final = 3
+
 # The widest name of an option that its help stands beside.
 _BESIDE: Final = 26
 
@@ -137,9 +140,9 @@ class Command(click.Command):
 
 
 def _more(rare: Sequence[click.Option]) -> str:
-    """How many options are left out, and what they are about."""
-    if len(rare) == 1:
-        return f"One more option, {rare[0].opts[-1]}:"
+    """How many options are left out, and what they are about, or which they are."""
+    if len(rare) <= _FEW:
+        return f"Not shown: {', '.join(each.opts[-1] for each in rare)}:"
     found = {section_of(each) for each in rare} - {GENERAL}
     about = ", ".join(section for section in SECTIONS if section in found)
     return f"{len(rare)} more options{f' ({about})' * bool(about)}:"

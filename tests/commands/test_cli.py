@@ -514,12 +514,13 @@ def test_the_examples_of_index_run_one_after_the_other(lake):
 
 
 @pytest.mark.usefixtures("lake")
-def test_the_examples_of_spark_are_commands_that_there_are():
-    spark = cli.commands["spark"]
-    for arguments in (
-        *examples(spark),
-        *(each for name in spark.commands for each in examples(spark.commands[name], name)),
-    ):
+@pytest.mark.parametrize("name", ["conformance", "spark"])
+def test_the_examples_of_a_group_are_commands_that_there_are(name):
+    group = cli.commands[name]
+    of_commands = (
+        each for inner in group.commands for each in examples(group.commands[inner], inner)
+    )
+    for arguments in (*examples(group), *of_commands):
         group, name, *others = arguments
         # Once asked, a command keeps what its context calls the option for help.
         above = click.Context(cli, **cli.context_settings)
