@@ -75,7 +75,7 @@ class _Judge:
         return self._session.ask(question)
 
     def _is_right(self, answer: Answer) -> bool:
-        return "rows" in answer and sorted(answer["rows"]) == self._case["rows"]
+        return "rows" in answer and sorted(answer["rows"], key=_order) == self._case["rows"]
 
     def _said(self, answer: Answer) -> str:
         if "rows" in answer:
@@ -86,6 +86,12 @@ class _Judge:
         return " ".join(text.split())[:160]
 
 
-def _few(rows: Sequence[int]) -> str:
-    shown = ", ".join(map(str, sorted(rows)[:6]))
+def _order(row: Any) -> tuple[bool, int, str]:
+    """Of row numbers, and behind them of whatever else an adapter takes for some."""
+    is_number = isinstance(row, int)
+    return not is_number, row if is_number else 0, str(row)
+
+
+def _few(rows: Sequence[Any]) -> str:
+    shown = ", ".join(map(str, sorted(rows, key=_order)[:6]))
     return f"[{shown}, …]" if len(rows) > 6 else f"[{shown}]"

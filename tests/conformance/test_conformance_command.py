@@ -87,6 +87,7 @@ class Told:
         ({"plain_damaged": LAST}, "ignores", "something else than filters excludes row groups"),
         ({"filtered": {"rows": []}}, "loses", "rows [], expected [2002]"),
         ({"filtered": {"rows": [0, 2002]}}, "loses", "rows [0, 2002], expected [2002]"),
+        ({"filtered": {"rows": ["2002", 7]}}, "loses", "rows [7, 2002], expected [2002]"),
         ({"filtered": NOBODY}, "fails", "no page"),
         ({"plain": {"skip": "not today"}}, "not applicable", "not today"),
         ({"plain": NOBODY}, "not applicable", "no page"),
@@ -106,7 +107,7 @@ def test_an_adapter_that_dies_or_babbles_is_started_again(tmp_path):
         "a x": {"exit": 3},
         "b x": {"said": "2002"},
         "c x": {"said": other},
-        "d x": {"rows": ["1"]},
+        "d x": {"rows": 1},
     }
     with Session([sys.executable, program, json.dumps(told)], 60) as session:
         assert session.greeting == Greeting("Told", "1")
@@ -115,7 +116,7 @@ def test_an_adapter_that_dies_or_babbles_is_started_again(tmp_path):
         {"error": "the adapter ended, exit code 3: Segmentation fault, as they say"},
         {"error": "said: 2002"},
         {"error": f"said: {other}"},
-        {"error": 'said: {"id": "d", "rows": ["1"]}'},
+        {"error": 'said: {"id": "d", "rows": 1}'},
         {"id": "e", "rows": []},
     ]
 

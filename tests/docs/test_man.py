@@ -1,7 +1,7 @@
 """share/ is what the commands make of it: manual pages without warnings, and scripts for shells."""
 
+import importlib.util
 import subprocess
-import sys
 import tomllib
 from shutil import which
 
@@ -10,8 +10,10 @@ from conftest import ROOT, missing
 
 from parquet_bloom.commands.pbloom import cli
 
-sys.path.insert(0, str(ROOT / "docs"))
-import man
+# Not by its folder in sys.path, where docs/engines.py would hide a folder of tests.
+spec = importlib.util.spec_from_file_location("man", ROOT / "docs" / "man.py")
+man = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(man)
 
 SHARE = ROOT / "share"
 
