@@ -132,7 +132,9 @@ class Asked:
 
     def _ask(self, version: int, name: str | None = None) -> dict[str, Any]:
         about = {"id": f"{version} {name}", "version": version, "name": name}
-        return dict(self._session.ask(self._table.place() | about))
+        found = self._session.ask(self._table.place() | about)
+        # Which question it answers is no part of the answer.
+        return {key: said for key, said in found.items() if key != "id"}
 
 
 def _shortened(text: str) -> str:
