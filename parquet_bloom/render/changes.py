@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from parquet_bloom.container import BuiltFilters, LeftChunk, number_of
@@ -23,6 +24,7 @@ from parquet_bloom.render.wording import (
 )
 
 if TYPE_CHECKING:
+    from parquet_bloom.container import Place
     from parquet_bloom.verbs.build import BuildReport
     from parquet_bloom.verbs.build_table import TableBuildReport
     from parquet_bloom.verbs.repair import LeftFilter, RepairedFilter, RepairReport
@@ -38,9 +40,18 @@ SomeTableChange = TypeVar(
     "SomeTableChange", bound="TableBuildReport | TableRepairReport | TableStripReport"
 )
 
-_BUILT = ("column", "filters", "bytes", "largest", "bits of each", "hashes", "highest FPP")
+_BUILT = (
+    "column",
+    "filters",
+    "bytes",
+    "largest",
+    "bits of each",
+    "hashes",
+    "highest FPP",
+    "skipped",
+)
 # What gives way on a narrow terminal.
-_BUILT_GIVES = ("bits of each", "hashes", "largest", "column…")
+_BUILT_GIVES = ("bits of each", "hashes", "largest", "skipped…", "column…")
 
 NOT_LOOKED_UP = "no stored value was looked up: --drop-bad and --rebuild do that"
 
@@ -59,12 +70,23 @@ class BuildView(SummarizedView["BuildReport"]):
     def total(self, numbers: Mapping[str, int]) -> str:
         return f"{number_of(numbers['filters'], 'filter')}, {_difference(numbers['bytes'])}"
 
+    def write(self, report: BuildReport, verbose: bool = False) -> None:
+        """What was skipped of a column that got filters, too, is in its row."""
+        built = {each.column for each in report.filters}
+        others = tuple(each for each in report.skipped if each.column not in built)
+        summary = self.summarize(replace(report, skipped=others))
+        write_text(summary.heading)
+        self.write_details(report, verbose)
+        for remark in summary.remarks:
+            write_text(remark.text)
+
     def write_details(self, report: BuildReport, verbose: bool) -> None:
         by_column: dict[str, list[BuiltFilters]] = {}
         for built in report.filters:
             by_column.setdefault(built.column, []).append(built)
         if by_column:
-            rows = [_column_row(*item) for item in by_column.items()]
+            skipped = _skipped_of(report.skipped)
+            rows = [(*_column_row(*item), skipped.get(item[0])) for item in by_column.items()]
             write_table(_BUILT, rows, _BUILT_GIVES, verbose, more="--verbose shows all")
 
 
@@ -140,6 +162,19 @@ def _column_row(column: str, filters: Sequence[BuiltFilters]) -> Cells:
         None if first.num_hashes is None else str(first.num_hashes),
         percent(max(built.fpp for built in filters)),
     )
+
+
+def _skipped_of(chunks: Iterable[LeftChunk]) -> dict[str, str]:
+    """By column, where and why: `row group 0: has a filter already`."""
+    places: dict[str, dict[str, list[Place]]] = {}
+    for chunk in chunks:
+        places.setdefault(chunk.column, {}).setdefault(chunk.reason, []).append(chunk.place)
+    return {
+        column: "; ".join(
+            with_hint(f"{where(None, found)}: {why}") for why, found in reasons.items()
+        )
+        for column, reasons in places.items()
+    }
 
 
 def _unused(report: StripReport) -> Iterator[Remark]:
