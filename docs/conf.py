@@ -17,6 +17,9 @@ release = metadata.version("parquet-bloom")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_click"]
 
+# The contents need not have every report to others; what has to be there is tested.
+suppress_warnings = ["toc.not_included"]
+
 html_theme = "furo"
 html_title = f"parquet_bloom {release}"
 html_static_path = ["static"]

@@ -13,7 +13,7 @@ from parquet_bloom.commands.pbloom import COMMANDS
 
 PAGES = (
     *sorted(ROOT.glob("*.md")),
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
     ROOT / "benchmarks" / "README.md",
 )
 

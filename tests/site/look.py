@@ -67,11 +67,9 @@ frame.style = "border: 0; height: 900px";
 
 def seen(site: Path, scheme: str) -> tuple[int, list[str]]:
     """How many looks there were, and what was wrong."""
-    pages = sorted(
-        page.name for page in site.glob("*.html") if page.stem not in ("genindex", "search")
-    )
+    pages = sorted(page for page in site.rglob("*.html") if page.stem not in ("genindex", "search"))
     # Pages may look into each other's frames where all of them are local files.
-    script = LOOK.replace("PAGES", json.dumps([(site / page).as_uri() for page in pages]))
+    script = LOOK.replace("PAGES", json.dumps([page.as_uri() for page in pages]))
     script = script.replace("WIDTHS", json.dumps(WIDTHS)).replace("LEAST", str(LEAST_CONTRAST))
     with TemporaryDirectory() as folder:
         page = Path(folder, "look.html")
