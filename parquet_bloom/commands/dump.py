@@ -130,7 +130,7 @@ def dump(
             )
         return
     if not columns:
-        raise click.UsageError("Missing option '-c' / '--column'.")
+        raise click.UsageError("expected --column, or --footer")
     if len(columns) > 1 or len(parts) > 1:
         raise click.UsageError("expected one --column and one --row-group, or --footer")
     (column,), row_group = columns, parts[0] if parts else 0

@@ -6,9 +6,11 @@ import os.path
 from collections.abc import Mapping, Sequence
 
 from parquet_bloom import __version__
+from parquet_bloom.container import number_of
 from parquet_bloom.render.findings import FindingGroup, findings_in, next_commands
 from parquet_bloom.render.report import MOST_COLUMNS, in_order, template, to_do
 from parquet_bloom.rules.finding import Finding
+from parquet_bloom.storage.source import has_wildcard
 from parquet_bloom.verbs.inspect_summary import ColumnSummary
 from parquet_bloom.verbs.lake_report import BrokenRule, LakeReport
 from parquet_bloom.verbs.report import NOT_DEEP
@@ -21,7 +23,8 @@ MOST_TABLES = 5
 def render_lake_report(report: LakeReport) -> str:
     """The page."""
     first, *others = report.names
-    name = os.path.basename(first.rstrip("/")) or first
+    last = os.path.basename(first.rstrip("/"))
+    name = first if not last or has_wildcard(last) else last
     verdicts = _to_do(report)
     return template("lake_report.html").render(
         report=report,
@@ -45,11 +48,12 @@ def render_lake_report(report: LakeReport) -> str:
 
 
 def lake_summary(report: LakeReport) -> str:
-    """`3 errors, 1 note in 800 filters and 1,000,000 values: not ok`"""
+    """`3 errors, 1 note in 800 filters and 1,000,000 values; 1 file could not be read: not ok`"""
     numbers = {
         **report.severities, "filters": report.filters, "values": report.values, "deep": report.deep,
     }  # fmt: skip
-    return f"{findings_in(numbers)}: {'ok' if report.ok else 'not ok'}"
+    unread = f"; {number_of(report.num_failed, 'file')} could not be read" * bool(report.num_failed)
+    return f"{findings_in(numbers)}{unread}: {'ok' if report.ok else 'not ok'}"
 
 
 def _verdict(report: LakeReport) -> str:

@@ -94,7 +94,7 @@ def test_into_a_file(tmp_path):
             ("--footer", "--dialect", "murmur3", "--seed", "0"),
             "expected --footer without --dialect, --seed",
         ),
-        ((), "Missing option '-c' / '--column'."),
+        ((), "expected --column, or --footer"),
         (("-c", "int8", "-c", "json"), "expected one --column and one --row-group, or --footer"),
         (("-c", "int8", "-g", "0,1"), "expected one --column and one --row-group, or --footer"),
         (("-c", "int8", "-g", "x"), "'x': expected numbers from 0, with commas between them"),

@@ -68,11 +68,14 @@ def test_a_lake_with_trouble(run):
     result, html = run("lake")
     assert result.code == 2
     assert result.complaint.startswith("lake/day=2/c.parquet: truncated or not a Parquet file")
-    assert re.search(r"KiB; 1 error in 4 filters and 4,000 values: not ok\n$", result.stdout)
+    assert re.search(
+        r"KiB; 1 error in 4 filters and 4,000 values; 1 file could not be read: not ok\n$",
+        result.stdout,
+    )
     text = Document(html).text
     for part in (
         "Bloom filters of 3 files",
-        "1 file could not be read, and what is said here is not about it: see below",
+        "What is said here is not about the file that could not be read: see below",
         "lake/day=2/c.parquet: truncated or not a Parquet file",
         "Files 3 With filters 2 Rows 6,000 Columns 2 ",
         "id 2 of 3 4 of 6",
