@@ -1,6 +1,7 @@
 """`--help`: sections in one order, within 80 columns; commands in the order of work."""
 
 import re
+from functools import cache
 
 import click
 import pytest
@@ -19,6 +20,7 @@ ALL |= {(of, name): each for of, group in GROUPS.items() for name, each in group
 each_command = pytest.mark.parametrize("path", [(), *ALL], ids=lambda path: " ".join(path) or "-")
 
 
+@cache
 def help_of(path, how="--help-all"):
     result = outcome(*path, how)
     assert (result.code, result.stderr) == (0, "")
@@ -33,14 +35,15 @@ def test_help_fits_80_columns(path):
 
 @pytest.mark.parametrize("path", sorted(set(ALL) - {(name,) for name in GROUPS}), ids=" ".join)
 def test_sections_come_in_one_order_and_have_every_option(path):
-    titles = re.findall(r"^(\w[\w ]+):$", help_of(path), re.MULTILINE)
+    shown = help_of(path)
+    titles = re.findall(r"^(\w[\w ]+):$", shown, re.MULTILINE)
     options = [each for each in ALL[path].params if isinstance(each, click.Option)]
     found = {section_of(each) for each in options} | {"General"}
     assert [title for title in titles if title in SECTIONS] == [
         section for section in SECTIONS if section in found
     ]
     for option in options:
-        below = help_of(path).split(f"\n{section_of(option)}:\n")[1].split("\n\n")[0]
+        below = shown.split(f"\n{section_of(option)}:\n")[1].split("\n\n")[0]
         assert f" {option.opts[0]}" in below, option.opts
 
 
