@@ -27,7 +27,7 @@ def with_hint(message: str) -> str:
 
 
 # As Python's callers call what the command has options for.
-_REFUSED = re.compile(r"(?<=: )[a-z]+(_[a-z]+)*(?= is not supported for )")
+_REFUSED = re.compile(r"(?<=: )[a-z]+(_[a-z]+)*(?= is not supported for )|^(places|hash_key)(?=: )")
 _OF_STORE = re.compile(r"the storage option (?=\w+=)")
 
 

@@ -10,7 +10,7 @@ from make.footers import with_pointer
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.render.hints import next_line, with_hint
+from parquet_bloom.render.hints import in_options, next_line, with_hint
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,18 @@ from parquet_bloom.render.hints import next_line, with_hint
 )
 def test_reasons(message, with_its_hint):
     assert with_hint(message) == message + with_its_hint
+
+
+def test_the_command_says_its_options_where_python_says_arguments():
+    assert in_options("a.orc: max_bytes is not supported for ORC files") == (
+        "a.orc: --max-bytes is not supported for ORC files"
+    )
+    assert in_options("hash_key: expected none") == "--hash-key: expected none"
+    assert in_options("s3://a: set AWS_REGION, or the storage option region=NAME") == (
+        "s3://a: set AWS_REGION, or --storage-option region=NAME"
+    )
+    plain = "max_bytes: no such file or directory"
+    assert in_options(plain) == plain
 
 
 def test_a_command_is_for_a_shell():
