@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from parquet_bloom.advice.lookups import FPP_UNIT, ExpectedReads
+from parquet_bloom.advice.rate import LOWER_RATES
 from parquet_bloom.advice.sketch import ColumnSketch
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import AdviseOptions
@@ -38,9 +39,15 @@ SHOWN_RATES: Final = (0.1, 0.01, 0.001, 0.0001)
 
 
 def rates_of(options: AdviseOptions) -> tuple[float, ...]:
-    """The rates of the ladder, descending; none if nobody asks for other rates than the target."""
-    wanted = RATES if options.budget is not None else SHOWN_RATES * options.rates
-    return tuple(sorted({*wanted, options.target_fpp})[::-1]) if wanted else ()
+    """The rates of the ladder, descending: those that may be recommended, and those that are asked for."""
+    wanted = {options.target_fpp}
+    if options.fpp is None:
+        wanted.update(LOWER_RATES)
+    if options.budget is not None:
+        wanted.update(RATES)
+    if options.rates:
+        wanted.update(SHOWN_RATES)
+    return tuple(sorted(wanted)[::-1])
 
 
 @dataclass(frozen=True, slots=True)

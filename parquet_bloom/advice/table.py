@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, Self
 
 from parquet_bloom.advice import ndv
-from parquet_bloom.advice.budget import Offer, each_offer
+from parquet_bloom.advice.budget import SHOWN_RATES, Offer, each_offer
 from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.rate import recommended_rate
 from parquet_bloom.advice.samples import GivenSample, Sample, StoredSample
@@ -40,13 +40,20 @@ from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict
 
 @dataclass(frozen=True, slots=True)
 class SurveyedColumn:
-    """One column: `ndv` and `ndv_error` as ColumnSketch.ndv. With a `reason` why it cannot have a
-    filter, only `counts` is known, from the footer."""
+    """One column: `ndv` and `ndv_error` as ColumnSketch.ndv; `bytes_at`: of all its filters, by their rate. With
+    a `reason` why it cannot have a filter, only `counts` is known, from the footer."""
 
     counts: ColumnCounts
     reason: str
     ndv: int = 0
     ndv_error: float | None = None
+    bytes_at: Mapping[float, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, counts: ColumnCounts, sketch: ColumnSketch) -> Self:
+        """`counts` are those that the sketch has, or a copy."""
+        bytes_at = {rung.rate: rung.filter_bytes for rung in sketch.rungs.values()}
+        return cls(counts, "", *sketch.ndv, bytes_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,7 @@ class SurveyedFile:
 @dataclass(frozen=True, slots=True)
 class JudgedColumn:
     """The verdict on a column in all files of a table; `groups`: those with values. `fpp`: the rate to build at;
-    `offers`: what others would cost and save, if that is asked for."""
+    `chosen`: what that costs and saves, None if nothing is looked up; `offers`: what others would, if that is asked for."""
 
     groups: int
     basis: AdviceBasis
@@ -74,6 +81,7 @@ class JudgedColumn:
     verdict: AdviceVerdict
     reason: str
     fpp: float
+    chosen: Offer | None
     offers: tuple[Offer, ...]
 
 
@@ -113,7 +121,7 @@ def survey_file(
             unread.append(UnreadFiles(1, file.path, reason, sketch.counts))
             sketch = ColumnSketch(new_sample(place), len(columns))
         else:
-            of_file.append(SurveyedColumn(replace(sketch.counts), "", *sketch.ndv))
+            of_file.append(SurveyedColumn.of(replace(sketch.counts), sketch))
             unread.append(UnreadFiles())
         sketch.pack(limit)
         sketches.append(sketch)
@@ -213,7 +221,7 @@ def whole_table(table: TableSketch) -> SurveyedFile:
 def _surveyed(table: TableSketch, place: int) -> SurveyedColumn:
     if reason := table.reason(place):
         return SurveyedColumn(table.counts(place), reason)
-    return SurveyedColumn(table.counts(place), "", *table.columns[place].ndv)
+    return SurveyedColumn.of(table.counts(place), table.columns[place])
 
 
 def judge_table(table: TableSketch, options: AdviseOptions) -> list[JudgedColumn]:
@@ -227,6 +235,8 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
     fpp = options.target_fpp
     if options.fpp is None:
         fpp = recommended_rate(column.counts, reads, fpp, table.largest[0], unit)
+    offers = tuple(each_offer(sketch, reads)) if reads else ()
+    chosen = next((offer for offer in offers if offer.rate == fpp), None)
     verdict, reason = judge(
         Evidence(
             files=table.files,
@@ -243,9 +253,11 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
             is_measured=sketch.is_measured,
             reads=reads,
             unit=unit,
-            lower_rate=fpp if fpp < options.target_fpp else None,
+            lower_rate=chosen if fpp < options.target_fpp else None,
         )
     )
     basis: AdviceBasis = "value sample" if sketch.is_measured else "stored values"
-    offers = tuple(each_offer(sketch, reads)) if options.rates and reads else ()
-    return JudgedColumn(column.counts.groups, basis, reads, verdict, reason, fpp, offers)
+    shown = tuple(offer for offer in offers if offer.rate in (options.target_fpp, *SHOWN_RATES))
+    return JudgedColumn(
+        column.counts.groups, basis, reads, verdict, reason, fpp, chosen, shown * options.rates
+    )

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from parquet_bloom.advice.budget import Offer
 from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.sketch import ColumnCounts
 from parquet_bloom.container import number_of
@@ -49,8 +50,8 @@ class Evidence:
     `limit`: what limits the size of a filter, in words; `users`: the engines that use filters of the column;
     `seldom_asked`: what the values are, if
     they are rarely looked up by equality, else empty; `is_measured`: the user gives look-up values;
-    `engines`: for which alone to judge, none for all; `reads`: None if nothing can be looked up; `unit`: what a group is called; `lower_rate`: at which to build, None
-    for the target.
+    `engines`: for which alone to judge, none for all; `reads`: None if nothing can be looked up; `unit`: what a group is called; `lower_rate`: what to build in
+    place of the target, None for the target.
     """
 
     files: int
@@ -62,13 +63,18 @@ class Evidence:
     is_measured: bool
     reads: ExpectedReads | None
     unit: str = "row group"
-    lower_rate: float | None = None
+    lower_rate: Offer | None = None
     engines: tuple[str, ...] = ()
 
     @property
     def saved(self) -> float:
         """How many groups fewer a look-up reads."""
         return self.reads.by_statistics - self.reads.with_filter if self.reads else 0.0
+
+    @property
+    def filter_bytes(self) -> int:
+        """Of the filters to build."""
+        return self.lower_rate.num_bytes if self.lower_rate else self.counts.filter_bytes
 
     @property
     def is_alone(self) -> bool:
@@ -104,7 +110,7 @@ def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
     if skip:
         return "skip", skip
     doubt = _reason_to_doubt(evidence)
-    reasons = [_not_needed_for(evidence), doubt]
+    reasons = [doubt, _not_needed_for(evidence)]
     if not evidence.is_alone:
         reasons.append(_comparison(evidence))
     reasons += _notes(evidence)
@@ -112,7 +118,7 @@ def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
 
 
 def _not_needed_for(evidence: Evidence) -> str:
-    """Before all else: whoever uses one of these engines need not read on."""
+    """Before all else but a doubt: whoever uses one of these engines need not read on."""
     names = _in_dictionaries(evidence)
     return f"not needed for {_listed(names)}: all values are in dictionaries" if names else ""
 
@@ -178,19 +184,20 @@ def _listed(names: tuple[str, ...]) -> str:
 def _comparison(evidence: Evidence) -> str:
     reads = evidence.reads
     assert reads is not None
+    lower = evidence.lower_rate
+    at_rate = f" at an FPP of {exact_percent(lower.rate)}" if lower else ""
+    read = lower.groups_read if lower else reads.with_filter
     return (
-        f"a look-up reads {_mean(reads.with_filter)} of {evidence.groups} with a filter,"
+        f"a look-up reads {_mean(read)} of {evidence.groups} with a filter{at_rate},"
         f" {_mean(reads.by_statistics)} with min/max alone"
     )
 
 
 def _notes(evidence: Evidence) -> Iterator[str]:
-    counts, unit, reads = evidence.counts, evidence.unit, evidence.reads
-    if evidence.lower_rate is not None and reads is not None:
-        in_vain = (reads.by_statistics - reads.holding) * evidence.lower_rate
-        rate, most = exact_percent(evidence.lower_rate), _mean(reads.holding + in_vain)
-        yield f"recommended at an FPP of {rate}, where it reads at most {most}"
-    share = counts.filter_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
+    counts, unit = evidence.counts, evidence.unit
+    if evidence.lower_rate:
+        yield f"so many {unit}s deserve a lower FPP than usual"
+    share = evidence.filter_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
     if share > LARGE:
         yield f"the filters are {percent(share)} of the column's size"
     told = _in_dictionaries(evidence)

@@ -15,6 +15,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.advice.budget import Offer, allot, offers_of
+from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.sketch import ColumnCounts, Subject, TableSketch
 from parquet_bloom.advice.table import (
     JudgedColumn,
@@ -356,6 +357,10 @@ class _JudgedTable:
     fpp: float
     budget: BudgetPlan | None
 
+    @property
+    def _within_budget(self) -> Mapping[str, BudgetedColumn]:
+        return {each.column: each for each in self.budget.columns} if self.budget else {}
+
     def report(self, file: SurveyedFile, path: str) -> AdviceReport:
         """About one file, or all as one; `path`: the input that the settings name."""
         sketch = self.sketch
@@ -366,7 +371,8 @@ class _JudgedTable:
                 found,
                 file.size,
                 sketch.size,
-                partial(subject.settings, sketch.format, path, self.fpp, found.fpp),
+                partial(subject.settings, sketch.format, path, self.fpp),
+                self._within_budget.get(subject.name),
             )
             for subject, column, found in zip(
                 sketch.subjects, file.columns, self.columns, strict=True
@@ -436,15 +442,26 @@ def _reason_left_out(ladder: Sequence[Offer], left: int) -> str:
     return f"needs at least {ladder[0].num_bytes:,} bytes, and {left:,} of the budget are left"
 
 
+def _if_absent(reads: ExpectedReads, read: float) -> float:
+    """The groups that a look-up reads of a value that is not stored, where filters of another rate make it `read` so
+    many of one that may be."""
+    in_vain = reads.with_filter - reads.holding
+    scale = (read - reads.holding) / in_vain if in_vain else 1.0
+    return reads.with_filter_if_absent * scale
+
+
 def _advice(
     subject: Subject,
     column: SurveyedColumn,
     judged: JudgedColumn,
     file_size: int,
     table_size: int,
-    settings: Callable[[ColumnCounts], tuple[WriterSettings, ...]],
+    settings: Callable[[float, ColumnCounts], tuple[WriterSettings, ...]],
+    budgeted: BudgetedColumn | None,
 ) -> ColumnAdvice:
     counts, reads = column.counts, judged.reads
+    fpp = budgeted.fpp if budgeted else judged.fpp
+    filter_bytes = column.bytes_at.get(fpp, counts.filter_bytes)
     known = ColumnAdvice(
         column=subject.name,
         physical_type=subject.physical_type,
@@ -457,6 +474,9 @@ def _advice(
     )
     if column.reason:
         return known
+    read = judged.chosen.groups_read if judged.chosen else None
+    if budgeted:
+        read = budgeted.groups_filter
     return replace(
         known,
         eligible=True,
@@ -465,19 +485,19 @@ def _advice(
         ndv_error=column.ndv_error,
         group_ndv=counts.group_ndv,
         only_dictionary=counts.only_dictionary if counts.groups else None,
-        filter_bytes=counts.filter_bytes,
-        filter_share=counts.filter_bytes / file_size,
+        filter_bytes=filter_bytes,
+        filter_share=filter_bytes / file_size,
         groups=judged.groups,
         groups_statistics=reads.by_statistics if reads else None,
-        groups_filter=reads.with_filter if reads else None,
-        groups_filter_absent=reads.with_filter_if_absent if reads else None,
+        groups_filter=read,
+        groups_filter_absent=_if_absent(reads, read) if reads and read is not None else None,
         basis=judged.basis,
         values_asked=reads.num_values if reads else 0,
         values_stored=reads.num_stored if reads else 0,
         verdict=judged.verdict,
         reason=judged.reason,
-        fpp=judged.fpp,
-        settings=settings(counts) if counts.filter_bytes else (),
+        fpp=fpp,
+        settings=settings(fpp, counts) if counts.filter_bytes else (),
         rates=tuple(
             RateOffer(each.rate, each.num_bytes, each.num_bytes / table_size, each.groups_read)
             for each in judged.offers

@@ -124,7 +124,8 @@ def test_a_ladder_leaves_out_what_nobody_would_take():
 
 
 def test_rates_are_those_of_the_ladder_and_the_target():
-    assert rates_of(AdviseOptions()) == ()
+    assert rates_of(AdviseOptions()) == (0.01, 0.001, 0.0001)
+    assert rates_of(AdviseOptions(fpp=0.02)) == (0.02,)
     assert rates_of(AdviseOptions(budget=1)) == RATES
     assert rates_of(AdviseOptions(budget=1, fpp=0.02)) == tuple(sorted((*RATES, 0.02))[::-1])
 

@@ -70,7 +70,22 @@ def test_the_page_shows_what_the_command_prints(lake, monkeypatch):
     (shown,) = re.findall(r"^```\n(user_id: build\n.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert shown in found.stdout
     assert "; build filters for user_id (at 0.1 %)\n" in found.stdout
-    assert "; recommended at an FPP of 0.1 %, where it reads at most 1.40;" in found.stdout
+    assert (
+        "\ta look-up reads 1.14 of 400 row groups in 2 files with a filter at an FPP of 0.1 %, 398 with min/max"
+        " alone; so many row groups deserve a lower FPP than usual; "
+    ) in found.stdout
+
+
+def test_the_table_shows_what_build_writes(lake, tmp_path, monkeypatch):
+    """Not what filters of the usual rate would take."""
+    monkeypatch.chdir(lake)
+    (row,) = (line for line in outcome("advise", "a.parquet", "b.parquet").stdout.splitlines()[2:])
+    assert row.split("\t")[4:7] == ["400.0 KiB", "30 %", "397.98 → 1.14"]
+    within = outcome("advise", "a.parquet", "b.parquet", "--budget", "150KB").stdout.splitlines()
+    (said,) = (line for line in within if line.startswith("user_id: filters at an FPP of"))
+    size, read = re.search(r"take (.* KiB); a look-up reads ([\d.]+) row groups", said).groups()
+    assert within[-1].split("\t")[4] == size
+    assert within[-1].split("\t")[6].endswith(f" → {read}")
     assert "'fpp': 0.001" not in outcome("advise", "events0", "--details", "--fpp", "0.01").stdout
 
 
