@@ -24,6 +24,7 @@ test: .venv/spark.jsa
 # All tests, and all that `test` does in a short form, at length: about an hour.
 long: .venv/spark.jsa
 	PBLOOM_LONG=1 PBLOOM_CLUSTER=full PBLOOM_LAYOUTS=full PBLOOM_ZONES=all PBLOOM_READ_LAKES=112 \
+	PBLOOM_VARIANT_QUERIES=2000 \
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile $(NO_HANGS)
 
 # Spark at length, not the part that `test` has: a cluster on which things go wrong, Connect, every

@@ -283,7 +283,7 @@ LATE = {
         *("parquet.edit.repair", "parquet.edit.strip", "parquet.filters.ahead"),
         *("parquet.filters.asked", "parquet.filters.describe", "parquet.filters.probe"),
         *("parquet.filters.rows", "parquet.pages.row_reader"),
-        *("parquet.footer.every_field", "parquet.footer.shredded", "storage.new_version"),
+        *("parquet.footer.every_field", "parquet.filters.field", "storage.new_version"),
         *("verbs.documents", "values.literals", "values.types"),
     },
     "for filters that few files have: of older dialects, or without a header": {

@@ -30,12 +30,15 @@ from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES, Size
 from parquet_bloom.filters.split_block import SettledFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import AdviseOptions
+from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.file import ParquetContainer
+from parquet_bloom.parquet.filters.field import not_excluded
 from parquet_bloom.parquet.filters.insertion import build_filter, reason_for_none
 from parquet_bloom.parquet.footer import shredded, value_order
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.column_kind import column_kind
 from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.parquet.footer.shredded import ShreddedField
 from parquet_bloom.parquet.footer.value_order import Key, KeyOf, is_signed
 from parquet_bloom.parquet.pages.pages import (
     ChunkRun,
@@ -86,6 +89,10 @@ class ParquetSurveyor:
     def largest_filter(self) -> tuple[int, str]:
         return self._size.max_bytes, f"within {self._size.max_bytes:,} bytes"
 
+    @read_once
+    def _fields(self) -> dict[int, ShreddedField]:
+        return shredded.fields_of(self.file.footer.leaves)
+
     def subject(self, leaf: LeafColumn) -> Subject:
         kind = column_kind(leaf)
         return Subject(
@@ -115,6 +122,9 @@ class ParquetSurveyor:
     def count(self, counts: ColumnCounts, chunk: ColumnChunk) -> None:
         counts.chunk_bytes += chunk.total_compressed_size or 0
         counts.already += chunk.has_filters
+        if (field := self._fields.get(chunk.leaf.index)) is not None:
+            doubt = not_excluded(self.file.footer, field, chunk.row_group)
+            counts.not_shredded += doubt is not None
         counts.dictionary_bytes = max(counts.dictionary_bytes, chunk.total_uncompressed_size or 0)
 
     def room(self, chunk: ColumnChunk) -> int:

@@ -101,7 +101,8 @@ class ColumnCounts:
     `dictionary_bytes` (the most that a dictionary of all values of one chunk can take). Of the
     `groups` with a non-null value: `filters` and `filter_bytes` that `build` would write,
     `largest_filter`, `group_ndv` (the most distinct values in one group), and `only_dictionary`:
-    dictionary pages have all values, None in a format without them.
+    dictionary pages have all values, None in a format without them. `not_shredded`: groups in which a
+    field of a VARIANT has values outside the column.
     """
 
     num_values: int = 0
@@ -114,6 +115,7 @@ class ColumnCounts:
     largest_filter: int = 0
     group_ndv: int = 0
     only_dictionary: bool | None = True
+    not_shredded: int = 0
 
     def merge(self, other: ColumnCounts) -> None:
         """Add what was counted elsewhere."""
@@ -127,6 +129,7 @@ class ColumnCounts:
         self.largest_filter = max(self.largest_filter, other.largest_filter)
         self.group_ndv = max(self.group_ndv, other.group_ndv)
         self.only_dictionary = other.only_dictionary and self.only_dictionary
+        self.not_shredded += other.not_shredded
 
 
 @dataclass(slots=True)

@@ -204,6 +204,12 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     others = {*evidence.users} - {*told}
     if counts.only_dictionary and (note := engine_note("only dictionaries", others)):
         yield f"dictionaries: {note}" if told else f"all values are in dictionaries: {note}"
+    if counts.not_shredded:
+        has = "has" if counts.not_shredded == 1 else "have"
+        yield (
+            f"{number_of(counts.not_shredded, unit)} {has} values of the field that are not shredded,"
+            " where its filter excludes nothing"
+        )
     if counts.filters < counts.groups:
         without = number_of(counts.groups - counts.filters, unit)
         yield f"the target FPP is out of reach in {without}"

@@ -94,7 +94,7 @@ columns = partial(
     multiple=True,
     callback=lambda ctx, param, texts: names(ctx, param, texts) or None,
     shell_complete=leaf_columns,
-    help="Leaf column, such as user.id; repeatable or comma-separated. Quote a name with"
+    help="Leaf column, such as user.id, or field of a shredded VARIANT, v:a.b; repeatable or comma-separated. Quote a name with"
     " a comma: '\"a,b\"'. '#3' is the leaf with index 3 of a Parquet file in which"
     " several share a path.",
 )

@@ -246,14 +246,14 @@ def _caveats(report: ProbeReport) -> list[Remark]:
 
 
 def _doubts(report: ProbeReport) -> list[Remark]:
-    """Why verdicts are `unknown`."""
+    """Why verdicts are `unknown`, or `maybe` although the filters have not got the values."""
     return [
         Remark(
-            painted("unknown"),
+            painted(verdict),
             reason,
-            f"{painted('unknown')}, {where(None, sorted(set(places)))}: {reason}",
+            f"{painted(verdict)}, {where(None, sorted(set(places)))}: {reason}",
         )
-        for reason, places in report.results.doubts.items()
+        for (verdict, reason), places in report.results.doubts.items()
     ]
 
 

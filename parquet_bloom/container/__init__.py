@@ -186,7 +186,8 @@ class Bits(Protocol):
 @slim_record
 class Answer(Located):
     """What the filter of one group says about a value: `num_rows` rows from `first_row`, counted
-    from the start of the file. `reason`: why the verdict is `unknown`."""
+    from the start of the file. `reason`: why the verdict is `unknown`, or `maybe` although the filter has
+    not got it."""
 
     place: Place
     verdict: Verdict

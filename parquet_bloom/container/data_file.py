@@ -131,8 +131,8 @@ class DataFile:
         ColumnError, and ValueTypeError if the column cannot hold the value.
         """
         file = self._file
-        if file.lacks(name_given("column", column)):
-            return tuple(answers_without_column(file, None))
+        if reason := file.unanswerable(name_given("column", column)):
+            return tuple(answers_without_column(file, None, reason))
         found = file.column(column)
         asked = file.encode(found, [value])
         file.check_answers(None, None)

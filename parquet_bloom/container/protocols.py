@@ -220,6 +220,10 @@ class Askable(WithFilters, Protocol):
         """Values and literals, to ask Probers of a Column about. Raises ValueTypeError, naming file
         and column, if the column cannot hold one of them."""
 
+    def unanswerable(self, name: str) -> str:
+        """Why nothing in the file tells about values of a column, although its rows may have some; empty if
+        something does, or there is no such column."""
+
     def caveat(self, column: Column) -> str | None:
         """What answers about a Column are not about, although it may seem so; None mostly."""
 
@@ -353,13 +357,15 @@ class Container(Askable, Describable, Changeable, Protocol):
 LACKS_COLUMN: Final = "no such column in the file"
 
 
-def answers_without_column(file: Overview, parts: Sequence[int] | None) -> Iterator[Answer]:
-    """What each of these parts says about any value of a column that the file lacks. Raises FormatError
-    if there is not even one that could answer."""
+def answers_without_column(
+    file: Overview, parts: Sequence[int] | None, reason: str
+) -> Iterator[Answer]:
+    """What each of these parts says about any value of a column, of which nothing is known for this reason.
+    Raises FormatError if there is not even one that could answer."""
     if file.num_rows and not file.num_parts:
         raise FormatError(f"{file.path}: {number_of(file.num_rows, 'row')} in no {file.units.part}")
     wanted, first_row = {*file.select_parts(parts)}, 0
     for number, part in enumerate(map(file.describe_part, range(file.num_parts))):
         if number in wanted:
-            yield Answer(part.place, "unknown", LACKS_COLUMN, part.num_rows, first_row)
+            yield Answer(part.place, "unknown", reason, part.num_rows, first_row)
         first_row += part.num_rows

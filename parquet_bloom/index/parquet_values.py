@@ -24,6 +24,7 @@ from parquet_bloom.parquet.filters.insertion import is_stored_unusually, with_sp
 from parquet_bloom.parquet.filters.legacy_kind import private_or_reason
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.parquet.footer.shredded import ShreddedField
 from parquet_bloom.parquet.pages.pages import (
     ChunkRun,
     PageRows,
@@ -61,6 +62,10 @@ class ParquetValues:
         """Why a column cannot be indexed; empty if it can."""
         if leaf.type.physical == "BOOLEAN":
             return "BOOLEAN: two values need no index"
+        if isinstance(leaf, ShreddedField):
+            return (
+                "a field of a VARIANT can have values outside its typed leaf, which are not indexed"
+            )
         return ""
 
     def room(self, chunk: ColumnChunk) -> int:

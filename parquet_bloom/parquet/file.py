@@ -15,6 +15,7 @@ from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import check_dialect
 from parquet_bloom.parallel import read_once
+from parquet_bloom.parquet.footer import shredded
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.footer.tail import TAIL_BYTES
 from parquet_bloom.parquet.open_file import OpenFile
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from parquet_bloom.parallel import Progress
     from parquet_bloom.parquet.edit.repair import ParquetRepair
     from parquet_bloom.parquet.filters.asked import Asked
+    from parquet_bloom.parquet.filters.field import FieldProber
     from parquet_bloom.parquet.filters.probe import ChunkProber
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.storage.source import Source
@@ -105,9 +107,14 @@ class ParquetContainer(OpenFile):
         return ChunkProber(self, chunk, wanted.dialect, wanted.seed).column_filter()
 
     def encode(self, column: LeafColumn, values: Sequence[Any]) -> Asked:
-        """Values, to ask probers about. Raises ValueTypeError."""
+        """Values, to ask probers about. Raises ValueTypeError; for a field of a VARIANT, which can have values of
+        any type, such values are `unknown`."""
         from parquet_bloom.parquet.filters.asked import asked_of
 
+        if isinstance(column, shredded.ShreddedField):
+            from parquet_bloom.parquet.filters.field import asked_of_field
+
+            return asked_of_field(column.type, values)
         try:
             return asked_of(column.type, values)
         except ValueTypeError as error:
@@ -115,8 +122,6 @@ class ParquetContainer(OpenFile):
 
     def caveat(self, column: LeafColumn) -> str | None:
         """That a part of a VARIANT is not all of it."""
-        from parquet_bloom.parquet.footer import shredded
-
         return shredded.caveat(column) if shredded.is_in_variant(column) else None
 
     def check_answers(
@@ -132,12 +137,17 @@ class ParquetContainer(OpenFile):
 
     def prober(
         self, column: LeafColumn, part: int, dialect: Dialect | None = None, seed: int | None = None
-    ) -> ChunkProber:
+    ) -> ChunkProber | FieldProber:
         """For the filter of one row group: the one of this dialect, or for None the one at
         bloom_filter_offset. Answers `unknown` if row groups may be missing from the footer."""
         from parquet_bloom.parquet.filters.probe import ChunkProber
 
-        return ChunkProber(self, self.footer.chunk(part, column), dialect, seed)
+        prober = ChunkProber(self, self.footer.chunk(part, column), dialect, seed)
+        if not isinstance(column, shredded.ShreddedField):
+            return prober
+        from parquet_bloom.parquet.filters.field import FieldProber
+
+        return FieldProber(prober, self.footer, column, part)
 
     def parts_left(self, condition: Condition, parts: Sequence[int]) -> Sequence[int]:
         """Those of these row groups that neither statistics nor filters exclude."""
@@ -149,6 +159,10 @@ class ParquetContainer(OpenFile):
         self, column: LeafColumn, places: Mapping[int, Collection[int] | None], asked: Asked
     ) -> Iterator[FoundAt]:
         """The rows that hold one of the values."""
+        if isinstance(column, shredded.ShreddedField):
+            from parquet_bloom.parquet.filters.field import check_shredded
+
+            check_shredded(self.footer, column, places)
         from parquet_bloom.parquet.filters.rows import finder_of
 
         return finder_of(column.type, asked).rows(self, column, places)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from parquet_bloom.container.in_commands import AsFile, InCommands
+from parquet_bloom.container.protocols import LACKS_COLUMN
 from parquet_bloom.errors import ColumnError
+from parquet_bloom.parquet.footer import shredded
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import Selection
     from parquet_bloom.parquet.filters.legacy_kind import LegacyKind
+
+
+# Of a field of a VARIANT, which then is encoded in the residual of the VARIANT.
+NOT_SHREDDED: Final = "the field is not shredded in the file"
 
 
 class OpenFile:
@@ -135,15 +141,43 @@ class OpenFile:
         return tuple(leaf.name for leaf in self._leaves)
 
     def column(self, name: str) -> LeafColumn:
-        """The leaf column with this name. Raises ColumnError, suggesting similar names."""
+        """The leaf column with this name, or the shredded field with this path in a VARIANT. Raises
+        ColumnError, suggesting similar names."""
+        found, path, error = self._named(name)
+        if found is None and path is not None:
+            found, error = path.field(name), shredded.not_a_leaf(path, name)
+        if found is None:
+            raise ColumnError(f"{self.path}: {error}")
+        return found
+
+    def unanswerable(self, name: str) -> str:
+        """Why nothing here tells about values of a column, although rows may have some; empty if that is not so."""
+        if self.lacks(name):
+            return LACKS_COLUMN
+        # What has neither is no path.
+        _, path, _ = self._named(name) if {*name} & {":", "."} else (None, None, None)
+        if path is None or path.fields is None or path.field(name) is not None:
+            return ""
+        return NOT_SHREDDED
+
+    def _named(
+        self, name: str
+    ) -> tuple[LeafColumn | None, shredded.VariantPath | None, ColumnError | None]:
+        """The leaf that has this name; else where in a VARIANT that leads, and the error if it does not."""
         try:
-            return find_column(self._leaves, name)
+            return find_column(self._leaves, name), None, None
         except ColumnError as error:
-            raise ColumnError(f"{self.path}: {error}") from None
+            return None, shredded.path_in_variant(self._leaves, name), error
+
+    def _meant(self, name: str) -> Sequence[LeafColumn]:
+        """The leaves that a name selects: all fields of a VARIANT."""
+        _, path, _ = self._named(name)
+        fields = path.all_fields() if path is not None and path.name == name else []
+        return fields or [self.column(name)]
 
     def select(self, names: Sequence[str] | None) -> tuple[LeafColumn, ...]:
         """These leaf columns in schema order, each once, or all for None; without those that the file
-        lacks. Raises ColumnError."""
+        lacks. The name of a VARIANT stands for all its shredded fields. Raises ColumnError."""
         if names is None:
             return self._leaves
         found = {leaf.name: leaf.index for leaf in self._leaves}
@@ -153,13 +187,14 @@ class OpenFile:
             if is_clear and name in found:
                 wanted.add(found[name])
             elif not self.lacks(name):
-                wanted.add(self.column(name).index)
+                wanted |= {leaf.index for leaf in self._meant(name)}
         return tuple(leaf for leaf in self.footer.leaves if leaf.index in wanted)
 
     def chunk(self, row_group: int, column: str) -> ColumnChunk:
         """The column chunk; raises ColumnError if there is no such row group or column."""
         (part,) = self.select_parts([row_group])
-        return self.footer.chunk(part, self.column(column))
+        # Of a field, that of its typed leaf, by its name: a filter is not all that there is to the field.
+        return self.chunk_at((part, self.column(column).index))
 
     def chunk_at(self, key: ChunkKey) -> ColumnChunk:
         """The chunk in a row group of the leaf column with an index."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, time
 from decimal import Decimal, InvalidOperation
@@ -234,6 +235,20 @@ _READERS: dict[str, Reader] = {
     "TIMESTAMP": _timestamp,
     "UUID": _reader(UUID, "a UUID"),
 }
+
+
+def look_of(text: str) -> object:
+    """The value that a literal looks like where no column says what it is."""
+    leaf = LeafType("BYTE_ARRAY")
+    if text in ("true", "false"):
+        return text == "true"
+    for read in (
+        _integer,
+        *map(_READERS.__getitem__, ("DECIMAL", "DATE", "TIMESTAMP", "TIME", "UUID")),
+    ):
+        with suppress(ValueTypeError):
+            return read(leaf, text)
+    return _text(leaf, text)
 
 
 def format_literal(leaf: LeafType, plain: bytes) -> str:

@@ -233,7 +233,8 @@ def _wanted(file_a: Container, file_b: Container, columns: Sequence[str] | None)
     in_a, in_b = set(file_a.columns), set(file_b.columns)
     if columns is None:
         return in_a | in_b
-    return {(file_b if name in in_b - in_a else file_a).column(name).name for name in columns}
+    files = [(file_b if name in in_b - in_a else file_a, name) for name in columns]
+    return {column.name for file, name in files for column in file.select([name])}
 
 
 class _Side:

@@ -131,13 +131,14 @@ class ProbedValues(Sequence[ProbedValue]):
         return sorted((answers[0] for answers in given if answers), key=lambda each: each.place)
 
     @property
-    def doubts(self) -> dict[str, list[Place]]:
-        """Where verdicts are `unknown`, by the reason."""
-        places: dict[str, list[Place]] = {}
+    def doubts(self) -> dict[tuple[Verdict, str], list[Place]]:
+        """Where verdicts are `unknown`, or `maybe` although a filter has not got the value, by the reason."""
+        places: dict[tuple[Verdict, str], list[Place]] = {}
         for group in self._groups:
             for answer in group.given:
                 if answer.reason:
-                    places.setdefault(answer.reason, []).append(answer.place)
+                    doubt = answer.verdict, answer.reason
+                    places.setdefault(doubt, []).append(answer.place)
         return places
 
     @property
@@ -266,8 +267,8 @@ def kept_values(values: Any) -> Any:
 
 def probe_file(file: Askable, options: ProbeOptions) -> ProbeReport:
     """As probe, for an open file."""
-    if file.lacks(options.column):
-        return _without_column(file, options)
+    if reason := file.unanswerable(options.column):
+        return _without_column(file, options, reason)
     column = file.column(options.column)
     check_room(file, [column], options.parts, TO_PROBE)
     file.check_answers(options.parts, options.dialect)
@@ -314,9 +315,9 @@ def probe_file(file: Askable, options: ProbeOptions) -> ProbeReport:
     )
 
 
-def _without_column(file: Askable, options: ProbeOptions) -> ProbeReport:
-    """For a file that lacks the column: nothing is known about any value."""
-    answers = list(answers_without_column(file, options.parts))
+def _without_column(file: Askable, options: ProbeOptions, reason: str) -> ProbeReport:
+    """For a file in which nothing tells about any value."""
+    answers = list(answers_without_column(file, options.parts, reason))
     picks = [0] * len(options.values)
     return ProbeReport(
         path=file.path,
