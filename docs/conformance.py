@@ -17,6 +17,7 @@ NAMES = (
     "duckdb",
     "datafusion",
     "spark",
+    "parquet-java",
     "clickhouse",
     "rugo",
     "hyparquet",

@@ -89,6 +89,11 @@ class Engine:
     def command(self, version: str, what: str) -> list[str]:
         """`what`: reads or writes."""
         folder, program = self.folder(version), ADAPTERS / f"{self.adapter}_{what}"
+        if self.adapter.endswith(".java"):
+            find = "import pathlib, pyspark; print(pathlib.Path(pyspark.__file__).parent / 'jars' / '*')"
+            python = [str(folder / "bin" / "python"), "-c", find]
+            jars = subprocess.run(python, check=True, capture_output=True, text=True).stdout.strip()
+            return ["java", "-cp", jars, str(ADAPTERS / self.adapter)]
         if self._is_javascript:
             return ["node", f"{program}.mjs", str(folder)]
         settings = [self.settings] if self.settings and what == "reads" else []
@@ -127,6 +132,13 @@ ENGINES = {
     "parquetjs": _engine("parquetjs", "@dsnp/parquetjs", "parquetjs"),
     "polars": _engine("polars", "polars", "polars"),
     "pyarrow": _engine("pyarrow", "pyarrow", "pyarrow", writes=_ARROW),
+}
+
+# What only the suite is asked of: Spark has all versions of it.
+LIBRARIES = {
+    "parquet-java": Engine(
+        "parquet-java", "pyspark", "ParquetJavaReads.java", find_engine("spark").asked[-1:]
+    ),
 }
 
 # Of each type three values, where the suite asks for one: what an engine does with a type is the worst of that.
@@ -203,18 +215,14 @@ def by_encoding(
 
 def read(name: str, wanted: str) -> None:
     """Ask all versions of an engine, or the one that is `wanted`, and keep what is known of others."""
-    engine = ENGINES[name]
+    engine = ENGINES.get(name) or LIBRARIES[name]
     for version in engine.versions:
         if wanted not in ("", version) or not _installed(name, engine, version):
             continue
         start = time.monotonic()
         with Session(engine.command(version, "reads"), PATIENCE) as session:
-            inside = {"inside": _inside(session, version)}
-            typed = by_encoding(judged(session, TYPED, HERE / "built"), TYPED, nested=False)
-            _keep(RESULTS / f"{name}.json", engine, version, inside | typed)
-            if version in engine.nested:
-                found = by_encoding(judged(session, NESTED, HERE / "built"), NESTED, nested=True)
-                _keep(NESTED_RESULTS / f"{name}.json", engine, version, inside | found)
+            if name in ENGINES:
+                _read_built(name, version, session)
             if version == engine.versions[-1] and not engine.settings:
                 manifest = opened(HERE / "suite")
                 results = read_results(
@@ -222,6 +230,16 @@ def read(name: str, wanted: str) -> None:
                 )
                 _keep_suite(name, session, "read", results)
         _say(f"{name} {version}: {time.monotonic() - start:.0f} s")
+
+
+def _read_built(name: str, version: str, session: Session) -> None:
+    """Ask about files with filters by `pbloom`."""
+    engine, inside = ENGINES[name], {"inside": _inside(session, version)}
+    typed = by_encoding(judged(session, TYPED, HERE / "built"), TYPED, nested=False)
+    _keep(RESULTS / f"{name}.json", engine, version, inside | typed)
+    if version in engine.nested:
+        found = by_encoding(judged(session, NESTED, HERE / "built"), NESTED, nested=True)
+        _keep(NESTED_RESULTS / f"{name}.json", engine, version, inside | found)
 
 
 def write(name: str, wanted: str) -> None:
@@ -300,7 +318,7 @@ def main(verb: str, names: Sequence[str]) -> None:
     for case in (*TYPED, *NESTED) if verb == "read" else ():
         if not (HERE / "built" / case.path("filtered-damaged")).exists():
             write_built(case, HERE / "built")
-    for name in names or ENGINES:
+    for name in names or (*ENGINES, *LIBRARIES):
         engine, _, version = name.partition("==")
         {"read": read, "write": write}[verb](engine, version)
 
