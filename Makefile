@@ -149,6 +149,7 @@ bench-growth: .venv/dev
 docs: .venv/dev
 	$(BIN)/pbloom rule --markdown > docs/rules.md
 	$(BIN)/python docs/options.py > docs/options.md
+	$(BIN)/python docs/schemas.py
 	$(BIN)/python docs/engines.py > docs/engines.md
 	$(BIN)/python docs/conformance.py
 	$(BIN)/python docs/why_not_skipped.py > docs/why-not-skipped.md
