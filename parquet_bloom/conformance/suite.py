@@ -108,14 +108,20 @@ def opened(folder: Path) -> Mapping[str, Any]:
     """The manifest of a suite in a folder, whose files are what it says. Raises ConfigError; OSError."""
     path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_bytes())
-        version, sums = manifest["version"], manifest["sha256"]
-        major = version.partition(".")[0]
+        manifest: dict[str, Any] = json.loads(path.read_bytes())
+        version, sums = str(manifest["version"]), dict(manifest["sha256"])
+        for case in manifest["cases"]:
+            _ = [case[key] for key in ("id", "level", "use", "type", "rows")]
+            _ = [case["files"]["plain"], case["files"]["filtered"]]
+            _ = [case["ask"][key] for key in ("op", "column", "stored", "literal")]
+            _ = case["ask"]["sql"].get("*")
+        for column in manifest["columns"]:
+            _ = [column[key] for key in ("id", "values", "rows", "is_float")]
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ConfigError(f"{path}: is no manifest of a suite") from None
-    if major != VERSION.partition(".")[0]:
+    if version.partition(".")[0] != VERSION.partition(".")[0]:
         raise ConfigError(f"{path}: version {version}, expected {VERSION}")
     for name, expected in sums.items():
         if hashlib.sha256((folder / name).read_bytes()).hexdigest() != expected:
             raise ConfigError(f"{folder / name}: is not the file that the manifest names")
-    return dict(manifest)
+    return manifest

@@ -331,6 +331,32 @@ def test_the_page_names_all_groups_and_the_number_of_cases():
     assert f"A suite of {len(suite.cases())} cases" in PAGE
 
 
+@pytest.mark.parametrize(
+    ("manifest", "complaint"),
+    [
+        ("[]", "is no manifest of a suite"),
+        ("{", "is no manifest of a suite"),
+        (
+            '{"version": "1.0", "sha256": {}, "cases": [{"id": "a"}], "columns": []}',
+            "is no manifest of a suite",
+        ),
+        (
+            '{"version": "1.0", "sha256": {}, "cases": [], "columns": [1]}',
+            "is no manifest of a suite",
+        ),
+        (
+            '{"version": "2.1", "sha256": {}, "cases": [], "columns": []}',
+            "version 2.1, expected 1.0",
+        ),
+    ],
+)
+def test_what_is_no_suite(tmp_path, manifest, complaint):
+    path = tmp_path / "manifest.json"
+    path.write_text(manifest)
+    result = outcome("conformance", "read", tmp_path, "--adapter", "true")
+    assert (result.code, result.complaint) == (2, f"{path}: {complaint}")
+
+
 def test_the_archive_has_the_same_files(monkeypatch):
     some = {name: data for name, data in everything().items() if "unknown/" in name}
     monkeypatch.setattr(suite, "suite_files", lambda: iter(some.items()))
