@@ -3,15 +3,15 @@ Iceberg table."""
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
+from runpy import run_path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import ROOT
 from deltalake import write_deltalake
+from make.commands import outcome
 from make.iceberg_tables import use_catalog
 from pyiceberg.catalog import load_catalog
 
@@ -40,17 +40,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(kind: str, text: str, folder: Path) -> None:
+def run(kind: str, text: str) -> None:
     if kind == "python":
-        subprocess.run([sys.executable, "-c", text], cwd=folder, check=True)
+        Path("example.py").write_text(text)
+        run_path("example.py")
         return
     for line in text.splitlines():
-        words = shlex.split(line, comments=True)
         expected = re.search(r"# exit code (\d)$", line)
-        ended = subprocess.run(
-            [sys.executable, "-m", "parquet_bloom", *words[1:]], cwd=folder, check=False
-        )
-        assert ended.returncode == int(expected[1] if expected else 0), line
+        ended = outcome(*shlex.split(line, comments=True)[1:])
+        assert ended.code == int(expected[1] if expected else 0), (line, ended.stderr)
 
 
 def states(path: Path) -> dict[str, str]:
@@ -58,9 +56,10 @@ def states(path: Path) -> dict[str, str]:
     return dict(zip(table["value"].to_pylist(), table["state"].to_pylist(), strict=True))
 
 
-def test_its_commands_and_examples_run(folder: Path) -> None:
+def test_its_commands_and_examples_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
     for kind, text in re.findall(r"^```(sh|python)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL):
-        run(kind, text, folder)
+        run(kind, text)
     assert states(folder / "before.parquet") == {"7": "found", "8": "found"}
     for name in ("after", "proof", "delta", "iceberg"):
         assert states(folder / f"{name}.parquet") == {"7": "absent", "8": "absent"}, name

@@ -1,15 +1,15 @@
 """Every command of docs/lake-index.md runs, on a small lake."""
 
 import shlex
-import subprocess
-import sys
 from pathlib import Path
+from runpy import run_path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import ROOT
 from deltalake import write_deltalake
+from make.commands import outcome
 from make.documents import blocks
 
 import parquet_bloom as pb
@@ -29,19 +29,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_its_commands_and_its_example_run(folder: Path) -> None:
+def test_its_commands_and_its_example_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
     for command in "".join(blocks(PAGE, "sh")).splitlines():
-        words = shlex.split(command, comments=True)
-        run = subprocess.run(
-            [sys.executable, "-m", "parquet_bloom", *words[1:]], cwd=folder, check=True,
-            capture_output=True, text=True,
-        )  # fmt: skip
+        run = outcome(*shlex.split(command, comments=True)[1:])
+        assert run.code == 0, (command, run.stderr)
         assert "unknown" not in run.stdout
     example = "\n".join(["ids = [42, 10**6]", *blocks(PAGE, "python"), "print(new.tolist())"])
-    run = subprocess.run(
-        [sys.executable, "-c", example], cwd=folder, check=True, capture_output=True, text=True
-    )
-    first, _, new = run.stdout.splitlines()
+    Path("example.py").write_text(example)
+    run_path("example.py")
+    first, _, new = capsys.readouterr().out.splitlines()
     assert new == "[False, True]"
     assert first == "42 maybe " + str(
         [str(folder / f"lake/{number}.parquet") for number in range(3)]
