@@ -32,7 +32,7 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.file import ParquetContainer
-from parquet_bloom.parquet.filters.field import not_excluded
+from parquet_bloom.parquet.filters.field import Elsewhere
 from parquet_bloom.parquet.filters.insertion import build_filter, reason_for_none
 from parquet_bloom.parquet.footer import shredded, value_order
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -123,8 +123,7 @@ class ParquetSurveyor:
         counts.chunk_bytes += chunk.total_compressed_size or 0
         counts.already += chunk.has_filters
         if (field := self._fields.get(chunk.leaf.index)) is not None:
-            doubt = not_excluded(self.file.footer, field, chunk.row_group)
-            counts.not_shredded += doubt is not None
+            counts.not_shredded += bool(Elsewhere(self.file, field, chunk.row_group).counts)
         counts.dictionary_bytes = max(counts.dictionary_bytes, chunk.total_uncompressed_size or 0)
 
     def room(self, chunk: ColumnChunk) -> int:

@@ -145,9 +145,9 @@ class ParquetContainer(OpenFile):
         prober = ChunkProber(self, self.footer.chunk(part, column), dialect, seed)
         if not isinstance(column, shredded.ShreddedField):
             return prober
-        from parquet_bloom.parquet.filters.field import FieldProber
+        from parquet_bloom.parquet.filters.field import Elsewhere, FieldProber
 
-        return FieldProber(prober, self.footer, column, part)
+        return FieldProber(prober, Elsewhere(self, column, part))
 
     def parts_left(self, condition: Condition, parts: Sequence[int]) -> Sequence[int]:
         """Those of these row groups that neither statistics nor filters exclude."""
@@ -162,7 +162,7 @@ class ParquetContainer(OpenFile):
         if isinstance(column, shredded.ShreddedField):
             from parquet_bloom.parquet.filters.field import check_shredded
 
-            check_shredded(self.footer, column, places)
+            check_shredded(self, column, places)
         from parquet_bloom.parquet.filters.rows import finder_of
 
         return finder_of(column.type, asked).rows(self, column, places)

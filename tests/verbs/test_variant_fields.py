@@ -266,13 +266,20 @@ def test_spark_finds_nothing_that_is_absent(spark, tmp_path):
 
 @pytest.fixture
 def path(tmp_path):
-    """Row groups that are wholly shredded; with one value that is not; with another object."""
+    """Row groups that are wholly shredded, but for a null; with a value that is not; with an object that has a field
+    more; with something that is no object."""
     whole: Value = {"a": ("int32", 40), "b": {"c d": ("string", "x")}}
     other: Value = {"a": ("string", "40"), "b": {"c d": ("string", "y")}}
     more: Value = {**whole, "z": ("int32", 1)}
+    groups: list[list[tuple[int, Value]]] = [
+        [(0, whole), (1, None)],
+        [(2, whole), (3, other)],
+        [(4, more)],
+        [(5, whole), (6, ("string", "40"))],
+    ]
     path = tmp_path / "fields.parquet"
     shredding: dict[str, Shredding] = {"a": "int32", "b": {"c d": "string"}, "x.y": "double"}
-    path.write_bytes(variant_file([[(0, whole)], [(1, whole), (2, other)], [(3, more)]], shredding))
+    path.write_bytes(variant_file(groups, shredding))
     pb.build(path, in_place=True, columns=["v"], force=True)
     return path
 
@@ -282,24 +289,25 @@ def answers(path, name, value):
     return [(each.verdict, each.reason) for each in found.groups]
 
 
-NOT_ALL = "1 value of v is not wholly shredded"
+ABSENT = "absent", None
+OWN = "maybe", "1 value of the field is not shredded"
+NOT_ALL = "maybe", "1 value of v is not wholly shredded"
 
 
 @pytest.mark.parametrize("name", ["v:a", "v.a", "v:$.a", "v:['a']", 'v:$["a"]', "v:.a"])
 def test_a_field_is_named_by_its_path(path, name):
-    own = "1 value of the field is not shredded"
-    assert answers(path, name, 99) == [("absent", None), ("maybe", own), ("maybe", NOT_ALL)]
-    assert answers(path, name, 40) == [("maybe", None)] * 3
+    assert answers(path, name, 99) == [ABSENT, OWN, ABSENT, NOT_ALL]
+    assert answers(path, name, 40) == [("maybe", None)] * 4
 
 
 def test_fields_in_fields_have_residuals_on_the_way(path):
     for name in ("v:b.c d", "v:b['c d']", "v.b.c d"):
-        assert answers(path, name, "x") == [("maybe", None)] * 3
-        assert answers(path, name, "z") == [("absent", None), ("absent", None), ("maybe", NOT_ALL)]
+        assert answers(path, name, "x") == [("maybe", None)] * 4
+        assert answers(path, name, "z") == [ABSENT, ABSENT, ABSENT, NOT_ALL]
 
 
 def test_a_dot_in_a_name_leads_nowhere(path):
-    unknown = [("unknown", "the field is not shredded in the file")] * 3
+    unknown = [("unknown", "the field is not shredded in the file")] * 4
     for name in ("v:x.y", "v:z", "v:$", "v:$a", "v:a[0]", "v:a..b", "v:b", "v:A"):
         wanted = pytest.raises(pb.ColumnError) if name in ("v:a[0]", "v:a..b") else None
         if wanted is None:
@@ -307,7 +315,7 @@ def test_a_dot_in_a_name_leads_nowhere(path):
             continue
         with wanted:
             pb.probe(path, name, 1)
-    assert [verdict for verdict, _ in answers(path, "v:['x.y']", 1.5)] == ["unknown"] * 3
+    assert [verdict for verdict, _ in answers(path, "v:['x.y']", 1.5)] == ["unknown"] * 4
 
 
 def test_names_that_are_no_fields(path):
@@ -333,24 +341,46 @@ def test_verbs_take_fields_and_whole_variants(path):
     assert [each.column for each in seen] == [*typed, "v.typed_value.x.y.typed_value"]
     assert [each.filter is not None for each in seen] == [False, True, False]
     built = pb.build(path, in_place=True, columns=["v:a"]).filters
-    assert [each.column for each in built] == typed[:1] * 3
+    assert [each.column for each in built] == typed[:1] * 4
     assert pb.advise(path, columns=["v:b['c d']"]).columns[0].column == typed[1]
 
 
-def test_what_is_not_counted_is_not_absent(path):
-    def edit(footer):
-        column = next(
-            at
-            for at, chunk in enumerate(footer.row_groups[0].columns)
-            if chunk.meta_data.path_in_schema == ["v", "typed_value", "a", "value"]
-        )
-        counts = (None, -1, 2)
-        for group, count in zip(footer.row_groups, counts, strict=True):
-            group.columns[column].meta_data.statistics = ttypes.Statistics(null_count=count)
+def residual_of_a(count: int | None, **fields: Any) -> Callable[[ttypes.FileMetaData], None]:
+    def edit(footer: ttypes.FileMetaData) -> None:
+        for group in footer.row_groups:
+            for chunk in group.columns:
+                if chunk.meta_data.path_in_schema == ["v", "typed_value", "a", "value"]:
+                    chunk.meta_data.statistics = ttypes.Statistics(null_count=count)
+                    set_fields(chunk.meta_data, fields)
 
-    path.write_bytes(edited(path.read_bytes(), edit))
+    return edit
+
+
+def set_fields(struct: Any, values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        setattr(struct, name, value)
+
+
+@pytest.mark.parametrize("count", [None, -1, 9])
+def test_what_is_not_counted_is_read(path, count):
+    path.write_bytes(edited(path.read_bytes(), residual_of_a(count)))
+    assert answers(path, "v:a", 99) == [ABSENT, OWN, ABSENT, NOT_ALL]
+
+
+def test_what_cannot_be_read_is_not_excluded(path):
     unknown = "unknown", "nobody has counted how many values of the field are not shredded"
-    assert answers(path, "v:a", 99) == [unknown] * 3
+    data = path.read_bytes()
+    path.write_bytes(edited(data, residual_of_a(None, codec=99)))
+    assert answers(path, "v:a", 99) == [unknown] * 4
+    path.write_bytes(edited(data, residual_of_a(0, codec=99)))
+    two, one = (f"{each} of the field" for each in ("2 values", "1 value"))
+    left = [reason for _, reason in answers(path, "v:a", 99)]
+    assert left[:3] == [
+        f"{two} are not shredded",
+        f"{two} are not shredded",
+        f"{one} is not shredded",
+    ]
+    assert left[3] == f"{two} are not shredded and 1 value of v is not wholly shredded"
 
 
 @pytest.mark.parametrize(
@@ -363,10 +393,10 @@ def test_what_is_not_counted_is_not_absent(path):
     ],
 )
 def test_values_of_other_types_are_not_looked_up(path, given, reason):
-    assert answers(path, "v:a", given) == [("unknown", reason)] * 3
+    assert answers(path, "v:a", given) == [("unknown", reason)] * 4
     many = pb.probe(path, "v:a", [given, *range(300)]).results
     assert many[0].verdict == "unknown"
-    assert many[100].verdicts == ("absent", "maybe", "maybe")
+    assert many[100].verdicts == ("absent", "maybe", "absent", "maybe")
 
 
 def test_text_that_looks_like_a_number_is_quoted(path):
@@ -374,7 +404,7 @@ def test_text_that_looks_like_a_number_is_quoted(path):
         "41: a cast of BYTE_ARRAY STRING may make other values equal to it: expected text, in"
         " quotes if it looks like something else"
     )
-    assert answers(path, "v:b['c d']", pb.literal("41")) == [("unknown", reason)] * 3
+    assert answers(path, "v:b['c d']", pb.literal("41")) == [("unknown", reason)] * 4
     for text in ("2024-1-31", " 41", "1/2", "10:0"):
         assert answers(path, "v:b['c d']", pb.literal(text))[0][0] == "unknown"
     assert answers(path, "v:b['c d']", pb.literal("4f2"))[0] == ("absent", None)
@@ -403,16 +433,16 @@ def test_the_command_says_why(path):
     asked = outcome("probe", path, "-c", "v:a", "-v", "99")
     assert asked.stdout.splitlines()[1:] == [
         "value\tverdict\trow groups to read\trows to read\treason",
-        "99\tmaybe\t1, 2\t3\t1 value of the field is not shredded",
+        "99\tmaybe\t1, 3\t4\t1 value of the field is not shredded",
         "note: about v:a cast to INT32, or to what keeps all values of it apart",
     ]
     document = json.loads(outcome("probe", path, "-c", "v:a", "-v", "99", "--json").stdout)
     assert document["column"] == "v:a"
     assert document["caveat"] == "about v:a cast to INT32, or to what keeps all values of it apart"
     explained = outcome("probe", path, "-c", "v:a", "-v", "99", "--explain")
-    assert explained.stdout.count("63000000") == 3
+    assert explained.stdout.count("63000000") == 4
     assert outcome("probe", path, "-c", "v:a", "-v", "99", "--groups-to-read").stdout == (
-        f"{path}\t1\t1\t2\n{path}\t2\t3\t1\n"
+        f"{path}\t1\t2\t2\n{path}\t3\t5\t2\n"
     )
 
 
@@ -428,7 +458,7 @@ def test_find_looks_into_typed_leaves_alone(path):
 
 
 def test_rows_and_indexes_take_no_field(path, tmp_path):
-    assert pb.row_groups(path, {"v:a": 99})["row_group"].to_pylist() == [0, 1, 2]
+    assert pb.row_groups(path, {"v:a": 99})["row_group"].to_pylist() == [0, 1, 2, 3]
     (found,) = pb.Index.build(tmp_path / "index", [path], ["v:a"]).probe("v:a", [99]).results
     assert [(each.verdict, each.reason) for each in found.files] == [
         (

@@ -204,6 +204,29 @@ def _walk(
     return at
 
 
+def level_of(elements: Sequence[ttypes.SchemaElement], path: Sequence[str]) -> int | None:
+    """The definition level from which on there is something of the group at a path; None if there is no such group
+    or several, or more than one of it in a row. The elements must form a tree."""
+    found: list[int | None] = []
+    # The path of each group that is open, its definition level, how many children are to come; None if repeated.
+    opened: list[tuple[tuple[str, ...], int | None, int]] = [((), 0, elements[0].num_children or 0)]
+    for element in elements[1:]:
+        while opened[-1][2] == 0:
+            opened.pop()
+        around, level, left = opened.pop()
+        opened.append((around, level, left - 1))
+        if element.type is not None or level is None:
+            level = None
+        elif element.repetition_type != ttypes.FieldRepetitionType.REQUIRED:
+            is_optional = element.repetition_type == ttypes.FieldRepetitionType.OPTIONAL
+            level = level + 1 if is_optional else None
+        here = (*around, element.name or "")
+        if here == tuple(path):
+            found.append(level)
+        opened.append((here, level, (element.num_children or 0) if element.type is None else 0))
+    return found[0] if len(found) == 1 else None
+
+
 def _has_variant_form(elements: Sequence[ttypes.SchemaElement], at: int) -> bool:
     """Whether the group at `at` is as a shredded VARIANT, which Spark can write without the annotation."""
     number = elements[at].num_children

@@ -314,6 +314,18 @@ class _RowsOfPages:
             yield PageRows(page.ordinal, rows, self._dictionary, indices)
 
 
+def definition_levels(source: Source, footer: Footer, chunk: ColumnChunk) -> NDArray[np.uint32]:
+    """Those of all values and nulls of a chunk, in order: shape (num_values,). Raises as chunk_runs does."""
+    reader = PageReader(source, footer, chunk)
+    check_fits(f"the levels of {chunk.num_values} values take", 4 * (chunk.num_values or 0))
+    found = [
+        _value_section(reader, footer, page, chunk).definition.decoded()
+        for page in all_pages(reader, footer, chunk)
+        if page.header.type != PageType.DICTIONARY_PAGE
+    ]
+    return np.concatenate([np.zeros(0, np.uint32), *found])
+
+
 def num_rows_of(reader: PageReader, footer: Footer, page: Page, chunk: ColumnChunk) -> int:
     """How many rows begin in a data page, the last one that was read. Raises as chunk_runs does."""
     if chunk.leaf.max_repetition_level == 0:
