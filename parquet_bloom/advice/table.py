@@ -185,7 +185,10 @@ def _given_samples(
     given: dict[int, GivenSample] = {}
     for name, asked in value_sample.items():
         where = f"{file.path}: value sample: column {name}"
-        (column,) = file.select([name])
+        found = file.select([name])
+        if len(found) != 1:
+            raise ColumnError(f"{where} stands for {len(found)} columns, expected one")
+        (column,) = found
         if column not in columns:
             raise ColumnError(f"{where} is not one of the columns to judge")
         if not len(asked):

@@ -208,7 +208,7 @@ def _notes(evidence: Evidence) -> Iterator[str]:
         has = "has" if counts.not_shredded == 1 else "have"
         yield (
             f"{number_of(counts.not_shredded, unit)} {has} values of the field that are not shredded,"
-            " where its filter excludes nothing"
+            " where engines do not ask its filter"
         )
     if counts.filters < counts.groups:
         without = number_of(counts.groups - counts.filters, unit)

@@ -343,6 +343,10 @@ def test_verbs_take_fields_and_whole_variants(path):
     built = pb.build(path, in_place=True, columns=["v:a"]).filters
     assert [each.column for each in built] == typed[:1] * 4
     assert pb.advise(path, columns=["v:b['c d']"]).columns[0].column == typed[1]
+    sampled = pb.advise(path, columns=["v:a"], value_sample={"v:a": [40, 99]}).columns[0]
+    assert (sampled.column, sampled.values_asked, sampled.values_stored) == (typed[0], 2, 1)
+    with pytest.raises(pb.ColumnError, match="column v stands for 3 columns, expected one"):
+        pb.advise(path, columns=["v"], value_sample={"v": [40]})
 
 
 def residual_of_a(count: int | None, **fields: Any) -> Callable[[ttypes.FileMetaData], None]:
@@ -434,11 +438,14 @@ def test_the_command_says_why(path):
     assert asked.stdout.splitlines()[1:] == [
         "value\tverdict\trow groups to read\trows to read\treason",
         "99\tmaybe\t1, 3\t4\t1 value of the field is not shredded",
-        "note: about v:a cast to INT32, or to what keeps all values of it apart",
+        "note: about v:a cast to INT32, or to a type in which its values stay different",
     ]
     document = json.loads(outcome("probe", path, "-c", "v:a", "-v", "99", "--json").stdout)
     assert document["column"] == "v:a"
-    assert document["caveat"] == "about v:a cast to INT32, or to what keeps all values of it apart"
+    assert (
+        document["caveat"]
+        == "about v:a cast to INT32, or to a type in which its values stay different"
+    )
     explained = outcome("probe", path, "-c", "v:a", "-v", "99", "--explain")
     assert explained.stdout.count("63000000") == 4
     assert outcome("probe", path, "-c", "v:a", "-v", "99", "--groups-to-read").stdout == (
@@ -458,7 +465,13 @@ def test_find_looks_into_typed_leaves_alone(path):
 
 
 def test_rows_and_indexes_take_no_field(path, tmp_path):
-    assert pb.row_groups(path, {"v:a": 99})["row_group"].to_pylist() == [0, 1, 2, 3]
+    for read in (pb.row_groups, pb.rows):
+        with pytest.raises(pb.ColumnError) as caught:
+            read(path, {"v:a": 40})
+        assert str(caught.value) == (
+            f"{path}: column v:a: readers compare no fields of a VARIANT, expected a leaf column such as"
+            " v.typed_value.a.typed_value"
+        )
     (found,) = pb.Index.build(tmp_path / "index", [path], ["v:a"]).probe("v:a", [99]).results
     assert [(each.verdict, each.reason) for each in found.files] == [
         (

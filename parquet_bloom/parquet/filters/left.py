@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.container.conditions import Compared, Condition, In
-from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.errors import ColumnError, ValueTypeError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
@@ -46,6 +46,11 @@ _FIRST: Final = 256
 def parts_left(file: OpenFile, condition: Condition, parts: Sequence[int]) -> Sequence[int]:
     """Those of `parts` that may have such rows. Raises ColumnError, TamperedError, OSError."""
     column = file.column(condition.column)
+    if isinstance(column, shredded.ShreddedField):
+        raise ColumnError(
+            f"{file.path}: column {column.name}: readers compare no fields of a VARIANT, expected a leaf"
+            f" column such as {column.dotted}"
+        )
     if file.footer.row_count_doubt or shredded.is_in_variant(column):
         return parts
     if column.type not in condition.tests:

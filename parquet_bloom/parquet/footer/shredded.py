@@ -50,7 +50,7 @@ def caveat(leaf: LeafColumn) -> str:
     """What an answer about a leaf of a VARIANT is not about."""
     if isinstance(leaf, ShreddedField):
         type = leaf.logical_type or leaf.physical_type
-        return f"about {leaf.name} cast to {type}, or to what keeps all values of it apart"
+        return f"about {leaf.name} cast to {type}, or to a type in which its values stay different"
     whole = field_of(leaf)
     if not is_typed(leaf):
         return f"about the encoded bytes of {leaf.name} only, not about values of {whole}"
