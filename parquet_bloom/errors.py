@@ -173,6 +173,9 @@ _BY_COMMAND = {
     "overwrite=True": "--overwrite",
     "in_place=True": "--in-place",
     "unconditional=True": "--unconditional",
+    "sole_writer=True": "--sole-writer",
+    "by build_table and strip_table, which tell it": "with --table, which tells it",
+    "expected columns=": "name them with -c",
 }
 
 # What an install without its dependencies may lack: docs/install.md.

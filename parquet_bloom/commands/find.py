@@ -118,7 +118,7 @@ def _write(report: FindReport) -> None:
         write_table(
             (report.column, "file", "row group", "row", *names),
             [
-                (row.value, row.path, str(row.part), f"{row.row_in_part:,}", *cells)
+                (row.value, row.path, str(row.part), str(row.row), *cells)
                 for row, cells in zip(report.rows, values, strict=True)
             ],
             ["file…"],

@@ -6,7 +6,7 @@ order of the help; it says what the command gets if that is not what was typed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial, wraps
@@ -349,6 +349,17 @@ unconditional = files_option(
 )
 
 
+def _where_to_write(ways: Collection[str], number: int) -> str:
+    """What to say if none of these options, or more than one, says where new versions go."""
+    *most, last = ways
+    if number:
+        return f"expected exactly one of {', '.join(most)} and {last}"
+    return (
+        "expected where to write: -o FILE for a copy, --output-dir DIRECTORY for copies of several files, or"
+        f" {' or '.join([*most[2:], last])} to change the files themselves"
+    )
+
+
 def destinations(command: Callback) -> Callback:
     """Where new versions go: exactly one of -o, --output-dir, --in-place, and --append-in-place of a
     command that has it, or only --dry-run. The command gets `answers`, about its files, and
@@ -393,8 +404,7 @@ def destinations(command: Callback) -> Callback:
             ways["--append-in-place"] = bool(given["append_in_place"])
         number = sum(ways.values())
         if number != 1 and not (dry_run and number == 0):
-            *most, last = ways
-            raise click.UsageError(f"expected exactly one of {', '.join(most)} and {last}")
+            raise click.UsageError(_where_to_write(ways, number))
         if output is not None and (len(inputs.files) > 1 or files.shard is not None):
             raise click.UsageError("--output takes one input; use --output-dir for several")
         outputs = {} if output_dir is None else outputs_in(output_dir, inputs.files)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+import os
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from functools import wraps
 from typing import Any
 
@@ -12,6 +14,8 @@ from click.core import ParameterSource
 from parquet_bloom.commands.parameters import Number, any_size, moment
 from parquet_bloom.commands.sections import SIZE, Callback, Decorator, table_option, together
 from parquet_bloom.options import FILES_PER_COMMIT, TableOptions, TableView
+from parquet_bloom.render.terminal import complain
+from parquet_bloom.storage.table_formats import table_at
 from parquet_bloom.vocabulary import TableChoice, words
 
 # The parameters that say which files, when they are not those of a table; and which of those are changed,
@@ -153,7 +157,21 @@ def _refuse(names: Collection[str], why: str) -> None:
 def _view(table: TableChoice | None, given: _Given) -> TableView | None:
     if given.get("version") is not None and given.get("as_of") is not None:
         raise click.UsageError("expected at most one of --version and --as-of")
-    return None if table is None else TableView(kind=table, **given)
+    if table is None:
+        _tell_tables(click.get_current_context().params.get("files") or ())
+        return None
+    return TableView(kind=table, **given)
+
+
+def _tell_tables(names: Sequence[str]) -> None:
+    """Who asks the folder of a table may mean the table. Only local ones are looked at."""
+    for name in names:
+        with suppress(OSError, ValueError):
+            if os.path.isdir(name) and (format := table_at(name)):
+                complain(
+                    f"{name}: a {format.title} table, of which --table {format.kind} takes the live files;"
+                    " this is about all files in its folder"
+                )
 
 
 def _changing(table: TableChoice | None, given: _Given) -> TableOptions | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from parquet_bloom.container import number_of
 from parquet_bloom.container.missing_rows import MissingRows
@@ -154,14 +155,28 @@ def explanation(diagnosis: Diagnosis) -> str:
 
 def summary(report: ValidationReport) -> str:
     """`3 errors, 1 note in 8 filters and 1,000,000 values: not ok`"""
+    if _is_empty(report):
+        return NOTHING_CHECKED
     return f"{findings_in(_numbers(report))}: {_verdict(report)}"
 
 
 def _painted_summary(report: ValidationReport) -> str:
+    if _is_empty(report):
+        return NOTHING_CHECKED
     return f"{findings_in(_numbers(report))}: {painted(_verdict(report))}"
 
 
+# Nothing is wrong, but whoever expects filters must not read `ok`.
+NOTHING_CHECKED: Final = "no filters, so nothing was checked"
+
+
+def _is_empty(report: ValidationReport) -> bool:
+    return not report.findings and not report.checked.filters
+
+
 def _verdict(report: ValidationReport) -> str:
+    if _is_empty(report):
+        return "without filters"
     return "ok" if report.ok else "not ok"
 
 

@@ -7,7 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from parquet_bloom import __version__
 from parquet_bloom.container import number_of
-from parquet_bloom.render.findings import FindingGroup, findings_in, next_commands
+from parquet_bloom.render.findings import (
+    NOTHING_CHECKED,
+    FindingGroup,
+    findings_in,
+    next_commands,
+)
 from parquet_bloom.render.report import MOST_COLUMNS, in_order, template, to_do
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.storage.source import has_wildcard
@@ -52,6 +57,8 @@ def lake_summary(report: LakeReport) -> str:
     numbers = {
         **report.severities, "filters": report.filters, "values": report.values, "deep": report.deep,
     }  # fmt: skip
+    if not report.filters and not any(report.severities.values()) and not report.num_failed:
+        return NOTHING_CHECKED
     unread = f"; {number_of(report.num_failed, 'file')} could not be read" * bool(report.num_failed)
     return f"{findings_in(numbers)}{unread}: {'ok' if report.ok else 'not ok'}"
 
@@ -59,7 +66,9 @@ def lake_summary(report: LakeReport) -> str:
 def _verdict(report: LakeReport) -> str:
     if report.severities["error"] or report.num_failed:
         return "error"
-    return "warning" if report.severities["warning"] else "fine"
+    if report.severities["warning"]:
+        return "warning"
+    return "fine" if report.filters else "nothing"
 
 
 def _to_do(report: LakeReport) -> dict[str, str]:

@@ -58,7 +58,7 @@ def render_report(report: FileReport) -> str:
         file=inspection,
         name=os.path.basename(inspection.path) or inspection.path,
         version=__version__,
-        verdict=_trouble(findings) or "fine",
+        verdict=_trouble(findings) or ("fine" if report.validation.checked.filters else "nothing"),
         summary=summary(report.validation),
         columns=_columns(report.columns, verdicts),
         most_columns=MOST_COLUMNS,

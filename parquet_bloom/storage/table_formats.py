@@ -73,8 +73,7 @@ FORMATS: Final = (
         kind="delta",
         title="Delta Lake",
         folder="_delta_log",
-        advice="change the table with --table (build_table, strip_table), which tells it, or write"
-        " copies with -o",
+        advice="change the table by build_table and strip_table, which tell it, or write copies with -o",
         table="a Delta table",
         sign="_delta_log",
         module="parquet_bloom.tables.delta.table",
@@ -126,6 +125,12 @@ def check_not_in_table(file: Path | str) -> None:
             f"{file}: being written by Hive, {side_file} holds its valid length: not changed in"
             " place; wait until the transactions are closed, or compact the table"
         )
+
+
+def table_at(folder: str) -> TableFormat | None:
+    """The format of the table whose own folder a local one is, if we read such tables. Raises OSError."""
+    found = _known_format(folder)
+    return found if found is not None and found.module else None
 
 
 def _format_at(place: _Searched) -> TableFormat | None:

@@ -240,8 +240,8 @@ def _chosen(
         options = replace(options, max_bytes=limit)
     if not rates:
         raise UnsupportedError(
-            f"{table.location}: its properties name no column, such as {table.wanted.example}:"
-            " expected the names of columns"
+            f"{table.location}: no column to build: its properties name none, as {table.wanted.example} would:"
+            " expected columns="
         )
     for name in rates:
         table.physical(name)

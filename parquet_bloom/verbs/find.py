@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.native.lazy import Array
     from parquet_bloom.parallel import Progress
+    from parquet_bloom.reads.partitions import Partitions
     from parquet_bloom.reads.rows import RowTables
     from parquet_bloom.vocabulary import TableChoice
 
@@ -242,6 +243,7 @@ class _RowSearch:
         self._num_files = self._files_by_filters = self._files_read = self._parts_read = 0
         self._pages_read = self._bytes_read = 0
         self._tables = _tables(columns)
+        self._partitions: Partitions | None = None
         self._unknown: list[UnknownFile] = []
 
     def in_files(self, files: ListedFiles) -> list[_Candidate]:
@@ -341,7 +343,7 @@ class _RowSearch:
                 try:
                     places = self._places_in(file, candidate)
                     found = self._found_in(file, places)
-                    values = self._tables and self._values_of(file, self._tables, found)
+                    values = self._tables and self._values_of(file, self._tables, found, files)
                     file.source.check_one_version()
                 finally:
                     self._bytes_read += file.source.bytes_read
@@ -386,15 +388,22 @@ class _RowSearch:
             rows.append(FoundRow(self._texts[value], file.path, part, row, first_rows[part] + row))
         return rows
 
-    def _values_of(self, file: Askable, tables: RowTables, found: Sequence[FoundAt]) -> Any:
+    def _values_of(
+        self, file: Askable, tables: RowTables, found: Sequence[FoundAt], files: ListedFiles
+    ) -> Any:
         """A row can hold several of the values, and is read once."""
+        from parquet_bloom.reads.partitions import PartitionedFile
+
+        if self._partitions is None:
+            self._partitions = files.partitions()
+        source = PartitionedFile(file, self._partitions.of(file.path))
         rows: dict[int, list[int]] = {}
         places: dict[tuple[int, int], int] = {}
         for part, row, _ in found:
             if (part, row) not in places:
                 places[part, row] = len(places)
                 rows.setdefault(part, []).append(row)
-        return tables.read(file, rows, [places[part, row] for part, row, _ in found])
+        return tables.read(source, rows, [places[part, row] for part, row, _ in found])
 
     def _not_excluded(
         self, file: Askable, column: Column

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.index.units import Unit
+    from parquet_bloom.reads.partitions import Partitions
     from parquet_bloom.storage.cache import CacheUse
     from parquet_bloom.tables.table import LakeTable, TableFile
 
@@ -121,10 +122,23 @@ class ListedFiles:
                     f"{problem}; expected pb.rows, pb.dataset or an engine that reads the table"
                 )
 
-    def partition_of(self, path: str) -> Mapping[str, str | None] | None:
-        """What a table says of a file's partition, as text by column; None if it is no table's."""
-        of_table = self._recorded.get(path)
-        return None if of_table is None else of_table[1].partition
+    def partitions(
+        self, of_others: Callable[[str], Mapping[str, str | None]] = lambda path: {}
+    ) -> Partitions:
+        """The columns of the files' partitions, as tables tell them; `of_others`: as text by column, of a file that is
+        no table's. Raises UnsupportedError, FormatError."""
+        from parquet_bloom.reads.partitions import Partitions
+
+        types, texts = self.partition_types, {}
+        for path in self.found:
+            if path in self._recorded:
+                told = self._recorded[path][1].partition
+                of_file = {name: text for name, text in told.items() if name in types}
+            else:
+                of_file = dict(of_others(path))
+            if of_file:
+                texts[path] = of_file
+        return Partitions(texts, types)
 
     def may_hide_rows(self, path: str) -> bool:
         """Whether a table may have deleted rows of a file that are still in it."""

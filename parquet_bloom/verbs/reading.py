@@ -159,20 +159,10 @@ class Reading:
 
     def _partitions(self) -> Partitions:
         """Those that tables tell, or the names of folders below a single one that is named."""
-        from parquet_bloom.reads.partitions import Partitions, texts_in
+        from parquet_bloom.reads.partitions import texts_in
 
         base = self.names[0] if self.names is not None and len(self.names) == 1 else ""
-        types = self.files.partition_types
-        texts = {}
-        for path in self.files.found:
-            of_table = self.files.partition_of(path)
-            if of_table is None:
-                of_table = texts_in(path, base)
-            else:
-                of_table = {name: text for name, text in of_table.items() if name in types}
-            if of_table:
-                texts[path] = of_table
-        return Partitions(texts, types)
+        return self.files.partitions(lambda path: texts_in(path, base))
 
     def check_first(self) -> None:
         """Raise UnsupportedError if the first file is of a format that only we read; behind a URL, nobody looks. Other

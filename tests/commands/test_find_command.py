@@ -22,7 +22,7 @@ def test_values_of_columns(path):
     assert found.stdout.splitlines()[:3] == [
         "id\tfile\trow group\trow\tat\tid",
         "7\ta.parquet\t0\t0\t1970-01-01T00:00:00.001Z\t7",
-        "7\ta.parquet\t1\t0\tnull\t7",
+        "7\ta.parquet\t1\t2\tnull\t7",
     ]
     document = json.loads(
         outcome("find", path, "-c", "id", "-v", "8", "--columns", "at", "--json").stdout

@@ -187,3 +187,15 @@ def test_bytes_have_no_text(tmp_path: Path) -> None:
         pb.UnsupportedError, match=r"^partition column key: binary, expected string,"
     ):
         pb.rows(folder, {"id": 1}, table="delta")
+
+
+def test_find_shows_them_beside_the_rows(tmp_path: Path) -> None:
+    folder = tmp_path / "table"
+    days = pa.array([datetime.date(2026, 11, 1), datetime.date(2026, 11, 2), None])
+    write_deltalake(
+        str(folder), pa.table({"id": [1, 2, 2], "day": days, "n": [7, 8, 9]}), partition_by=["day"]
+    )
+    found = pb.find(folder, "id", [2, 1], columns=["day", "n"], table="delta").values.to_pylist()
+    assert sorted(found, key=lambda row: row["n"]) == [
+        {"day": day, "n": n} for day, n in zip(days.to_pylist(), (7, 8, 9), strict=True)
+    ]

@@ -277,8 +277,8 @@ def test_without_columns_and_properties(table):
     with pytest.raises(pb.UnsupportedError) as raised:
         pb.build_table(table)
     assert str(raised.value) == (
-        f"{table}: its properties name no column, such as parquet.bloom.filter.enabled#NAME=true:"
-        " expected the names of columns"
+        f"{table}: no column to build: its properties name none, as"
+        " parquet.bloom.filter.enabled#NAME=true would: expected columns="
     )
 
 

@@ -226,8 +226,8 @@ def test_properties_name_the_columns(tmp_path, monkeypatch):
     with pytest.raises(pb.UnsupportedError) as raised:
         build(columns=None)
     assert str(raised.value) == (
-        f"{NAME}: its properties name no column, such as"
-        " write.parquet.bloom-filter-enabled.column.NAME=true: expected the names of columns"
+        f"{NAME}: no column to build: its properties name none, as"
+        " write.parquet.bloom-filter-enabled.column.NAME=true would: expected columns="
     )
 
 

@@ -405,5 +405,5 @@ def test_metadata_of_the_last_commit_counts(table):
     assert json.loads(last_action(table, "metaData")["schemaString"])["type"] == "struct"
     configure(table, {"parquet.bloom.filter.enabled#n": "true"})
     configure(table, {"parquet.bloom.filter.enabled#n": "false"})
-    with pytest.raises(pb.UnsupportedError, match="its properties name no column"):
+    with pytest.raises(pb.UnsupportedError, match="no column to build: its properties name none"):
         pb.build_table(table)

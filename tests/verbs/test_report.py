@@ -142,7 +142,7 @@ def test_a_file_without_row_groups(tmp_path):
     path = tmp_path / "empty.parquet"
     pq.write_table(pa.table({"a": pa.array([], pa.int64())}), path)
     text = Document(render_report(report(path))).text
-    for part in ("no findings in 0 filters and 0 values: ok", "The file has no usable filter"):
+    for part in ("no filters, so nothing was checked", "The file has no usable filter"):
         assert part in text
 
 

@@ -200,7 +200,7 @@ def _refusals(folder: Folder, snapshot: Snapshot, sole_writer: bool) -> Iterator
     if folder.path.startswith("s3") and is_object(folder.path) and not sole_writer:
         yield (
             "on S3, Spark's default log store can overwrite concurrent commits: if nobody else"
-            " writes, use sole_writer"
+            " writes, use sole_writer=True"
         )
 
 
