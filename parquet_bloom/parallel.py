@@ -14,6 +14,7 @@ one help with the parts of others', as far as there is room: see start_helper.
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Generator, Sequence, Sized
 from threading import Condition, Lock, get_ident, local
@@ -151,7 +152,9 @@ def check_fits(what: str, num_bytes: int) -> None:
 
 def num_processors() -> int:
     """How many this process may use."""
-    return len(os.sched_getaffinity(0))
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class _Run:

@@ -13,6 +13,8 @@ import platform
 import re
 import subprocess
 import sys
+import sysconfig
+import tomllib
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +22,7 @@ from tempfile import TemporaryDirectory
 
 from debian import Debian
 from elftools.elf.elffile import ELFFile
-from make_wheels import DIST, ROOT, run
+from make_wheels import DIST, ROOT, run, unpacked
 
 TOOLS = ROOT / ".release"
 KERNEL = "parquet_bloom/native/_kernel.abi3.so"
@@ -36,7 +38,8 @@ TESTS = (
 # One needs a process of its own, which would not be emulated; others compile the kernel themselves.
 NOT_EMULATED = ("--ignore-glob=*/test_foreign_kernels.py", "-k", "not overflow and not AVX")
 
-MUSL = {"x86_64": "amd64", "aarch64": "arm64"}
+# By what Debian calls them.
+PROCESSORS = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 def wheel(libc: str, processor: str) -> Path:
@@ -65,7 +68,7 @@ def check_archives() -> str:
 def check_glibc() -> str:
     """No function that is newer than the name says."""
     newest = []
-    for processor in MUSL:
+    for processor in PROCESSORS:
         said = run("auditwheel", "show", wheel("manylinux", processor))
         (found,) = set(
             re.findall(r'consistent with\s+the\s+following\s+platform\s+tag:\s+"(\w+)"', said)
@@ -78,12 +81,31 @@ def check_glibc() -> str:
 def check_musl() -> str:
     """auditwheel cannot read these."""
     with TemporaryDirectory() as scratch:
-        for processor in MUSL:
+        for processor in PROCESSORS:
             with kernel("musllinux", processor, Path(scratch)).open("rb") as file:
                 dynamic = ELFFile(file).get_section_by_name(".dynamic")
                 needed = [tag.needed for tag in dynamic.iter_tags("DT_NEEDED")]
                 assert needed == ["libc.so"], needed
     return "nothing but libc.so"
+
+
+def check_macos() -> str:
+    """No wheel is made for it here, but the kernel compiles for both of its processors."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    (module,) = settings["tool"]["setuptools"]["ext-modules"]
+    macros = [f"-D{name}={value}" for name, value in module["define-macros"]]
+    (archive,) = DIST.glob("*.tar.gz")
+    with TemporaryDirectory() as scratch:
+        source = unpacked(archive, Path(scratch))
+        headers = (sysconfig.get_path("include"), str(source / "parquet_bloom" / "native"))
+        files = sorted(source.glob("parquet_bloom/native/*.c"))
+        for processor in PROCESSORS:
+            target = ("-target", f"{processor}-macos", "-std=gnu11", "-O1", *macros)
+            # What Python has is found when it loads the kernel.
+            linked = ("-shared", "-undefined", "dynamic_lookup", "-o", Path(scratch) / processor)
+            includes = [f"-I{folder}" for folder in headers]
+            run("python", "-m", "ziglang", "cc", *target, *includes, *files, *linked)
+    return f"{len(files)} files compile for {' and '.join(PROCESSORS)}"
 
 
 # --- run ------------------------------------------------------------------------------------------
@@ -158,7 +180,7 @@ def check_aarch64() -> str:
 def check_musl_loads() -> str:
     """A program of musl loads the kernel, and calls C in it; in the place of Python is a stub."""
     answers = set()
-    for processor, architecture in MUSL.items():
+    for processor, architecture in PROCESSORS.items():
         debian = Debian(architecture, TOOLS / f"debian-{architecture}")
         debian.install("musl")
         (loader,) = debian.root.glob("lib/ld-musl-*.so.1")
@@ -184,6 +206,7 @@ CHECKS: dict[str, Callable[[], str]] = {
     "archives": check_archives,
     "glibc": check_glibc,
     "musl": check_musl,
+    "macOS": check_macos,
     "here, without a compiler": check_here,
     "musl loads": check_musl_loads,
     "aarch64, emulated": check_aarch64,

@@ -21,7 +21,7 @@ from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage.source import LocalSource, naming
 
 # Errors of file systems without locks.
-NO_LOCKS: Final = {errno.EOPNOTSUPP, errno.ENOLCK, errno.ENOSYS, errno.EINVAL}
+NO_LOCKS: Final = {errno.EOPNOTSUPP, errno.ENOLCK, errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
 
 
 def take(descriptor: int, name: object) -> None:

@@ -10,10 +10,11 @@ import errno
 import os
 from threading import Lock
 
+from parquet_bloom.storage.disk_sync import sync_file
 from parquet_bloom.storage.source import tolerating
 
 # Errors of file systems where a folder cannot be synced.
-_UNSUPPORTED = {errno.EINVAL, errno.EOPNOTSUPP, errno.EACCES}
+_UNSUPPORTED = {errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EACCES}
 
 
 class _Folder:
@@ -55,6 +56,6 @@ def _sync(name: str) -> None:
     with tolerating(_UNSUPPORTED):
         descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            os.fsync(descriptor)
+            sync_file(descriptor)
         finally:
             os.close(descriptor)

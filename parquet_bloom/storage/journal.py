@@ -22,6 +22,7 @@ from typing import Final, Self
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
+from parquet_bloom.storage.disk_sync import sync_file
 from parquet_bloom.storage.file_lock import NO_LOCKS, take
 from parquet_bloom.storage.folder_sync import sync_folder
 from parquet_bloom.storage.source import is_url, local_path, naming, tolerating
@@ -99,7 +100,7 @@ class Journal:
             os.ftruncate(descriptor, self.size)
         with tolerating(_NO_TIMES):
             os.utime(descriptor, ns=(status.st_atime_ns, self.mtime_ns))
-        os.fsync(descriptor)
+        sync_file(descriptor)
 
 
 def _end_of(descriptor: int, size: int) -> str:
@@ -158,7 +159,7 @@ def write_journal(journal: Journal, place: Path) -> None:
             text = journal.text()
             if os.write(descriptor, text) != len(text):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            os.fsync(descriptor)
+            sync_file(descriptor)
         finally:
             os.close(descriptor)
         sync_folder(place.parent)

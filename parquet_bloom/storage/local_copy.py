@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import sys
 from contextlib import suppress
 from typing import Final
 
@@ -37,7 +38,7 @@ def copy_range(source: int, start: int, copy: int, to: int, length: int) -> int:
     """Copy `length` bytes from `start` in the file `source` to `to` in `copy`, both descriptors; returns
     how many were copied, less where the source ends, or is not to be read, or the system cannot. Raises
     OSError if the copy is not to be written."""
-    if _is_on_disk(copy):
+    if sys.platform != "linux" or _is_on_disk(copy):
         return _by_buffer(source, start, copy, to, length)
     return _by_kernel(source, start, copy, to, length)
 
@@ -101,13 +102,15 @@ FICLONE = 0x40049409
 _UNSUPPORTED = {
     *(errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS, errno.EPERM),
     # Of a swap file, and of one whose copies have another encryption key.
-    *(errno.ETXTBSY, errno.ENOKEY),
+    *(errno.ETXTBSY, getattr(errno, "ENOKEY", errno.EINVAL)),
 }
 
 
 def clone(source: int, copy: int, size: int) -> bool:
     """Make the new file `copy` the first `size` bytes of `source`, both descriptors; False if the
-    system cannot. Raises OSError."""
+    system cannot, as any but Linux. Raises OSError."""
+    if sys.platform != "linux":
+        return False
     with tolerating(_UNSUPPORTED):
         fcntl.ioctl(copy, FICLONE, source)
         os.ftruncate(copy, size)

@@ -22,6 +22,8 @@ from types import TracebackType
 from typing import Final, Self
 
 from parquet_bloom.errors import RewriteError, complaint
+from parquet_bloom.storage.attributes import NO_ATTRIBUTE, copy_attributes
+from parquet_bloom.storage.disk_sync import sync_data, sync_file
 from parquet_bloom.storage.file_lock import held
 from parquet_bloom.storage.folder_sync import sync_folder
 from parquet_bloom.storage.journal import (
@@ -48,9 +50,8 @@ from parquet_bloom.storage.temporary_files import TEMPORARY_SUFFIX, hidden_name
 
 COPY_CHUNK = 16 << 20
 
-# Errors of file systems that do not support hard links, or setting an attribute or owner.
-NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP}
-NO_ATTRIBUTE = {errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
+# Errors of file systems that do not support hard links.
+NO_LINKS = {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP}
 
 
 class Output(ABC):
@@ -311,7 +312,7 @@ class Replacement(LocalOutput):
         super().copy_meanwhile(source)
         # Sync most of the bytes while another thread still works on the rest.
         with naming(self._target):
-            os.fdatasync(self._descriptor)
+            sync_data(self._descriptor)
 
     def flush(self) -> None:
         with naming(self._target):
@@ -319,7 +320,7 @@ class Replacement(LocalOutput):
             self._keep_attributes()
         super().flush()
         with naming(self._target):
-            os.fsync(self._descriptor)
+            sync_file(self._descriptor)
 
     def _keep_owner(self) -> None:
         old = os.stat(self.path)
@@ -334,10 +335,7 @@ class Replacement(LocalOutput):
 
     def _keep_attributes(self) -> None:
         """Extended attributes include access control lists."""
-        with tolerating(NO_ATTRIBUTE):
-            for name in os.listxattr(self.path):
-                with tolerating(NO_ATTRIBUTE | {errno.ENODATA}):
-                    os.setxattr(self._descriptor, name, os.getxattr(self.path, name))
+        copy_attributes(self.path, self._descriptor)
 
     def commit(self, replaced: Source | None = None) -> None:
         lock: AbstractContextManager[None] = nullcontext()
@@ -536,9 +534,9 @@ class AppendedEnd(LocalOutput):
 
     def flush(self) -> None:
         with naming(self._target):
-            os.fdatasync(self._descriptor)
+            sync_data(self._descriptor)
             self._write_last()
-            os.fsync(self._descriptor)
+            sync_file(self._descriptor)
 
     def commit(self, replaced: Source | None = None) -> None:
         """Remove the journal. Raises RewriteError if the file was changed by others, or replaced."""

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.storage.disk_sync import sync_file
 from parquet_bloom.storage.folder_sync import sync_folder
 from parquet_bloom.storage.local_output import NO_LINKS
 from parquet_bloom.storage.rename import rename_to_free
@@ -48,7 +49,7 @@ def making(target: str) -> Iterator[BinaryIO]:
             with open(target, "xb", buffering=1 << 20) as file:
                 yield file
                 file.flush()
-                os.fsync(file.fileno())
+                sync_file(file.fileno())
         except BaseException:
             _remove(target)
             raise
@@ -59,7 +60,7 @@ def _write(temporary: str, data: bytes) -> None:
     with open(temporary, "xb") as file:
         file.write(data)
         file.flush()
-        os.fsync(file.fileno())
+        sync_file(file.fileno())
 
 
 def _link(temporary: str, target: str) -> bool:

@@ -122,7 +122,7 @@ def test_a_journal_that_is_left_before_the_last_look(
 def test_a_file_system_that_cannot_exchange(
     source: Path, expected: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rename, "_renameat2", lambda: None)
+    monkeypatch.setattr(rename, "_call", lambda: None)
     pb.build(source, in_place=True, columns=["a"])
     assert files_in(source.parent) == {source.name: expected}
 
@@ -277,7 +277,7 @@ def test_a_module_that_cannot_be_imported(
     """As when the disk fails on which Python lies: nothing that a report would help with."""
     before = files_in(broken.parent)
     monkeypatch.setitem(sys.modules, "ctypes", module)
-    rename._renameat2.cache_clear()
+    rename._call.cache_clear()
     result = outcome(verb, broken, "--in-place", *ARGUMENTS[verb])
     message = f"part of the installation is missing or cannot be read: {reason}"
     assert (result.code, result.complaint) == (2, message)

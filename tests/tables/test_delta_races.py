@@ -295,7 +295,7 @@ def test_another_build_between_the_last_look_and_the_new_name(tmp_path, monkeypa
     reports = []
     slowly(monkeypatch, lambda: reports.append(build(table, columns=["n"])))
     if not can_exchange:
-        monkeypatch.setattr(rename, "_renameat2", lambda: None)
+        monkeypatch.setattr(rename, "_call", lambda: None)
     build(table, threads=1)
     assert [file.action for file in reports[0].files] == ["failed", "appended", "appended"]
     assert reports[0].files[0].reason == (
