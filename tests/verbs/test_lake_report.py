@@ -125,7 +125,8 @@ def test_an_orc_file_and_files_of_both_formats(run, folder, tmp_path):
     assert f" Filters {filters} Filters take " in Document(html).text
     result, html = run(path, "lake/day=1")
     assert "Bloom filters of 3 files" in Document(html).text
-    assert f"1 file, such as {path}" in Document(html).text
+    for table in (f"{path}", "lake/day=1/a.parquet and 1 more"):
+        assert f" {table} Column Verdict Why" in Document(html).text
 
 
 def test_a_table_is_its_live_files(run, tmp_path):
