@@ -16,6 +16,7 @@ from benchmarks import machine
 from benchmarks.compare_building import (
     compare_decoding,
     compare_rewrites,
+    compare_unpacking,
     measure_memory,
 )
 from benchmarks.compare_encrypted import measure_encryption
@@ -38,6 +39,7 @@ README = Path(__file__).with_name("README.md")
 def tables(files: Files, rows: int, rounds: int) -> Iterator[Table]:
     yield compare_rewrites(files, rows, rounds)
     yield compare_decoding(files, rows, 2 * rounds + 1)
+    yield compare_unpacking(2 * rounds + 1)
     yield compare_threads(files, rows, 2 * rounds + 1)
     yield compare_all_columns(files, rows, rounds)
     if shutil.which("g++"):

@@ -134,6 +134,34 @@ def compare_decoding(files: Files, rows: int, rounds: int) -> Table:
     )
 
 
+def compare_unpacking(rounds: int) -> Table:
+    found = ask(module("unpacking", rounds))
+    medians = {
+        name: {path: median(each) for path, each in case["nanoseconds"].items()}
+        for name, case in found.items()
+    }
+    delta, *others = medians
+    paths = list(medians[delta])[::-1]
+
+    def row(name: str) -> list[str]:
+        share = medians[name][paths[0]] / medians[delta][paths[0]]
+        return [
+            name,
+            f"{found[name]['bytes']:.1f}",
+            *(f"{medians[name][path]:.2f} ns" for path in paths),
+            f"{share:.2f}x",
+            *(at_most(share, 1, "x") if name in others else NO_GOAL),
+        ]
+
+    return Table(
+        "Numbers out of their encoding",
+        "A million numbers in one page, without a filter: CPU time per value with the instructions of this processor, and"
+        f" with fewer. One value in a hundred is an exception of ALP. {rounds} rounds.",
+        ("", "bytes per value", *(f"pbloom, {path}" for path in paths), "/ DELTA_BINARY_PACKED"),
+        [row(name) for name in medians],
+    )
+
+
 def decoding_row(
     column: str, about: str, seconds: Mapping[str, Sequence[tuple[float, float]]]
 ) -> list[str]:

@@ -48,7 +48,7 @@ from parquet_bloom.parquet.pages.pages import (
     pages_room,
 )
 from parquet_bloom.parquet.pages.runs import Run
-from parquet_bloom.parquet.thrift.ttypes import Statistics
+from parquet_bloom.parquet.thrift.ttypes import Encoding, Statistics
 from parquet_bloom.values.encode import Encodings
 from parquet_bloom.values.literals import encode_given
 from parquet_bloom.values.types import LeafType
@@ -153,8 +153,10 @@ class ParquetSurveyor:
         found.rungs = [_rung(filter, rate) for rate in self._rates]
         wanted = _rung(filter, size.fpp)
         found.filter_bytes, found.fpp = wanted.num_bytes, wanted.fpp
+        meta_data = file.footer.column_meta_data(chunk)
+        found.in_alp = Encoding.ALP in (meta_data.encodings or ())
         if file.footer.is_ordered(chunk.leaf) is not False:
-            found.bounds = bounds(type, file.footer.column_meta_data(chunk).statistics)
+            found.bounds = bounds(type, meta_data.statistics)
         return (found,)
 
 

@@ -73,7 +73,8 @@ class GroupSurvey:
     `num_values`: with nulls in Parquet, without them in ORC; `filter_bytes` and `fpp`: of the filter
     that `build` would write, 0 and 1 if it would write none; `rungs`: the same at each rate of the
     ladder; `dictionary`: the number of entries of
-    the dictionary page if it has all values, else 0; None in a format without such pages.
+    the dictionary page if it has all values, else 0; None in a format without such pages; `in_alp`: whether any page is
+    in that encoding, as the footer says.
     """
 
     num_values: int
@@ -84,6 +85,7 @@ class GroupSurvey:
     fpp: float = 1.0
     rungs: Sequence[Rung] = ()
     dictionary: int | None = None
+    in_alp: bool = False
 
     @property
     def ndv(self) -> int:
@@ -102,7 +104,7 @@ class ColumnCounts:
     `groups` with a non-null value: `filters` and `filter_bytes` that `build` would write,
     `largest_filter`, `group_ndv` (the most distinct values in one group), and `only_dictionary`:
     dictionary pages have all values, None in a format without them. `not_shredded`: groups in which a
-    field of a VARIANT has values outside the column.
+    field of a VARIANT has values outside the column; `in_alp`: groups with pages in that encoding.
     """
 
     num_values: int = 0
@@ -116,6 +118,7 @@ class ColumnCounts:
     group_ndv: int = 0
     only_dictionary: bool | None = True
     not_shredded: int = 0
+    in_alp: int = 0
 
     def merge(self, other: ColumnCounts) -> None:
         """Add what was counted elsewhere."""
@@ -130,6 +133,7 @@ class ColumnCounts:
         self.group_ndv = max(self.group_ndv, other.group_ndv)
         self.only_dictionary = other.only_dictionary and self.only_dictionary
         self.not_shredded += other.not_shredded
+        self.in_alp += other.in_alp
 
 
 @dataclass(slots=True)
@@ -216,6 +220,7 @@ class ColumnSketch:
                 largest_filter=size,
                 group_ndv=num_distinct,
                 only_dictionary=only_dictionary,
+                in_alp=int(group.in_alp),
             )
         )
         # It is exact if one group has all values in a dictionary, however large.

@@ -210,6 +210,8 @@ def _notes(evidence: Evidence) -> Iterator[str]:
             f"{number_of(counts.not_shredded, unit)} {has} values of the field that are not shredded,"
             " where engines do not ask its filter"
         )
+    if counts.in_alp and (note := engine_note("in ALP", evidence.engines or None)):
+        yield f"few engines read ALP: {note}"
     if counts.filters < counts.groups:
         without = number_of(counts.groups - counts.filters, unit)
         yield f"the target FPP is out of reach in {without}"

@@ -64,6 +64,7 @@ Situation = Literal[
     "encrypted",
     "FLOAT16 only as stored",
     "in a Delta table",
+    "in ALP",
     "in an Iceberg table",
     "INTERVAL only as stored",
     "less than 64 bytes",

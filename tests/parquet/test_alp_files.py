@@ -50,6 +50,14 @@ def test_fixtures(name: str) -> None:
     check_file(path, [text and bytes.fromhex(text) for text in texts])
 
 
+def test_advice() -> None:
+    path = FIXTURES / "alp" / "rugo_float.parquet"
+    (advice,) = pb.advise(path, engines=["duckdb"]).columns
+    assert advice.reason.endswith("; few engines read ALP: DuckDB up to 2.0 cannot open the file")
+    (advice,) = pb.advise(path).columns
+    assert advice.reason.endswith("; rugo since 0.5.6 and arrow-rs since 60 read it")
+
+
 def test_shared_files() -> None:
     """By rugo, and by an encoder for what rugo does not write: other vectors, NaN of all kinds, DataPageV2."""
     files = sorted((SHARED / "data" / "alp").glob("*.parquet"))
