@@ -167,7 +167,8 @@ class OpenFile:
         try:
             return find_column(self._leaves, name), None, None
         except ColumnError as error:
-            return None, shredded.path_in_variant(self._leaves, name), error
+            path = shredded.path_in_variant(self._leaves, name, self.footer.leaves)
+            return None, path, error
 
     def _meant(self, name: str) -> Sequence[LeafColumn]:
         """The leaves that a name selects: all fields of a VARIANT."""

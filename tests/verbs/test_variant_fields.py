@@ -27,6 +27,7 @@ from make.shown import rewritten
 from make.variant_values import TYPES, Shredding, Value, variant_file
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.parquet.thrift import ttypes
 
 QUERIES = int(os.environ.get("PBLOOM_VARIANT_QUERIES", "160"))
@@ -488,3 +489,11 @@ def test_the_page_shows_what_is_printed(tmp_path):
     with chdir(tmp_path):
         run_path(tmp_path / "page.py")
         assert figures(rewritten(page)) == figures(page)
+
+
+def test_residuals_count_that_a_table_does_not_have(path):
+    with open_file(path) as file:
+        typed = {leaf.index: leaf.name for leaf in file.leaves if leaf.path[-1] == "typed_value"}
+        file.call_columns(typed, typed.values())
+        found = [".".join(leaf.path) for _, leaf in file.column("v:a").residuals]
+    assert found == ["v.value", "v.typed_value.a.value"]

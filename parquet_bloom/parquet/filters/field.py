@@ -3,11 +3,12 @@
     v (VARIANT) | metadata | value | typed_value | a | value | typed_value   the filter of this one is asked
                              …                         …       and is believed where these have nothing of the field
 
-A value that is `absent` is in no row for which `cast(v:a as T) = value` holds, where T is the type of the typed
-leaf, or one to which that is cast without making values equal. What has another type is in a residual, be it the
-same number or text that reads as that number: there, `absent` becomes `maybe`. A residual of an object around the
-field does not matter in rows in which that object is shredded in part, as it then has other fields only. And a value that looks like one of
-another type is not looked up at all: 40 may be asked of a cast to an integer, which 40.4 becomes, too.
+A value that is `absent` is in no row for which `cast(v:a as T) = value` holds, where T is the type of the
+typed leaf, or one to which that is cast without making values equal. What has another type is in a residual,
+be it the same number or text that reads as that number: there, `absent` becomes `maybe`. The residual of an
+object around the field does not matter in rows in which that object is shredded in part, as it then has other
+fields only. And a value that looks like one of another type is not looked up at all: 40 may be asked of a
+cast to an integer, which 40.4 becomes, too.
 
 Spec: parquet-format, VariantShredding.md.
 """

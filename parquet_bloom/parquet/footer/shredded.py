@@ -108,11 +108,13 @@ class ShreddedField(LeafColumn):
 
 @dataclass(frozen=True, slots=True)
 class VariantPath:
-    """A way into the VARIANT `name`, whose `leaves` these are, through `fields` in fields."""
+    """A way into the VARIANT `name`, whose `leaves` these are, through `fields` in fields; None for a way that leads
+    elsewhere. `in_file`: all leaves, also those that a table does not have."""
 
     name: str
-    leaves: tuple[LeafColumn, ...]
+    leaves: Sequence[LeafColumn]
     fields: tuple[str, ...] | None
+    in_file: Sequence[LeafColumn]
 
     @property
     def shredded(self) -> tuple[str, ...]:
@@ -128,15 +130,18 @@ class VariantPath:
         found = [leaf for leaf in self.leaves if _fields_of(leaf) == self.fields]
         if self.fields is None or not found:
             return None
-        return _as_field(found[0], asked, self.name, _values(self.leaves))
+        return _as_field(found[0], asked, self.name, _values(self.in_file))
 
     def all_fields(self) -> list[LeafColumn]:
         """The typed leaves of fields of objects."""
         return [leaf for leaf in self.leaves if is_field(leaf)]
 
 
-def path_in_variant(leaves: Sequence[LeafColumn], name: str) -> VariantPath | None:
-    """Where a name leads that no leaf has: `v:a.b`, `v:$.a['b']`, `v.a`, `v`; None if not into a VARIANT."""
+def path_in_variant(
+    leaves: Sequence[LeafColumn], name: str, in_file: Sequence[LeafColumn]
+) -> VariantPath | None:
+    """Where a name leads that none of `leaves` has: `v:a.b`, `v:$.a['b']`, `v.a`, `v`; None if not into a VARIANT.
+    `in_file`: all leaves of the file."""
     found: dict[str, list[LeafColumn]] = {}
     for leaf in leaves:
         if is_in_variant(leaf):
@@ -148,15 +153,16 @@ def path_in_variant(leaves: Sequence[LeafColumn], name: str) -> VariantPath | No
     for variant in sorted(found, key=len, reverse=True):
         rest = name.removeprefix(variant)
         if name.startswith(variant) and rest[:1] in ("", ":", "."):
-            return VariantPath(variant, tuple(found[variant]), _steps(rest[1:]))
+            return VariantPath(variant, found[variant], _steps(rest[1:]), in_file)
     return None
 
 
 def fields_of(leaves: Sequence[LeafColumn]) -> dict[int, ShreddedField]:
     """All shredded fields, by the index of their typed leaf, and with its name."""
-    values, found = _values(leaves), {}
-    for leaf in leaves:
-        if is_in_variant(leaf) and is_field(leaf):
+    in_variants = [leaf for leaf in leaves if is_in_variant(leaf)]
+    values, found = _values(in_variants), {}
+    for leaf in in_variants:
+        if is_field(leaf) and _fields_of(leaf):
             field = _as_field(leaf, leaf.name, ".".join(leaf.path[: _top(leaf)]), values)
             if field is not None:
                 found[leaf.index] = field
