@@ -60,6 +60,8 @@ def kind_of(type: LeafType) -> str:
             return f"DECIMAL in {type.physical}"
         case "TIME" if logical:
             return "TIME" if logical.utc else "local TIME"
+        case "TIMESTAMP" if type.length:
+            return f"TIMESTAMP in {type.length} bytes"
         case "TIMESTAMP" if logical:
             return f"{'' if logical.utc else 'local '}TIMESTAMP in {logical.unit}"
         case "INTEGER" if logical:

@@ -149,6 +149,11 @@ def test_timestamps_of_12_bytes_have_literals(tmp_path, order):
     asked = [*moments, *map(pb.literal, texts), pb.literal(str(nanos[0]), "int"), nanos[1]]
     assert verdicts(path, "a", *asked) == [*["maybe"] * 4, "absent", "maybe", "maybe"]
     assert [each.row for each in pb.find(path, "a", moments[1]).rows] == [1]
+    (advice,) = pb.advise(path).columns
+    assert {each.reason for each in advice.engines if "TIMESTAMP" in each.reason} == {
+        "not for TIMESTAMP in 12 bytes"
+    }
+    assert (advice.verdict, advice.reason) == ("skip", "no engine uses filters on such a column")
     with pytest.raises(pb.ValueTypeError, match="a number that fits 12 bytes"):
         pb.probe(path, "a", 1 << 95)
     with pytest.raises(pb.ValueTypeError, match="expected a timestamp such as"):
