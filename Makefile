@@ -8,7 +8,7 @@ INSTALL = rm -f parquet_bloom/native/_kernel.cpython-*.so && $(BIN)/python -m pi
 SOURCES := pyproject.toml setup.py $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.px?)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test long cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs pictures examples site thrift proto clean writers engines stores layouts readers recipes catalogs spark-matrix conformance wheel
+.PHONY: demo test long cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs pictures examples site thrift proto clean writers engines stores layouts readers recipes catalogs spark-matrix conformance wheel pythons lowest release-check
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -125,6 +125,18 @@ spark-matrix: .venv/dev
 wheel: .release/installed
 	.release/bin/python release/make_wheels.py
 	.release/bin/python release/check_wheels.py
+
+# The tests without Spark on every Python that is here; PYTHONS="3.12 3.13" for some of them.
+pythons: .venv/installed .release/installed
+	.release/bin/python release/environments.py $(PYTHONS)
+
+# The same with the oldest packages that pyproject.toml allows.
+lowest: .venv/installed .release/installed
+	.release/bin/python release/environments.py lowest
+
+# Whether this commit can be released: archives, versions, generated pages, sizes, licences. Ten minutes.
+release-check: .venv/dev wheel docs
+	$(BIN)/python release/ready.py
 
 lint: .venv/dev
 	$(BIN)/ruff check .

@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory
 
 from debian import Debian
 from elftools.elf.elffile import ELFFile
+from kernel_tests import COMMAND as TESTS
 from make_wheels import DIST, ROOT, run, unpacked
 
 TOOLS = ROOT / ".release"
@@ -30,11 +31,6 @@ LOAD = Path(__file__).with_name("load_kernel.c")
 
 # What the tests of the kernel import.
 TESTED_WITH = ("pytest>=9", "hypothesis>=6.100")
-TESTS = (
-    *("-m", "pytest", "-q", "-r", "f", "-p", "no:cacheprovider", "--noconftest"),
-    *("-p", "make.foreign_kernel", "-p", "make.memory_end"),
-    *("-c", str(ROOT / "pyproject.toml"), str(ROOT / "tests" / "native")),
-)
 # One needs a process of its own, which would not be emulated; others compile the kernel themselves.
 NOT_EMULATED = ("--ignore-glob=*/test_foreign_kernels.py", "-k", "not overflow and not AVX")
 
@@ -138,7 +134,7 @@ def check_here() -> str:
         file, path = run_alone(alone, python, "-P", "-c", ask).split()
         assert file.startswith(str(folder)), file
         assert path == best_path(), f"the kernel takes the path {path}, expected {best_path()}"
-        return f"{path}: {last_line(run_alone(alone, python, '-P', *TESTS))}"
+        return f"{path}: {last_line(run_alone(alone, python, *TESTS))}"
 
 
 def run_alone(environment: dict[str, str], *command: str | Path) -> str:
@@ -170,10 +166,10 @@ def check_aarch64() -> str:
             *(option for each in platforms for option in ("--platform", each)),
             *(wheel("manylinux", "aarch64"), *TESTED_WITH),
         )
-        emulated = ("qemu-aarch64", "-cpu", "cortex-a53", "-L", debian.root, python, "-P")
+        emulated = ("qemu-aarch64", "-cpu", "cortex-a53", "-L", debian.root, python)
         alone = {"PYTHONPATH": site, "PBLOOM_STRICT": ""}
         ask = "from parquet_bloom.native import _kernel; print(_kernel.__file__)"
-        assert run_alone(alone, *emulated, "-c", ask).startswith(site)
+        assert run_alone(alone, *emulated, "-P", "-c", ask).startswith(site)
         return last_line(run_alone(alone, *emulated, *TESTS, *NOT_EMULATED))
 
 
