@@ -106,6 +106,11 @@ NO_FILTER: Final = "no filter"
 HAS_ONE: Final = "has a filter already"
 NO_VALUES: Final = "no non-null values"
 NO_KEY: Final = "encrypted, no key"
+# A table that got a column later can still have values of it for the rows of an older file: those of a
+# partition, or the column's default.
+LACKS_COLUMN: Final = "no such column in the file"
+# A field of a VARIANT, which then is encoded in the residual of the VARIANT.
+NOT_SHREDDED: Final = "the field is not shredded in the file"
 ENCRYPTED: Final = "encrypted"
 NO_MEMORY: Final = "does not fit the memory budget"
 

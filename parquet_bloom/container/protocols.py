@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from parquet_bloom.container import Answer, number_of
 from parquet_bloom.errors import FormatError
@@ -350,11 +350,6 @@ class Changeable(Examinable, Protocol):
 
 class Container(Askable, Describable, Changeable, Protocol):
     """An open file."""
-
-
-# A table that got a column later can still have values of it for the rows of an older file: those of a
-# partition, or the column's default.
-LACKS_COLUMN: Final = "no such column in the file"
 
 
 def answers_without_column(

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from parquet_bloom.container.in_commands import AsFile, InCommands
-from parquet_bloom.container.protocols import LACKS_COLUMN
 from parquet_bloom.errors import ColumnError
 from parquet_bloom.parquet.footer import shredded
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
@@ -19,15 +18,12 @@ from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.schema import LeafColumn, find_column
 from parquet_bloom.parquet.footer.tail import read_footer
 from parquet_bloom.storage.source import Source
+from parquet_bloom.vocabulary import LACKS_COLUMN, NOT_SHREDDED
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import Selection
     from parquet_bloom.parquet.filters.legacy_kind import LegacyKind
-
-
-# Of a field of a VARIANT, which then is encoded in the residual of the VARIANT.
-NOT_SHREDDED: Final = "the field is not shredded in the file"
 
 
 class OpenFile:
