@@ -135,6 +135,7 @@ def _commands(file: Path, column: str) -> dict[str, Command]:
         "dump --footer": reading("dump", "--footer"),
         "validate --no-deep": reading("validate", "--no-deep"),
         "validate": reading("validate"),
+        "validate --pages": reading("validate", "--pages"),
         "repair --dry-run": reading("repair", "--dry-run"),
         "diff": lambda output: [PBLOOM, "diff", str(file), str(file)],
         "advise": reading("advise", "-c", column),

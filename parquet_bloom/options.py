@@ -301,6 +301,7 @@ class ValidateOptions(ReadOptions):
 
     deep: bool = True
     diagnose: bool = False
+    pages: bool = False
     policy: Any = None
     threads: int | None = None
 

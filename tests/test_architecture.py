@@ -206,6 +206,7 @@ OF_ONE_FORMAT = {
     "rules.repair_orc": "orc",
     "rules.repair_parquet": "parquet",
     "rules.security": "parquet",
+    "rules.pages_parquet": "parquet",
     "rules.structure_parquet": "parquet",
     "tables.ends": "parquet",
 }
@@ -296,6 +297,7 @@ LATE = {
     },
     "to say what is wrong": {
         *("diagnosis.diagnose", "filters.occupancy", "render.hints", "rules.legacy", "rules.rule"),
+        "rules.pages_parquet",
     },
     "what other engines do, which is TOML": {
         *("engines.engine", "engines.reading"),

@@ -79,6 +79,8 @@ values are left out with `--no-deep`:
 
 {values}
 
+{pages} take `--pages`, which decodes every page.
+
 To switch a rule off, put `ignore = ["PB309"]` into the table `[tool.pbloom.validate]` of
 `pyproject.toml`, or for one column into `[tool.pbloom.validate.columns."user.id"]`.
 `pbloom rule PB309` prints a rule.
@@ -129,6 +131,7 @@ def _write_json(wanted: Iterable[Rule]) -> None:
                 "title": rule.title,
                 "formats": list(rule.formats),
                 "needs_values": rule.needs_values,
+                "needs_pages": rule.needs_pages,
                 "repair": rule.repair,
                 "instead": rule.instead,
                 "next": rule.command,
@@ -141,7 +144,9 @@ def page() -> str:
     """All of docs/rules.md."""
     everything = rules().values()
     shared = _ids(each for each in everything if len(each.formats) > 1)
-    texts = [_INTRODUCTION.format(values=_ids(each for each in everything if each.needs_values))]
+    values = _ids(each for each in everything if each.needs_values)
+    pages = _ids(each for each in everything if each.needs_pages)
+    texts = [_INTRODUCTION.format(values=values, pages=pages)]
     for kind in kinds():
         texts += [f"## {kind.title}", kind.prose.strip().format(shared=shared)]
         texts += map(section, kind.rules)
@@ -163,6 +168,7 @@ def _facts(rule: Rule) -> str:
     facts = (
         ", ".join(FORMAT_TITLES[format] for format in rule.formats),
         "needs the values" if rule.needs_values else "",
+        "needs `--pages`" if rule.needs_pages else "",
         remedy,
     )
     return " · ".join(fact for fact in facts if fact)

@@ -12,7 +12,7 @@ from parquet_bloom.commands import options as option
 from parquet_bloom.commands.check_options import checks
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.key_options import arguments_of
-from parquet_bloom.commands.sections import Command, output_option
+from parquet_bloom.commands.sections import Command, checks_option, output_option
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.program import FINE, NO
 from parquet_bloom.render.findings import ValidationView
@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 @option.columns()
 @option.row_groups
 @checks
+@checks_option(
+    "--pages",
+    is_flag=True,
+    help="Decode every page of Parquet files, and compare counts, statistics, sizes and places.",
+)
 @option.ignore_checksums
 @output_option(
     "--format",
@@ -57,6 +62,7 @@ def validate(
     Examples:
       pbloom validate events.bloom.parquet --require user_id --max-fpp 0.02
       pbloom validate lake/ --no-deep
+      pbloom validate suspect.parquet --pages
       pbloom validate lake/ --format sarif -o findings.sarif
     """
     if answers.as_json and findings_format not in ("text", "json"):

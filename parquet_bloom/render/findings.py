@@ -171,7 +171,8 @@ NOTHING_CHECKED: Final = "no filters, so nothing was checked"
 
 
 def _is_empty(report: ValidationReport) -> bool:
-    return not report.findings and not report.checked.filters
+    checked = report.checked
+    return not report.findings and not checked.filters and not checked.pages
 
 
 def _verdict(report: ValidationReport) -> str:
@@ -219,6 +220,7 @@ def _numbers(report: ValidationReport) -> Counter[str]:
     numbers = Counter(item.severity for item in report.findings)
     values = report.checked.values
     numbers.update(filters=report.checked.filters, values=values or 0, deep=values is not None)
+    numbers["pages"] += report.checked.pages or 0
     return numbers
 
 
@@ -231,7 +233,8 @@ def findings_in(numbers: Mapping[str, int]) -> str:
     if not numbers["deep"]:
         values = ", whose values were not looked up" if numbers["filters"] else ""
     filters = number_of(numbers["filters"], "filter")
-    return f"{', '.join(found) or 'no findings'} in {filters}{values}"
+    pages = f", {number_of(numbers['pages'], 'page')} decoded" if numbers["pages"] else ""
+    return f"{', '.join(found) or 'no findings'} in {filters}{values}{pages}"
 
 
 def next_commands(findings: Iterable[Finding]) -> list[str]:

@@ -155,6 +155,8 @@ def _suite(report: ValidationReport, policy: Policy) -> ET.Element:
             ET.SubElement(case, "skipped", {"message": "ignored"})
         elif rule.needs_values and not report.checked.values:
             ET.SubElement(case, "skipped", {"message": "no value was looked up"})
+        elif rule.needs_pages and not report.checked.pages:
+            ET.SubElement(case, "skipped", {"message": "no page was decoded"})
     _count(suite, *_COUNTED)
     return suite
 

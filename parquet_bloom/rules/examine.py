@@ -73,6 +73,7 @@ def _outcome(examination: AnyExamination, item: object) -> _Outcome:
             [*seen.findings, *found, *seen.problems],
             num_filters=seen.num_filters,
             num_values=num_values,
+            num_pages=seen.num_pages,
         ),
         [view.chunk.key for view in seen.views if view.is_right],
         [

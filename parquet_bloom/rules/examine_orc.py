@@ -97,6 +97,10 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
         return [self.file.stripe(index) for index in self.parts]
 
     def opening(self) -> Examined:
+        if self.options.pages:
+            raise UnsupportedError(
+                f"{self.file.path}: --pages: ORC files have none, expected Parquet"
+            )
         opening = Examined()
         self.file.will_read_filters(self.parts, self.columns)
         if doubt := self.file.tail.row_count_doubt:

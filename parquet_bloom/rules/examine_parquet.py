@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from xxhash import xxh3_128_digest
 
@@ -66,13 +66,21 @@ class ChunkFilter:
     stored: bloom.StoredFilter
 
 
+class ChunkPages(NamedTuple):
+    """A column chunk, every page of which is decoded."""
+
+    chunk: ColumnChunk
+
+
+Item: TypeAlias = "list[ChunkFilter] | ChunkPages"
+
 # Filters that are looked at together, if their values are not looked up, have this many bytes at most.
 _TOGETHER = 1 << 20
 
 
 @dataclass
-class ParquetExamination(Examination[list[ChunkFilter], LeafColumn]):
-    """An item is a list of ChunkFilters."""
+class ParquetExamination(Examination[Item, LeafColumn]):
+    """An item is a list of ChunkFilters, or a chunk whose pages are decoded."""
 
     file: ParquetContainer
 
@@ -180,17 +188,28 @@ class ParquetExamination(Examination[list[ChunkFilter], LeafColumn]):
     # --------------------------------------------------------------------------------------------
     # Filters
 
-    def items(self) -> list[list[ChunkFilter]]:
+    def items(self) -> list[Item]:
         """The filters whose bits can be read, without those that would take too much memory; several
         small ones are one item if the bits are all there is to look at, and so are all chunks that
-        point to one filter."""
-        return self.grouped(
-            each
-            for each in self._stored
-            if structure_parquet.is_readable(self.file, each.stored)
-            and each.stored.num_bytes <= MAX_BYTES
-            and not each.stored.is_leaked
-        )
+        point to one filter. Then the chunks whose pages are to be decoded."""
+        return [*self.grouped(self._readable()), *self._chunks_to_decode()]
+
+    def _readable(self) -> Iterator[ChunkFilter]:
+        for each in self._stored:
+            if (
+                structure_parquet.is_readable(self.file, each.stored)
+                and each.stored.num_bytes <= MAX_BYTES
+                and not each.stored.is_leaked
+            ):
+                yield each
+
+    def _chunks_to_decode(self) -> Iterator[ChunkPages]:
+        footer = self.file.footer
+        if self.options.pages:
+            for row_group in self.parts:
+                for chunk in (footer.chunk(row_group, leaf) for leaf in self.columns):
+                    if not (chunk.is_locked or chunk.has_file_path or chunk.meta_start is None):
+                        yield ChunkPages(chunk)
 
     def grouped(self, filters: Iterable[ChunkFilter]) -> list[list[ChunkFilter]]:
         """As in `items`, so that no filter is read twice."""
@@ -224,7 +243,9 @@ class ParquetExamination(Examination[list[ChunkFilter], LeafColumn]):
             yield each.stored.offset, each.stored.end
             yield pages_range(self.file, each.chunk)
 
-    def room(self, item: list[ChunkFilter]) -> int:
+    def room(self, item: Item) -> int:
+        if isinstance(item, ChunkPages):
+            return pages_room(self.file.source, self.file.footer, item.chunk)
         sizes = {each.stored.offset: each.stored.num_bytes for each in item}
         room = sum(map(membership_room, sizes.values()))
         if not self.options.deep:
@@ -233,12 +254,35 @@ class ParquetExamination(Examination[list[ChunkFilter], LeafColumn]):
         # Chunks are looked at in turn.
         return room + max(pages_room(file.source, file.footer, each.chunk) for each in item)
 
-    def view(self, item: list[ChunkFilter]) -> ItemView:
+    def view(self, item: Item) -> ItemView:
+        if isinstance(item, ChunkPages):
+            return self._decode(item.chunk)
         seen = ItemView()
         for _, of_chunk in self.chunk_views(item):
             seen.findings += of_chunk.findings
             seen.views += of_chunk.views
         return seen
+
+    def _decode(self, chunk: ColumnChunk) -> ItemView:
+        # It needs numpy, and few ask for it.
+        from parquet_bloom.rules.pages_parquet import check_pages, unread_finding
+
+        checked = check_pages(self.file, chunk)
+        seen = ItemView(checked.findings, num_pages=checked.num_pages)
+        if checked.unread is not None and chunk.key not in self._looked_up:
+            seen.findings.append(unread_finding(self.file, chunk, checked.unread))
+        return seen
+
+    @cached_property
+    def _looked_up(self) -> frozenset[ChunkKey]:
+        """The chunks whose values are looked up in their filters, which says why if their pages cannot be read."""
+        if not self.options.deep:
+            return frozenset()
+        return frozenset(
+            each.chunk.key
+            for each in self._readable()
+            if each.chunk.leaf.type.physical != "BOOLEAN"
+        )
 
     def chunk_views(self, item: list[ChunkFilter]) -> Iterator[tuple[ChunkFilter, ItemView]]:
         """The same chunk by chunk."""

@@ -12,6 +12,7 @@
     title = "…"                     one sentence without a full stop
     formats = ["parquet"]
     needs_values = true             whether finding it takes the stored values
+    needs_pages = true              whether it takes --pages
     repair = "set length"           what `repair` does about it
     instead = "…"                   what to do if `repair` can only report it
     next = "strip FILE -c COLUMN"   the command that helps, if that is not `repair`; other words
@@ -84,6 +85,7 @@ class Rule:
     repair: Remedy
     prose: str
     needs_values: bool = False
+    needs_pages: bool = False
     instead: str | None = None
     next: str | None = None
 

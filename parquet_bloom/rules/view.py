@@ -66,16 +66,18 @@ class Twin(NamedTuple):
 
 @dataclass(slots=True)
 class Examined:
-    """What is wrong, and how much was examined: filters, and stored values (entries of a dictionary
-    once). `columns`: those that have filters."""
+    """What is wrong, and how much was examined: filters, stored values (entries of a dictionary
+    once), and pages that were decoded. `columns`: those that have filters."""
 
     findings: list[Finding] = field(default_factory=list)
     columns: tuple[str, ...] = ()
     num_filters: int = 0
     num_values: int = 0
+    num_pages: int = 0
 
     def add(self, other: Examined) -> None:
         self.findings += other.findings
+        self.num_pages += other.num_pages
         self.num_filters += other.num_filters
         self.num_values += other.num_values
 
@@ -83,12 +85,13 @@ class Examined:
 @dataclass(slots=True)
 class ItemView:
     """What is seen of one item: what is wrong with how its filters are stored, the filters whose bits can be read,
-    and why their values were not looked up. `num_filters`: those that `opening` did not count."""
+    and why their values were not looked up. `num_filters`: those that `opening` did not count; `num_pages`: decoded."""
 
     findings: list[Finding] = field(default_factory=list)
     views: list[FilterView] = field(default_factory=list)
     problems: list[Finding] = field(default_factory=list)
     num_filters: int = 0
+    num_pages: int = 0
 
 
 ItemT = TypeVar("ItemT")

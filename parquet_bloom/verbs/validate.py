@@ -36,10 +36,11 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Checked:
     """How many filters and stored values were checked (the entries of a dictionary once); `values`
-    is None if none were to be looked up."""
+    is None if none were to be looked up, and `pages`, which were decoded, if none were to be."""
 
     filters: int
     values: int | None
+    pages: int | None = field(default=None, metadata=WHERE_KNOWN)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -64,6 +65,7 @@ def validate(
     row_groups: SomeNumbers | None = None,
     deep: bool = True,
     diagnose: bool = False,
+    pages: bool = False,
     policy: Policy | None = None,
     require: SomeNames = (),
     max_fpp: float | None = None,
@@ -85,7 +87,8 @@ def validate(
     FilesReport, with the report on each, and the errors of files that failed.
 
     deep: look up every stored value; otherwise only footers and filters are read. diagnose: where
-    values are missing, say what the writer did wrong. progress: called with (filters done, filters in
+    values are missing, say what the writer did wrong. pages: decode every page of a Parquet file, and compare counts,
+    statistics, sizes and places with what footer and page index say. progress: called with (filters done, filters in
     all); in ORC files, a column in a stripe counts as one, and so do small filters whose values are not
     looked up; or, of several files, with (files done, files in all). ignore_checksums as for build, all
     others as for inspect.
@@ -137,7 +140,11 @@ def validate_file(
         format=file.format,
         ok=not any(policy.fails(finding) for finding in kept),
         findings=kept,
-        checked=Checked(examined.num_filters, examined.num_values if options.deep else None),
+        checked=Checked(
+            examined.num_filters,
+            examined.num_values if options.deep else None,
+            examined.num_pages if options.pages else None,
+        ),
         requests=file.source.requests,
     )
 

@@ -51,6 +51,7 @@ def test_json():
     assert all(f"`{key}`" in text for key in document)
     assert (document["rule"], document["formats"]) == ("PB408", ["parquet", "orc"])
     assert (document["needs_values"], document["repair"]) == (True, "nothing")
+    assert not document["needs_pages"]
     assert len(outcome("rule", "--json").stdout.splitlines()) == len(rules())
 
 

@@ -88,6 +88,15 @@ def test_the_rules_about_values_are_those_that_only_a_deep_validation_finds():
     assert set(named) == {rule.id for rule in ALL if all(each.deep for each in DEFECTS[rule.id])}
 
 
+def test_the_rules_about_pages_are_those_that_take_all_of_them():
+    (listed,) = re.findall(r"^(PB.*) take `--pages`", TEXT, re.MULTILINE)
+    named = re.findall(r"PB\d{3}", listed)
+    assert named == [rule.id for rule in ALL if rule.needs_pages]
+    assert set(named) == {
+        rule.id for rule in ALL if all(getattr(each, "pages", False) for each in DEFECTS[rule.id])
+    }
+
+
 def test_the_section_on_writers_names_the_table():
     assert (ROOT / "parquet_bloom/engines/catalogue").is_dir()
     assert "parquet_bloom/engines/catalogue" in rules()["PB205"].text

@@ -98,7 +98,9 @@ def use(data: bytes) -> None:
         with suppress(*ALLOWED):
             json.loads(b"".join(dump_footer_of(file, None, None).json_parts()))
         with suppress(*ALLOWED):
-            validate_file(file, ValidateOptions(threads=1, diagnose=True))
+            has_pages = file.format == "parquet"
+            options = ValidateOptions(threads=1, diagnose=True, pages=has_pages)
+            validate_file(file, options)
         for column in columns:
             for text in ("7", "a", "2020-01-01"):
                 with suppress(*ALLOWED):

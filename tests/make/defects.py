@@ -2,6 +2,7 @@
 
 from make.defects_files import Defect
 from make.defects_older import OLDER
+from make.defects_pages import PAGES
 from make.defects_portability import PORTABILITY
 from make.defects_quality import QUALITY
 from make.defects_security import SECURITY
@@ -10,7 +11,7 @@ from make.defects_truth import TRUTH
 from make.orc_defect_files import OrcDefect
 from make.orc_defects import ORC
 
-ALL = (*STRUCTURE, *PORTABILITY, *QUALITY, *TRUTH, *SECURITY, *OLDER)
+ALL = (*STRUCTURE, *PAGES, *PORTABILITY, *QUALITY, *TRUTH, *SECURITY, *OLDER)
 
 DEFECTS: dict[str, list[Defect | OrcDefect]] = {}
 every: tuple[Defect | OrcDefect, ...] = (*ALL, *ORC)

@@ -30,7 +30,7 @@ OF_READERS = {
 
 def found(defect: Defect, tmp_path, **options) -> ValidationReport:
     policy = Policy(**defect.policy or {})
-    options = {"deep": defect.deep, "keys": defect.keys} | options
+    options = {"deep": defect.deep, "pages": defect.pages, "keys": defect.keys} | options
     return validate(defect.make(tmp_path), policy=policy, **options)
 
 
@@ -83,6 +83,12 @@ def test_every_trouble_of_the_table_is_found(tmp_path):
             if each.rule == "PB205":
                 links |= set(re.findall(r"https://[^)]*", each.message))
     assert links == {trouble.link for trouble in known_troubles()}
+
+
+def test_what_pages_hold_is_not_seen_without_decoding_them(tmp_path):
+    for defect in ALL:
+        if defect.pages:
+            assert found(defect, tmp_path, pages=False).findings == (), defect
 
 
 def test_damage_is_not_seen_without_a_look_at_the_values(tmp_path):

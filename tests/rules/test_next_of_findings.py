@@ -18,7 +18,8 @@ from parquet_bloom.verbs.validate import validate
 # Nothing that pbloom does helps: the data or the file must be written again, a key is missing, or the
 # finding is good to know.
 HELPLESS = {
-    "PB115", "PB116", "PB117", "PB118", "PB119", "PB120", "PB121", "PB123", "PB208", "PB212", "PB408", "PB503", "PB504", "PB506", "PB507",
+    "PB115", "PB116", "PB117", "PB118", "PB119", "PB120", "PB121", "PB123", "PB124", "PB125", "PB126", "PB127", "PB208",
+    "PB212", "PB408", "PB503", "PB504", "PB506", "PB507",
     "PB508", "PB601", "PB608", "PB611", "PB622", "PB651",
 }  # fmt: skip
 
@@ -27,7 +28,8 @@ ADVICE = {"PB306", "PB309", "PB312"}
 
 
 def findings(defect, path, deep=True):
-    report = validate(path, policy=Policy(**defect.policy or {}), deep=deep)
+    pages = getattr(defect, "pages", False)
+    report = validate(path, policy=Policy(**defect.policy or {}), deep=deep, pages=pages)
     return [each for each in report.findings if each.rule == defect.rule]
 
 

@@ -175,6 +175,34 @@ def test_public_files_that_are_encrypted():
             assert rules == ["PB506", "PB408", "PB408"]
 
 
+# What is said only of whole pages, by the stems of files.
+OF_PAGES = {
+    # Its pages are damaged, and one of its ColumnIndexes calls a page with values one of nulls.
+    "datapage_v1-corrupt-checksum": {"PB116", "PB125"},
+    # Readers of 2013 did not count the header of a dictionary page.
+    "nation.dict-malformed": {"PB127"},
+}
+
+
+def test_whole_pages():
+    """Of every writer at hand."""
+    files = [*FIXTURES.glob("**/*.parquet"), *public_files()]
+    found = {}
+    for path in files:
+        report = validate(path, deep=False, pages=True)
+        rules = {each.rule for each in report.findings} & {
+            "PB116",
+            "PB124",
+            "PB125",
+            "PB126",
+            "PB127",
+        }
+        if rules:
+            found[path.stem] = rules
+    assert found == OF_PAGES
+    assert report.checked.pages > 0
+
+
 def test_the_tables_name_files_that_are_there():
     public = {path.stem for path in public_files()}
     fixtures = {path.stem for path in FIXTURES.glob("*.parquet")}

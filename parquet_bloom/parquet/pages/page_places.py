@@ -82,14 +82,13 @@ def runs(numbers: Iterable[int]) -> list[Range]:
     return found
 
 
-def index_range(file: OpenFile, chunk: ColumnChunk) -> Range:
-    """The bytes of a chunk's OffsetIndex; empty if it has none that we read. Those of encrypted columns are not."""
+def index_range(file: OpenFile, chunk: ColumnChunk, kind: str = "offset_index") -> Range:
+    """The bytes of a chunk's OffsetIndex, or of its `column_index`; empty if it has none that we read. Those of encrypted
+    columns are not."""
     if not isinstance(chunk.modules, PlainModules):
         return 0, 0
     one, footer = file.footer.chunks.one, file.footer
-    offset, size = (
-        one(name, *chunk.key) for name in ("offset_index_offset", "offset_index_length")
-    )
+    offset, size = (one(name, *chunk.key) for name in (f"{kind}_offset", f"{kind}_length"))
     if not MAGIC_BYTES <= offset < footer.start or not 0 < size <= footer.start - offset:
         return 0, 0
     return offset, offset + size

@@ -47,7 +47,7 @@ class PageReader:
         self._source, self._footer, self._chunk = source, footer, chunk
         self._modules = chunk.modules
         # Where the next page begins, and the one that was read last.
-        self.position = self._header_start = start
+        self.position = self.header_start = start
         self._chunk_end = start + (chunk.total_compressed_size or 0)
         # Writers of 2018 counted a filter that follows the pages as part of the chunk.
         if start < (chunk.bloom_filter_offset or 0) < self._chunk_end:
@@ -121,7 +121,7 @@ class PageReader:
         header, length = self._modules.page_header(
             self._ahead, start, self._ordinal, self._expected
         )
-        self._header_start = start
+        self.header_start = start
         body, plain = header.compressed_page_size, header.uncompressed_page_size
         if body is None or plain is None or body < 0 or not 0 <= plain <= self.largest:
             raise PageError(f"page at {start}: impossible sizes {body} and {plain}")
@@ -133,11 +133,15 @@ class PageReader:
         self._ordinal += header.type in DATA_PAGES
         return page
 
+    def plain_header(self, page: Page) -> bytes | memoryview:
+        """The header of the page that was read last, without encryption."""
+        size = page.start - self.header_start
+        return self._modules.plain_header(self._ahead.read(self.header_start, size)[:size], page)
+
     def whole(self, page: Page) -> tuple[bytes | memoryview, memoryview]:
         """Header and body of the page that was read last, as they would be in a file that is not encrypted. Raises as
         `body`."""
-        size = page.start - self._header_start
-        header = self._modules.plain_header(self._ahead.read(self._header_start, size)[:size], page)
+        header = self.plain_header(page)
         body = self.body(page)
         if len(body) != page.size:
             length = compact.TYPE_I32, compact.zigzag(len(body))

@@ -288,21 +288,63 @@ def rows_of_pages(
             raise PageError(f"page at {page.start}: other rows than its OffsetIndex says")
 
 
+@dataclass(frozen=True, slots=True)
+class DecodedPage:
+    """A page with its whole header, which begins at `start`; header and body take `size` bytes. Of a data page, the number
+    of values, of those without nulls, and of rows that begin in it, and its values, to be used before the next page."""
+
+    header: ttypes.PageHeader
+    start: int
+    size: int
+    num_values: int = 0
+    num_stored: int = 0
+    num_rows: int = 0
+    parts: Iterator[PageRows] = iter(())
+
+
+def decoded_pages(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[DecodedPage]:
+    """All pages of a chunk. Raises as chunk_runs does."""
+    reader = PageReader(source, footer, chunk)
+    rows = _RowsOfPages(reader, footer, chunk)
+    for page in all_pages(reader, footer, chunk):
+        start, end = reader.header_start, reader.position
+        header, _ = compact.decode(ttypes.PageHeader, reader.plain_header(page))
+        if page.header.type == PageType.DICTIONARY_PAGE:
+            rows.take_dictionary(page)
+            yield DecodedPage(header, start, end - start)
+            continue
+        before = rows.num_rows
+        parts, num_stored = rows.opened(page)
+        num_values, _ = _num_values_and_encoding(page)
+        num_rows = rows.num_rows - before
+        yield DecodedPage(header, start, end - start, num_values, num_stored, num_rows, parts)
+
+
 class _RowsOfPages:
     """Decodes pages of a chunk. `num_rows`: those before the next one."""
 
     def __init__(self, reader: PageReader, footer: Footer, chunk: ColumnChunk) -> None:
         self.reader, self._footer, self._chunk = reader, footer, chunk
         self._dictionary: Run | None = None
+        self._num_entries = 0
         self.num_rows = 0
 
     def take_dictionary(self, page: Page) -> None:
         self._dictionary = _dictionary_run(self.reader, page, self._chunk)
+        self._num_entries = len(self._dictionary)
 
     def of(self, page: Page) -> Iterator[PageRows]:
-        _, encoding = _num_values_and_encoding(page)
+        parts, _ = self.opened(page)
+        return parts
+
+    def opened(self, page: Page) -> tuple[Iterator[PageRows], int]:
+        """Its values, and how many there are; its rows are counted now."""
         section = _value_section(self.reader, self._footer, page, self._chunk)
         rows, self.num_rows = section.rows(self.num_rows)
+        return self._parts(page, section, rows), rows.size
+
+    def _parts(self, page: Page, section: _Section, rows: NDArray[np.int64]) -> Iterator[PageRows]:
+        _, encoding = _num_values_and_encoding(page)
         if encoding not in DICTIONARY_ENCODINGS:
             for run in _data_runs(section, page, self._chunk, encoding):
                 yield PageRows(page.ordinal, rows[: len(run)], run)
@@ -311,6 +353,10 @@ class _RowsOfPages:
             raise PageError("dictionary-encoded page without a dictionary page")
         elif rows.size:
             indices = hybrid(section.values[1:], section.values[0], rows.size)
+            if (highest := int(indices.max())) >= self._num_entries:
+                raise PageError(
+                    f"page at {page.start}: dictionary index {highest}, expected less than {self._num_entries}"
+                )
             yield PageRows(page.ordinal, rows, self._dictionary, indices)
 
 

@@ -1,0 +1,81 @@
+"""What `validate --pages` says, and of which files. Each rule has its defective files in make.defects_pages."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from make.commands import outcome
+from make.defects_pages import narrower, other_nulls, other_place, paged, with_index
+from make.filters import bits_of, stored_filter, with_filter_bytes
+from make.pages import data_page, dictionary_page, int64s
+from make.parquet_files import Column, forge
+from oracle.specification import rle_run
+from pyarrow import orc
+
+import parquet_bloom as pb
+from parquet_bloom.parquet.thrift.ttypes import Encoding
+from parquet_bloom.rules.finding import Finding
+
+
+def found(path: Path, data: bytes, **options: object) -> tuple[Finding, ...]:
+    path.write_bytes(data)
+    return pb.validate(path, pages=True, **options).findings
+
+
+def test_what_is_said(tmp_path: Path) -> None:
+    (bounds,) = found(tmp_path / "a.parquet", with_index("column_index", narrower))
+    assert bounds.statement == "min_value in the ColumnIndex excludes a value of page 1"
+    assert len(bounds.examples) == 1
+    (nulls,) = found(tmp_path / "a.parquet", with_index("column_index", other_nulls))
+    assert nulls.statement.startswith("null_count in the ColumnIndex of page 2 (expected ")
+    (place,) = found(tmp_path / "a.parquet", with_index("offset_index", other_place))
+    assert place.rule == "PB126"
+    assert place.statement.startswith("offset in the OffsetIndex of page 1 (expected ")
+
+
+def test_the_command_counts_pages(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    path.write_bytes(paged())
+    ran = outcome("validate", str(path), "--pages", "-c", "a", "-g", "0", "--no-config")
+    num_pages = pb.validate(path, pages=True, columns=["a"], row_groups=[0]).checked.pages
+    assert num_pages > 2
+    assert ran.stdout.startswith(
+        f"{path}: no findings in 0 filters and 0 values, {num_pages} pages decoded: ok\n"
+    )
+    assert pb.validate(path).checked.pages is None
+
+
+def test_damage_of_a_column_without_a_filter(tmp_path: Path) -> None:
+    """Which is reported once where a filter is looked at, too."""
+    pages = [
+        dictionary_page(int64s(1, 2), 2),
+        data_page(bytes([2]) + rle_run(3, 3, 2), 3, Encoding.RLE_DICTIONARY),
+    ]
+    path = tmp_path / "a.parquet"
+    (damage,) = found(path, forge(Column(pages, 3, meta={"dictionary_page_offset": 4})))
+    assert (damage.rule, damage.message) == (
+        "PB116", "page at 50: dictionary index 3, expected less than 2",
+    )  # fmt: skip
+    assert [each.reason for each in pb.find(path, "a", [1]).unknown] == [
+        "row group 0, column a: page at 50: dictionary index 3, expected less than 2"
+    ]
+    cut = forge(Column([data_page(int64s(1, 2), 3)], 3))
+    (damage,) = found(path, with_filter_bytes(cut, 0, 0, stored_filter(bits_of([1], 2))))
+    assert (damage.rule, damage.message) == ("PB116", "page at 21: 2 values, expected 3")
+
+
+def test_what_cannot_be_decoded(tmp_path: Path) -> None:
+    pages = [data_page(int64s(1, 2, 3), 3, 77)]
+    (note,) = found(tmp_path / "a.parquet", forge(Column(pages, 3, meta={"encodings": [77]})))
+    assert (note.rule, note.message) == (
+        "PB408", "the pages were not decoded: encoding 77 is not supported",
+    )  # fmt: skip
+
+
+def test_orc_files_have_no_pages(tmp_path: Path) -> None:
+    path = tmp_path / "a.orc"
+    orc.write_table(pa.table({"a": [1]}), path)
+    with pytest.raises(
+        pb.UnsupportedError, match=r"--pages: ORC files have none, expected Parquet$"
+    ):
+        pb.validate(path, pages=True)
