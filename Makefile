@@ -197,7 +197,7 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python $(SOURCES)
-	$(INSTALL) .
+	$(INSTALL) '.[all]'
 	@touch $@
 
 .venv/dev: .venv/bin/python $(SOURCES)

@@ -83,7 +83,7 @@ class Environment:
             _run(f"python{self.python}", "-m", "venv", str(self._folder))
         pip = (str(self.program), "-m", "pip", "--quiet", "install")
         package = wheel(self.python)
-        _run(*pip, f"{package}[spark]", f"pyspark=={self.version}.*")
+        _run(*pip, f"{package}[all,spark]", f"pyspark=={self.version}.*")
         _run(*pip, "--force-reinstall", "--no-deps", str(package))
 
     def work(self, where: str) -> dict[str, Any]:
