@@ -311,7 +311,8 @@ LATE = {
     },
     "to look at files, without which an index answers": {"options", "verbs.listed_files"},
     "for tables": {
-        *("commands.table_inputs", "storage.folder", "tables", "verbs.build_table"),
+        *("commands.table_inputs", "storage.folder", "storage.table_formats", "tables"),
+        "verbs.build_table",
         *("verbs.repair_table", "verbs.strip_table"),
     },
     "after a crash": {"storage.journal", "storage.leftovers"},

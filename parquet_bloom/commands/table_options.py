@@ -15,7 +15,6 @@ from parquet_bloom.commands.parameters import Number, any_size, moment
 from parquet_bloom.commands.sections import SIZE, Callback, Decorator, table_option, together
 from parquet_bloom.options import FILES_PER_COMMIT, TableOptions, TableView
 from parquet_bloom.render.terminal import complain
-from parquet_bloom.storage.table_formats import table_at
 from parquet_bloom.vocabulary import TableChoice, words
 
 # The parameters that say which files, when they are not those of a table; and which of those are changed,
@@ -166,8 +165,12 @@ def _view(table: TableChoice | None, given: _Given) -> TableView | None:
 def _tell_tables(names: Sequence[str]) -> None:
     """Who asks the folder of a table may mean the table. Only local ones are looked at."""
     for name in names:
-        with suppress(OSError, ValueError):
-            if os.path.isdir(name) and (format := table_at(name)):
+        if not os.path.isdir(name):
+            continue
+        from parquet_bloom.storage.table_formats import table_at
+
+        with suppress(OSError):
+            if format := table_at(name):
                 complain(
                     f"{name}: a {format.title} table, of which --table {format.kind} takes the live files;"
                     " this is about all files in its folder"
