@@ -14,8 +14,13 @@ Field = tuple[int, int, bytes]
 _TRUE, _FALSE, _I8, _I32, _I64, _BINARY, _LIST, _STRUCT = 1, 2, 3, 5, 6, 8, 9, 12
 
 
+_BYTES = [bytes([number]) for number in range(0x80)]
+
+
 def varint(number: int) -> bytes:
     """Seven bits a byte, the lowest first."""
+    if number < 0x80:
+        return _BYTES[number]
     out = bytearray()
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)
