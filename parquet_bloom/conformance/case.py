@@ -103,6 +103,7 @@ class Case:
                 "literal": [value.literal for value in self.ask.values],
                 "sql": self.ask.queries(),
             },
+            "key": self.files[0].key.hex(),
             "rows": list(self.rows),
             "links": list(self.links),
         }

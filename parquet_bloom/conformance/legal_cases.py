@@ -34,6 +34,7 @@ GROUPS = [
     for values in ((0, 40, 80, 470), (0, 10, 50, 470), (0, 20, 60, 470))
 ]
 BOUNDS = long(0), long(470)
+KEY = b"0123456789012345"
 FORTY = (Value("40", long(40)),)
 TEN = (Value("10", long(10)),)
 
@@ -221,6 +222,19 @@ def _texts() -> Iterator[Case]:
         "legal/dot-in-name", "a column whose name has a dot", str(LONG), (file,), Ask(quoted, "=", "a.b", FORTY),
         (1,), (1, 2), use="may",
     )  # fmt: skip
+
+
+def encrypted() -> Iterator[Case]:
+    """Modules 8 and 9 are the filter's header and bitset: whoever reads pages must read these, too."""
+    forty, sixty = FORTY, (Value("60", long(60)),)
+    for name, sql, rows, excluded, values, more in (
+        ("first-group", "v = 40", [1], (1, 2), forty, {}),
+        ("last-group", "v = 60", [2002], (0, 1), sixty, {}),
+        ("dictionary", "v = 40", [1], (1, 2), forty, {"encoding": RLE_DICTIONARY}),
+    ):
+        about = f"all of the file is encrypted with one key: {name}"
+        file = longs(key=KEY, **more)
+        yield case_of(f"encrypted/{name}", about, file, sql, rows, excluded, values)
 
 
 # --- filters that nobody may believe --------------------------------------------------------------

@@ -13,10 +13,23 @@ import struct as packing
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from parquet_bloom.conformance.sealing import (
+    DATA_PAGE,
+    DATA_PAGE_HEADER,
+    DICTIONARY_PAGE,
+    DICTIONARY_PAGE_HEADER,
+    FILTER_BITSET,
+    FILTER_HEADER,
+    FOOTER,
+    OVERHEAD,
+    UNIQUE,
+    Seal,
+)
 from parquet_bloom.conformance.split_block import BLOCK, bitset, header
 from parquet_bloom.conformance.thrift import (
     Field,
     binary,
+    i16,
     i32,
     i32s,
     i64,
@@ -89,7 +102,8 @@ def right(
 @dataclass(frozen=True, slots=True)
 class MadeFile:
     """`elements`: SchemaElements but for the root's; `groups`: of each row group, its chunks; `filters`: by row
-    group and leaf; `encoding`: of all leaves but the first, which has the row numbers; `version`: of data pages."""
+    group and leaf; `encoding`: of all leaves but the first, which has the row numbers; `version`: of data pages;
+    `key`: of an encrypted file."""
 
     elements: tuple[bytes, ...]
     leaves: tuple[Leaf, ...]
@@ -99,6 +113,7 @@ class MadeFile:
     encoding: int = PLAIN
     version: int = 1
     filters_first: bool = False
+    key: bytes = b""
 
     def data(self, *, filtered: bool, damaged: Sequence[int] = ()) -> bytes:
         """The file, with its filters or without, the pages of some row groups destroyed or not."""
@@ -109,7 +124,8 @@ class _Writer:
     def __init__(self, file: MadeFile, filtered: bool, damaged: Sequence[int]) -> None:
         self._file, self._damaged = file, frozenset(damaged)
         self._filters = file.filters if filtered else {}
-        self._out = bytearray(b"PAR1")
+        self._seal = Seal(file.key) if file.key else None
+        self._out = bytearray(b"PARE" if file.key else b"PAR1")
         self._of_filter: dict[tuple[int, int], list[Field]] = {}
 
     def data(self) -> bytes:
@@ -127,16 +143,28 @@ class _Writer:
             binary(6, CREATED_BY),
             structs(7, [struct(within(1))] * len(file.leaves)),
         )
-        return bytes(self._out) + footer + packing.pack("<I", len(footer)) + b"PAR1"
+        magic = b"PAR1"
+        if self._seal:
+            # FileCryptoMetaData stands before the footer.
+            footer = struct(within(1, within(1, binary(2, UNIQUE)))) + self._seal(FOOTER, footer)
+            magic = b"PARE"
+        return bytes(self._out) + footer + packing.pack("<I", len(footer)) + magic
 
     def _put_filters(self) -> None:
         for place, filter in self._filters.items():
             offset = len(self._out) if filter.offset is None else filter.offset
+            data = filter.data
+            if self._seal:
+                size = len(data) // BLOCK * BLOCK
+                head, bits = data[:-size], data[-size:]
+                data = self._seal(FILTER_HEADER, head, *place) + self._seal(
+                    FILTER_BITSET, bits, *place
+                )
             fields = [i64(14, offset)]
             if filter.length is not None:
-                fields.append(i32(15, len(filter.data) if filter.length < 0 else filter.length))
+                fields.append(i32(15, len(data) if filter.length < 0 else filter.length))
             self._of_filter[place] = fields
-            self._out += filter.data
+            self._out += data
 
     def _group(self, number: int, chunks: Sequence[Chunk]) -> list[tuple[int, int, int]]:
         """Of each chunk: where it is, how long, and the dictionary before its data page."""
@@ -144,23 +172,44 @@ class _Writer:
         places: list[tuple[int, int, int]] = []
         for leaf, chunk in zip(self._file.leaves, chunks, strict=True):
             encoding = self._file.encoding if places else PLAIN
-            dictionary = b"" if encoding == PLAIN else _dictionary_page(leaf, chunk, encoding)
-            page = _data_page(leaf, chunk, encoding, self._file.version)
+            at = number, len(places)
+            dictionary = (
+                b""
+                if encoding == PLAIN
+                else self._page(at, *_dictionary_page(leaf, chunk, encoding))
+            )
+            page = self._page(at, *_data_page(leaf, chunk, encoding, self._file.version))
             places.append((len(self._out), len(dictionary) + len(page), len(dictionary)))
             self._out += dictionary + page
         if number in self._damaged:
             self._out[start:] = b"\xff" * (len(self._out) - start)
         return places
 
+    def _page(self, at: tuple[int, int], kind: int, body: bytes, detail: Field) -> bytes:
+        """Header and body."""
+        if not self._seal:
+            return struct(i32(1, kind), i32(2, len(body)), i32(3, len(body)), detail) + body
+        size = len(body) + OVERHEAD
+        header = struct(i32(1, kind), i32(2, len(body)), i32(3, size), detail)
+        if kind == _DICTIONARY_PAGE:
+            sealed = self._seal(DICTIONARY_PAGE_HEADER, header, *at)
+            return sealed + self._seal(DICTIONARY_PAGE, body, *at)
+        # There is one data page, the first.
+        return self._seal(DATA_PAGE_HEADER, header, *at, 0) + self._seal(DATA_PAGE, body, *at, 0)
+
     def _group_meta(self, number: int, places: Sequence[tuple[int, int, int]]) -> bytes:
         chunks = self._file.groups[number]
+        # ENCRYPTION_WITH_FOOTER_KEY, and the ordinal that modules are bound to.
+        sealed = [within(8, within(1))] if self._seal else []
+        ordinal = [i16(7, number)] if self._seal else []
         metas = [
-            struct(i64(2, 0), within(3, *self._chunk_meta(number, column, place)))
+            struct(i64(2, 0), within(3, *self._chunk_meta(number, column, place)), *sealed)
             for column, place in enumerate(places)
         ]
         size = sum(size for _, size, _ in places)
         rows = i64(3, chunks[0].num_values)
-        return struct(structs(1, metas), i64(2, size), rows, i64(5, places[0][0]), i64(6, size))
+        offsets = i64(5, places[0][0]), i64(6, size)
+        return struct(structs(1, metas), i64(2, size), rows, *offsets, *ordinal)
 
     def _chunk_meta(self, number: int, column: int, place: tuple[int, int, int]) -> list[Field]:
         start, size, dictionary = place
@@ -216,18 +265,15 @@ def _dictionary(chunk: Chunk) -> list[bytes]:
     return list(dict.fromkeys(chunk.values))
 
 
-def _dictionary_page(leaf: Leaf, chunk: Chunk, encoding: int) -> bytes:
+def _dictionary_page(leaf: Leaf, chunk: Chunk, encoding: int) -> tuple[int, bytes, Field]:
     distinct = _dictionary(chunk)
-    body = _plain(leaf, distinct)
     plain = PLAIN_DICTIONARY if encoding == PLAIN_DICTIONARY else PLAIN
-    sizes = i32(2, len(body)), i32(3, len(body))
-    return (
-        struct(i32(1, _DICTIONARY_PAGE), *sizes, within(7, i32(1, len(distinct)), i32(2, plain)))
-        + body
-    )
+    detail = within(7, i32(1, len(distinct)), i32(2, plain))
+    return _DICTIONARY_PAGE, _plain(leaf, distinct), detail
 
 
-def _data_page(leaf: Leaf, chunk: Chunk, encoding: int, version: int) -> bytes:
+def _data_page(leaf: Leaf, chunk: Chunk, encoding: int, version: int) -> tuple[int, bytes, Field]:
+    """Its type, its body, and the field of the header that is about it."""
     if encoding == PLAIN:
         values = _plain(leaf, chunk.values)
     else:
@@ -242,12 +288,10 @@ def _data_page(leaf: Leaf, chunk: Chunk, encoding: int, version: int) -> bytes:
     count = i32(1, chunk.num_values)
     if version == 1:
         body = b"".join(packing.pack("<I", len(each)) + each for each in levels if each) + values
-        kind, detail = _DATA_PAGE, within(5, count, i32(2, encoding), i32(3, RLE), i32(4, RLE))
-    else:
-        body = b"".join(levels) + values
-        nulls = i32(2, chunk.num_values - len(chunk.values))
-        rows = i32(3, chunk.repetition.count(0) if chunk.repetition else chunk.num_values)
-        repetition, definition = map(len, levels)
-        lengths = i32(5, definition), i32(6, repetition), (7, 2, b"")
-        kind, detail = _DATA_PAGE_V2, within(8, count, nulls, rows, i32(4, encoding), *lengths)
-    return struct(i32(1, kind), i32(2, len(body)), i32(3, len(body)), detail) + body
+        return _DATA_PAGE, body, within(5, count, i32(2, encoding), i32(3, RLE), i32(4, RLE))
+    body = b"".join(levels) + values
+    nulls = i32(2, chunk.num_values - len(chunk.values))
+    rows = i32(3, chunk.repetition.count(0) if chunk.repetition else chunk.num_values)
+    repetition, definition = map(len, levels)
+    lengths = i32(5, definition), i32(6, repetition), (7, 2, b"")
+    return _DATA_PAGE_V2, body, within(8, count, nulls, rows, i32(4, encoding), *lengths)

@@ -70,6 +70,7 @@ class _Judge:
             "column": ask["column"],
             "stored": ask["stored"],
             "literal": ask["literal"],
+            "key": case["key"],
             "sql": sql.replace("{path}", path),
         }
         return self._session.ask(question)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from parquet_bloom.conformance.case import Case
-from parquet_bloom.conformance.legal_cases import broken, legal, unknown
+from parquet_bloom.conformance.legal_cases import broken, encrypted, legal, unknown
 from parquet_bloom.conformance.nested_cases import nested
 from parquet_bloom.conformance.semantic_cases import semantics
 from parquet_bloom.conformance.typed_cases import several, types
@@ -38,7 +38,7 @@ _SHIPPED: Final = ("adapters", "schema")
 @cache
 def cases() -> tuple[Case, ...]:
     """For readers, in the order of the groups."""
-    groups = (legal, semantics, types, nested, several, unknown, broken)
+    groups = (legal, semantics, types, nested, several, encrypted, unknown, broken)
     return tuple(case for group in groups for case in group())
 
 
@@ -111,7 +111,7 @@ def opened(folder: Path) -> Mapping[str, Any]:
         manifest: dict[str, Any] = json.loads(path.read_bytes())
         version, sums = str(manifest["version"]), dict(manifest["sha256"])
         for case in manifest["cases"]:
-            _ = [case[key] for key in ("id", "level", "use", "type", "rows")]
+            _ = [case[key] for key in ("id", "level", "use", "type", "key", "rows")]
             _ = [case["files"]["plain"], case["files"]["filtered"]]
             _ = [case["ask"][key] for key in ("op", "column", "stored", "literal")]
             _ = case["ask"]["sql"].get("*")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 Field = tuple[int, int, bytes]
 
-_TRUE, _FALSE, _I8, _I32, _I64, _BINARY, _LIST, _STRUCT = 1, 2, 3, 5, 6, 8, 9, 12
+_TRUE, _FALSE, _I8, _I16, _I32, _I64, _BINARY, _LIST, _STRUCT = 1, 2, 3, 4, 5, 6, 8, 9, 12
 
 
 _BYTES = [bytes([number]) for number in range(0x80)]
@@ -39,6 +39,10 @@ def boolean(id: int, value: bool) -> Field:
 
 def i8(id: int, value: int) -> Field:
     return id, _I8, bytes([value])
+
+
+def i16(id: int, value: int) -> Field:
+    return id, _I16, zigzag(value)
 
 
 def i32(id: int, value: int) -> Field:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -32,8 +33,10 @@ ABSENT = bytes(32)
 
 @cache
 def files_of(id: str, form: str) -> tuple[tuple[bytes, Any], ...]:
-    """Each file of a form, and its footer."""
-    return tuple((data, footer_of(data)) for data in BY_ID[id].written(form).values())
+    """Each file of a form, and its footer; of an encrypted file, what is behind the encryption."""
+    case = BY_ID[id]
+    opened = replace(case, files=tuple(replace(file, key=b"") for file in case.files))
+    return tuple((data, footer_of(data)) for data in opened.written(form).values())
 
 
 class Reader:

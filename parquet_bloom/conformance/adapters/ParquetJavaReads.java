@@ -13,6 +13,7 @@ import java.util.HexFormat;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import org.apache.hadoop.fs.Path;
+import org.apache.parquet.crypto.FileDecryptionProperties;
 import org.apache.parquet.example.data.Group;
 import org.apache.parquet.filter2.compat.FilterCompat;
 import org.apache.parquet.filter2.predicate.FilterApi;
@@ -39,8 +40,11 @@ public class ParquetJavaReads {
       }
       try {
         var rows = JSON.createArrayNode();
-        var filter = FilterCompat.get(wanted);
-        try (var reader = ParquetReader.builder(new GroupReadSupport(), new Path(path)).withFilter(filter).build()) {
+        var builder = ParquetReader.builder(new GroupReadSupport(), new Path(path));
+        byte[] key = HexFormat.of().parseHex(question.get("key").asText());
+        if (key.length > 0)
+          builder.withDecryption(FileDecryptionProperties.builder().withFooterKey(key).build());
+        try (var reader = builder.withFilter(FilterCompat.get(wanted)).build()) {
           for (Group group; (group = reader.read()) != null; ) rows.add(group.getInteger("n", 0));
         }
         answer.set("rows", rows);

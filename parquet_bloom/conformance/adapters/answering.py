@@ -18,7 +18,7 @@ class Skip(Exception):
 class Question:
     """Which row numbers `n` has a query, or `column` `op` one of the values? `path`: a file, or a folder of
     several; `stored`: the values' PLAIN bytes; `literal`: the same as text; `sql`: a query of {source}, in which
-    {type} is what the engine calls the column's type."""
+    {type} is what the engine calls the column's type; `key`: of an encrypted file."""
 
     id: str
     path: str
@@ -28,10 +28,12 @@ class Question:
     stored: list[bytes]
     literal: list[str]
     sql: str = ""
+    key: bytes = b""
 
     @classmethod
     def of(cls, line: str) -> "Question":
         told = json.loads(line)
+        told["key"] = bytes.fromhex(told["key"])
         told["stored"] = [bytes.fromhex(each) for each in told["stored"]]
         # Later versions of the suite may say more.
         return cls(**{name: told[name] for name in cls.__dataclass_fields__ if name in told})

@@ -4,6 +4,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from answering import Question, Skip, answer
+from pyarrow.parquet.encryption import create_decryption_properties
 
 
 def value(kind: pa.DataType, question: Question, stored: bytes, literal: str) -> pa.Scalar:
@@ -20,7 +21,13 @@ def value(kind: pa.DataType, question: Question, stored: bytes, literal: str) ->
 def ask(question: Question) -> list[int]:
     if question.op == "sql":
         raise Skip("no SQL")
-    source = ds.dataset(question.path)
+    options = {}
+    if question.key:
+        options["decryption_properties"] = create_decryption_properties(question.key)
+    scan = ds.ParquetFragmentScanOptions(**options)
+    source = ds.dataset(
+        question.path, format=ds.ParquetFileFormat(default_fragment_scan_options=scan)
+    )
     path = (
         [question.column] if question.column in source.schema.names else question.column.split(".")
     )

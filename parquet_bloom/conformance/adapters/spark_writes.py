@@ -26,9 +26,11 @@ session.sparkContext.setLogLevel("OFF")
 def write(column: Column, output: str) -> None:
     source, folder = f"{output}.source", pathlib.Path(f"{output}.folder")
     pq.write_table(column.table, source, store_schema=False)
+    # A chunk that is all dictionary gets no filter, and one of unknown cardinality the largest.
     filters = {
         "parquet.bloom.filter.enabled": "true",
-        "parquet.bloom.filter.expected.ndv": str(column.rows_per_group),
+        "parquet.bloom.filter.max.bytes": "4096",
+        "parquet.enable.dictionary": "false",
     }
     frame = session.read.parquet(source).coalesce(1)
     frame.write.options(**filters).parquet(str(folder))
