@@ -10,6 +10,7 @@ filters `pbloom` has built: results, and results/nested. docs/engines.py makes p
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -313,11 +314,14 @@ def _say(what: str) -> None:
 
 
 def main(verb: str, names: Sequence[str]) -> None:
-    if not (HERE / "suite").exists():
-        fetch(HERE / "suite")
-    for case in (*TYPED, *NESTED) if verb == "read" else ():
-        if not (HERE / "built" / case.path("filtered-damaged")).exists():
-            write_built(case, HERE / "built")
+    # Those of an earlier run may be another suite's.
+    for folder in (HERE / "suite", HERE / "built"):
+        shutil.rmtree(folder, ignore_errors=True)
+    fetch(HERE / "suite")
+    # Of each type, several questions are about the same files.
+    of_paths = {case.path("plain"): case for case in (*TYPED, *NESTED)}
+    for case in of_paths.values() if verb == "read" else ():
+        write_built(case, HERE / "built")
     for name in names or (*ENGINES, *LIBRARIES):
         engine, _, version = name.partition("==")
         {"read": read, "write": write}[verb](engine, version)
