@@ -29,7 +29,7 @@ def write(column: Column, output: str) -> None:
     # A chunk that is all dictionary gets no filter, and one of unknown cardinality the largest.
     filters = {
         "parquet.bloom.filter.enabled": "true",
-        "parquet.bloom.filter.max.bytes": "4096",
+        "parquet.bloom.filter.max.bytes": "1024",
         "parquet.enable.dictionary": "false",
     }
     frame = session.read.parquet(source).coalesce(1)
