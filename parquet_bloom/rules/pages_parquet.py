@@ -14,12 +14,12 @@ from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, TamperedError, UnsupportedError, without_place
 from parquet_bloom.native import _kernel
-from parquet_bloom.native.lazy import np
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.value_order import KeyOf, is_signed, key_of
 from parquet_bloom.parquet.pages.page_places import index_range
 from parquet_bloom.parquet.pages.page_reader import DATA_PAGES
-from parquet_bloom.parquet.pages.pages import DecodedPage, PageRows, decoded_pages
+from parquet_bloom.parquet.pages.pages import DecodedPage, PageValues, decoded_pages
 from parquet_bloom.parquet.pages.runs import FixedRun
 from parquet_bloom.parquet.sealed.modules import PLAIN
 from parquet_bloom.parquet.thrift import ttypes
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.file import ParquetContainer
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
     from parquet_bloom.values.types import LeafType
+
+
+# Entries of a dictionary that are looked at together.
+_AT_ONCE: Final = 1 << 16
 
 
 class _Bound(NamedTuple):
@@ -221,7 +225,7 @@ class _ChunkCheck:
         leaf = self._chunk.leaf.type
         # Booleans are packed in another way than all else, and nobody skips pages by them.
         for part in page.parts if leaf.physical != "BOOLEAN" else ():
-            if self._key is not None and part.rows.size:
+            if self._key is not None:
                 held.reach(*_reach(part, leaf, self._key))
         return held
 
@@ -386,13 +390,12 @@ def _counted(uses: Counter[tuple[int, int]]) -> str:
 # Values
 
 
-def _reach(part: PageRows, leaf: LeafType, key: KeyOf) -> tuple[_Bound | None, _Bound | None]:
+def _reach(part: PageValues, leaf: LeafType, key: KeyOf) -> tuple[_Bound | None, _Bound | None]:
     """The least and the greatest value of a part of a page; None if none has a place in the order."""
     if leaf.physical in _NUMBERS and isinstance(part.run, FixedRun):
         return _reach_of_numbers(part, _NUMBERS[leaf.physical][is_signed(leaf)])
-    used = range(len(part.run)) if part.indices is None else np.unique(part.indices).tolist()
     least = greatest = None
-    for stored in part.run.take(used):
+    for stored in part.run.take(_positions(part)):
         place = key(stored)
         if place is None:
             continue
@@ -401,6 +404,23 @@ def _reach(part: PageRows, leaf: LeafType, key: KeyOf) -> tuple[_Bound | None, _
         if greatest is None or place > greatest.key:
             greatest = _Bound(place, stored)
     return least, greatest
+
+
+def _positions(part: PageValues) -> Iterable[int]:
+    """Each value, or each entry of the dictionary that there is, once."""
+    if part.indices is None:
+        return range(len(part.run))
+    return _used(part.indices)
+
+
+def _used(indices: NDArray[np.uint32]) -> Iterator[int]:
+    """Few at a time: as numbers of 64 bits they would take more than the dictionary."""
+    is_used = np.zeros(int(indices.max()) + 1, np.bool_)
+    for start in range(0, indices.size, _AT_ONCE):
+        is_used[indices[start : start + _AT_ONCE]] = True
+    for start in range(0, is_used.size, _AT_ONCE):
+        found = np.flatnonzero(is_used[start : start + _AT_ONCE]) + start
+        yield from found.tolist()
 
 
 # Of unsigned and of signed numbers.
@@ -412,7 +432,7 @@ _NUMBERS: Final = {
 }
 
 
-def _reach_of_numbers(part: PageRows, kind: str) -> tuple[_Bound | None, _Bound | None]:
+def _reach_of_numbers(part: PageValues, kind: str) -> tuple[_Bound | None, _Bound | None]:
     numbers = np.frombuffer(part.run.data, kind)  # type: ignore[attr-defined]
     if part.indices is not None:
         numbers = numbers[part.indices]

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
@@ -72,10 +72,17 @@ class Levels:
 
     def num_highest(self) -> int:
         """How many are the highest one: of definition levels, the number of stored values."""
+        return self._num_of(self.highest)
+
+    def num_lowest(self) -> int:
+        """How many are 0: of repetition levels, the number of rows that begin."""
+        return self._num_of(0)
+
+    def _num_of(self, level: int) -> int:
         if self.highest == 0:
             return self.count
         count = _kernel.count_bit_packed_levels if self.bit_packed else _kernel.count_levels
-        return checked(count, self.data, self.highest.bit_length(), self.count, self.highest)
+        return checked(count, self.data, self.highest.bit_length(), self.count, level)
 
     def decoded(self) -> NDArray[np.uint32]:
         """All of them, shape (count,). Raises PageError for damage."""
@@ -146,6 +153,8 @@ _AT_ONCE = 1 << 16
 
 # To tell the row of each value: levels, rows and indices of the dictionary.
 _ROW_BYTES = 24
+# The same for its index in a dictionary.
+_INDEX_BYTES = 8
 
 # Of chunks with less, it does not matter how large their pages are.
 _FEW_BYTES = 2 << 20
@@ -288,6 +297,13 @@ def rows_of_pages(
             raise PageError(f"page at {page.start}: other rows than its OffsetIndex says")
 
 
+class PageValues(NamedTuple):
+    """Values of a data page: `run`, or entries of the dictionary by their `indices`."""
+
+    run: Run
+    indices: NDArray[np.uint32] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class DecodedPage:
     """A page with its whole header, which begins at `start`; header and body take `size` bytes. Of a data page, the number
@@ -299,7 +315,7 @@ class DecodedPage:
     num_values: int = 0
     num_stored: int = 0
     num_rows: int = 0
-    parts: Iterator[PageRows] = iter(())
+    parts: Iterator[PageValues] = iter(())
 
 
 def decoded_pages(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterator[DecodedPage]:
@@ -313,11 +329,7 @@ def decoded_pages(source: Source, footer: Footer, chunk: ColumnChunk) -> Iterato
             rows.take_dictionary(page)
             yield DecodedPage(header, start, end - start)
             continue
-        before = rows.num_rows
-        parts, num_stored = rows.opened(page)
-        num_values, _ = _num_values_and_encoding(page)
-        num_rows = rows.num_rows - before
-        yield DecodedPage(header, start, end - start, num_values, num_stored, num_rows, parts)
+        yield rows.decoded(page, header, start, end)
 
 
 class _RowsOfPages:
@@ -334,30 +346,45 @@ class _RowsOfPages:
         self._num_entries = len(self._dictionary)
 
     def of(self, page: Page) -> Iterator[PageRows]:
-        parts, _ = self.opened(page)
-        return parts
-
-    def opened(self, page: Page) -> tuple[Iterator[PageRows], int]:
-        """Its values, and how many there are; its rows are counted now."""
-        section = _value_section(self.reader, self._footer, page, self._chunk)
+        section = self._section(page)
         rows, self.num_rows = section.rows(self.num_rows)
-        return self._parts(page, section, rows), rows.size
+        for run, indices in self._values(page, section, rows.size):
+            count = len(run) if indices is None else rows.size
+            yield PageRows(page.ordinal, rows[:count], run, indices)
+            rows = rows[count:]
 
-    def _parts(self, page: Page, section: _Section, rows: NDArray[np.int64]) -> Iterator[PageRows]:
+    def decoded(self, page: Page, header: ttypes.PageHeader, start: int, end: int) -> DecodedPage:
+        section = self._section(page)
+        num_stored = section.definition.num_highest()
+        return DecodedPage(
+            header,
+            start,
+            end - start,
+            num_values=section.definition.count,
+            num_stored=num_stored,
+            num_rows=section.repetition.num_lowest(),
+            parts=self._values(page, section, num_stored),
+        )
+
+    def _section(self, page: Page) -> _Section:
+        return _value_section(self.reader, self._footer, page, self._chunk)
+
+    def _values(self, page: Page, section: _Section, count: int) -> Iterator[PageValues]:
+        """The `count` values of a page, which are all, or some and then more."""
         _, encoding = _num_values_and_encoding(page)
         if encoding not in DICTIONARY_ENCODINGS:
             for run in _data_runs(section, page, self._chunk, encoding):
-                yield PageRows(page.ordinal, rows[: len(run)], run)
-                rows = rows[len(run) :]
+                yield PageValues(run)
         elif self._dictionary is None:
             raise PageError("dictionary-encoded page without a dictionary page")
-        elif rows.size:
-            indices = hybrid(section.values[1:], section.values[0], rows.size)
+        elif count:
+            check_fits(f"the dictionary indices of {count} values take", _INDEX_BYTES * count)
+            indices = hybrid(section.values[1:], section.values[0], count)
             if (highest := int(indices.max())) >= self._num_entries:
                 raise PageError(
                     f"page at {page.start}: dictionary index {highest}, expected less than {self._num_entries}"
                 )
-            yield PageRows(page.ordinal, rows, self._dictionary, indices)
+            yield PageValues(self._dictionary, indices)
 
 
 def definition_levels(source: Source, footer: Footer, chunk: ColumnChunk) -> NDArray[np.uint32]:
