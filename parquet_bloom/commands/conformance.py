@@ -30,6 +30,7 @@ from parquet_bloom.conformance.suite import fetch as fetch_suite
 from parquet_bloom.conformance.writers import created_by, write_results
 from parquet_bloom.conformance.written_columns import columns
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import AdapterError
 from parquet_bloom.program import FINE, NO, Ordered
 from parquet_bloom.render.conformance import write_report
 from parquet_bloom.render.terminal import progress, write_json, write_text
@@ -127,6 +128,8 @@ class _Given:
             write_json(report.document())
         else:
             write_report(report, self.level, known)
+        if not any(each.applies for each in report.results):
+            raise AdapterError(f"nothing was judged: {report.results[0].found}")
         click.get_current_context().exit(NO if report.news(known, self.level) else FINE)
 
 

@@ -34,6 +34,7 @@ CHECKS: Final[Mapping[str, Level]] = {
     "nan": "should",
     "size": "should",
 }
+UNKNOWN: Final = "unknown writer"
 # A filter of so few bytes is never too large.
 SMALL: Final = 1024
 _FORMS: Final = {"FLOAT": "<f", "DOUBLE": "<d", "FLOAT16": "<e"}
@@ -58,11 +59,11 @@ def write_results(
 
 
 def created_by(written: Path) -> str:
-    """What the first file of a folder says that wrote it; empty if there is none, or it says nothing."""
+    """What the first file of a folder says that wrote it."""
     for path in sorted(written.glob("*.parquet"))[:1]:
         with suppress(ParquetBloomError), OpenFile(open_source(path)) as file:
-            return file.footer.created_by or ""
-    return ""
+            return file.footer.created_by or UNKNOWN
+    return UNKNOWN
 
 
 def _write(folder: Path, column: Mapping[str, Any], session: Session, output: Path) -> str:

@@ -12,10 +12,9 @@ from parquet_bloom.render.terminal import write_line, write_table, write_text
 def write_report(report: Report, level: Level, known: Mapping[str, str]) -> None:
     """The groups, then a line for each case that is not as the level wants it, and what is news."""
     inside = f" ({report.inside})" if report.inside else ""
+    title = f"{report.engine} {report.version}".rstrip()
     right, of = report.tally("must")
-    write_text(
-        f"{report.engine} {report.version}{inside}: {right} of {of} as they must be, suite {report.suite}"
-    )
+    write_text(f"{title}{inside}: {right} of {of} as they must be, suite {report.suite}")
     rows = [_row(report, group) for group in (*report.groups, "")]
     write_table(("group", "must", "should", "uses filters", "not applicable"), rows)
     for each in report.broken(level):

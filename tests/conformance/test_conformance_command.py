@@ -226,6 +226,11 @@ def test_what_is_no_adapter(adapter, complaint):
     assert "Traceback" not in result.output
 
 
+def test_that_nothing_was_judged_is_no_success(judged):
+    result = judged(of_last(plain={"error": "not today"}))
+    assert (result.code, result.complaint) == (2, "nothing was judged: not today")
+
+
 def test_a_case_that_is_not_there(judged):
     complaint = judged({}, case="legal/first").complaint
     assert complaint == "legal/first: no such case or group, expected e.g. legal/first-group"

@@ -221,9 +221,15 @@ def test_files_that_are_there(written, tmp_path):
     result = outcome("conformance", "write", *options)
     assert result.code == 0
     first, *table = result.stdout.splitlines()
-    assert first.endswith(" : 2 of 2 as they must be, suite 1.0")
+    assert first.endswith(": 2 of 2 as they must be, suite 1.0")
     assert table[1:3] == ["values\t1/1\t\t1", "header\t1/1\t\t1"]
     assert len(table) == 2 + len(CHECKS)
+
+
+def test_that_nothing_was_judged_is_no_success(tmp_path):
+    result = outcome("conformance", "write", "--written", tmp_path, "--case", FEW)
+    assert (result.code, result.complaint) == (2, "nothing was judged: no such file")
+    assert result.stdout.startswith("unknown writer: 0 of 0 as they must be")
 
 
 def test_one_or_the_other():
