@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 # -P, and a folder without the package: what is installed is tested, not what lies here.
 COMMAND = (
     *("-P", "-m", "pytest", "-q", "-r", "f", "-p", "no:cacheprovider", "--noconftest"),
-    *("-p", "make.foreign_kernel", "-p", "make.memory_end"),
+    *("-p", "make.code_paths", "-p", "make.foreign_kernel", "-p", "make.memory_end"),
     *("-c", str(ROOT / "pyproject.toml"), str(ROOT / "tests" / "native")),
 )
 
