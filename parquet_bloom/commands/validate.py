@@ -62,7 +62,7 @@ def validate(
     Examples:
       pbloom validate events.bloom.parquet --require user_id --max-fpp 0.02
       pbloom validate lake/ --no-deep
-      pbloom validate suspect.parquet --pages
+      pbloom validate events.parquet --pages
       pbloom validate lake/ --format sarif -o findings.sarif
     """
     if answers.as_json and findings_format not in ("text", "json"):

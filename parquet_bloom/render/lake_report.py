@@ -56,6 +56,7 @@ def lake_summary(report: LakeReport) -> str:
     """`3 errors, 1 note in 800 filters and 1,000,000 values; 1 file could not be read: not ok`"""
     numbers = {
         **report.severities, "filters": report.filters, "values": report.values, "deep": report.deep,
+        "pages": 0,
     }  # fmt: skip
     if not report.filters and not any(report.severities.values()) and not report.num_failed:
         return NOTHING_CHECKED
