@@ -73,7 +73,7 @@ class SurveyedFile:
 @dataclass(frozen=True, slots=True)
 class JudgedColumn:
     """The verdict on a column in all files of a table; `groups`: those with values. `fpp`: the rate to build at;
-    `chosen`: what that costs and saves, None if nothing is looked up; `offers`: what others would, if that is asked for."""
+    `chosen`: what a lower rate than the target costs and saves, None for the target; `offers`: what others would, if that is asked for."""
 
     groups: int
     basis: AdviceBasis
@@ -239,7 +239,9 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
     if options.fpp is None:
         fpp = recommended_rate(column.counts, reads, fpp, table.largest[0], unit)
     offers = tuple(each_offer(sketch, reads)) if reads else ()
-    chosen = next((offer for offer in offers if offer.rate == fpp), None)
+    # What the target costs and saves is known better than by an offer.
+    lower = fpp < options.target_fpp
+    chosen = next((offer for offer in offers if lower and offer.rate == fpp), None)
     verdict, reason = judge(
         Evidence(
             files=table.files,
@@ -256,7 +258,7 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
             is_measured=sketch.is_measured,
             reads=reads,
             unit=unit,
-            lower_rate=chosen if fpp < options.target_fpp else None,
+            lower_rate=chosen,
         )
     )
     basis: AdviceBasis = "value sample" if sketch.is_measured else "stored values"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import chain, islice
 from math import ceil
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
@@ -68,6 +68,8 @@ _OF_PART = ("row_group", "stripe", "num_rows")
 _OF_CHUNK = sorted(set(FILTER.names) & set(ChunkDescription.__dataclass_fields__) - {"notes"})
 _OF_FILTER = sorted(set(FILTER.names) & set(FilterDescription.__dataclass_fields__))
 
+_DBFS: Final = "/dbfs/"
+
 
 class Files(InputPartition):
     """The files that one task reads; `missing`: names without files, and the error of each."""
@@ -111,12 +113,16 @@ class BloomReader(DataSourceReader):
         """The files, packed. Raises OSError for a local file or folder that is not there, as Spark's own
         sources do, and for a name without files if mode is failfast."""
         names = [opened_by_executors(name) for name in self._options.names]
+        # A driver need not have the mount that executors have.
+        elsewhere = [name for name in names if name.startswith(_DBFS)] * (not os.path.isdir(_DBFS))
+        names = [name for name in names if name not in elsewhere]
         inputs, errors = expand(names)
         if fatal := errors if self._options.failfast else [*_not_there(names, errors)]:
             raise fatal[0]
         # Executors have other working folders.
         paths = dict.fromkeys(
-            path if is_url(path) else os.path.abspath(local_path(path)) for path, _ in inputs
+            path if is_url(path) else os.path.abspath(local_path(path))
+            for path in (*elsewhere, *(path for path, _ in inputs))
         )
         wanted = sorted(path for path in paths if self._wants("path", as_text(path)))
         sizes = [_bytes_read(path) for path in wanted]

@@ -474,9 +474,11 @@ def _advice(
     )
     if column.reason:
         return known
-    read = judged.chosen.groups_read if judged.chosen else None
+    read = reads.with_filter if reads else None
     if budgeted:
         read = budgeted.groups_filter
+    elif judged.chosen:
+        read = judged.chosen.groups_read
     return replace(
         known,
         eligible=True,

@@ -192,11 +192,25 @@ def test_more_budget_saves_more(lake):
     assert read[0] < read[-1]
 
 
-def test_the_budget_does_not_change_what_is_said_of_the_target(lake):
-    """Filters are built for a lower rate first, and folded."""
+def test_the_budget_changes_only_what_the_filters_to_build_cost_and_save(lake):
     path = min(lake.iterdir())
     plain, budgeted = pb.advise(path), pb.advise(path, budget=1 << 20)
-    assert budgeted.columns == plain.columns
+    built = {each.column: each for each in budgeted.budget.columns}
+    for column, usual in zip(budgeted.columns, plain.columns, strict=True):
+        if column.column in built:
+            wanted = built[column.column]
+            assert (column.fpp, column.filter_bytes) == (wanted.fpp, wanted.filter_bytes)
+            assert column.groups_filter == wanted.groups_filter
+        of_rate = (
+            "fpp",
+            "filter_bytes",
+            "filter_share",
+            "groups_filter",
+            "groups_filter_absent",
+            "settings",
+        )
+        same = {name: getattr(usual, name) for name in of_rate}
+        assert replace(column, **same) == usual
     assert plain.budget is None
     assert "budget" not in plain.to_dict()
 

@@ -190,7 +190,7 @@ def test_an_error_of_few_files_names_them(lake, ending, tmp_path):
     lines, errors = said("validate", lake, code=2)
     assert len(errors) == 1
     assert errors[0].startswith(f"pbloom: lake/03.{ending}, lake/04.{ending}: not a")
-    assert added(lines) == ["24 files: 22 ok, 2 failed"]
+    assert added(lines) == ["24 files: 22 without filters, 2 failed"]
 
 
 def test_outputs_that_exist_are_one_error(built, tmp_path):

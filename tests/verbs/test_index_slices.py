@@ -200,7 +200,7 @@ def test_what_only_a_map_has_is_one_line(lake, tmp_path):
     build = ("index", "build", "--index", tmp_path / "index", "-c", "id", "--form", "slices", lake)
     for more, complaint in (
         (("--places", "page"), "places: page, expected row-group or file: "),
-        (("--hash-key", "hex:" + "00" * 16), "hash_key: expected none: "),
+        (("--hash-key", "hex:" + "00" * 16), "--hash-key: expected none: "),
     ):
         made = outcome(*build, *more)
         assert made.code == 2
