@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
@@ -80,20 +80,11 @@ def color() -> click.Option:
 def help_all() -> click.Option:
     """The option that shows the help with every option; --help leaves out what few people need."""
 
-    def show(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
-        if wanted and not ctx.resilient_parsing:
-            ctx.meta[_ALL] = True
-            click.echo(ctx.get_help(), color=ctx.color)
-            ctx.exit()
+    def all_of(ctx: click.Context) -> str:
+        ctx.meta[_ALL] = True
+        return ctx.get_help()
 
-    return click.Option(
-        ["--help-all"],
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=show,
-        help="Show this message with every option and exit.",
-    )
+    return _says("--help-all", all_of, "Show this message with every option and exit.")
 
 
 def is_all_wanted(ctx: click.Context) -> bool:
@@ -104,19 +95,23 @@ def is_all_wanted(ctx: click.Context) -> bool:
 def version_option() -> click.Option:
     """The option that shows the version, which the package itself knows: click's would search all
     installed packages for it."""
+    return _says(
+        "--version",
+        lambda ctx: f"{ctx.find_root().info_name}, version {__version__}",
+        "Show the version and exit.",
+    )
+
+
+def _says(name: str, text: Callable[[click.Context], str], help: str) -> click.Option:
+    """An option with which a command says this, and ends."""
 
     def show(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
         if wanted and not ctx.resilient_parsing:
-            click.echo(f"{ctx.find_root().info_name}, version {__version__}", color=ctx.color)
+            click.echo(text(ctx), color=ctx.color)
             ctx.exit()
 
     return click.Option(
-        ["--version"],
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=show,
-        help="Show the version and exit.",
+        [name], is_flag=True, is_eager=True, expose_value=False, callback=show, help=help
     )
 
 

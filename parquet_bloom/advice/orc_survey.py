@@ -78,9 +78,11 @@ class OrcSurveyor:
         self.file = file
         self.parts = file.select_parts(options.parts)
         file.will_read_stripes(self.parts)
-        self._size = OrcSize.usual(options.target_fpp, file.tail)
-        # The size at the target, then those at the rates of the ladder.
-        self._sizes = [self._size, *(OrcSize.usual(rate, file.tail) for rate in rates_of(options))]
+        rates = rates_of(options)
+        self._sizes = [OrcSize.usual(rate, file.tail) for rate in rates]
+        # One of them is the target.
+        self._target = rates.index(options.target_fpp)
+        self._size = self._sizes[self._target]
 
     @property
     def num_groups(self) -> int:
@@ -169,7 +171,8 @@ class OrcSurveyor:
                 # `build` would not write any filter into the stripe.
                 for of_group in rungs:
                     of_group[place] = Rung(size.fpp, 0, 1.0)
-        for survey, (wanted, *ladder) in zip(surveys, rungs, strict=True):
+        for survey, ladder in zip(surveys, rungs, strict=True):
+            wanted = ladder[self._target]
             survey.filter_bytes, survey.fpp = wanted.num_bytes, wanted.fpp
             survey.rungs = ladder
         return surveys

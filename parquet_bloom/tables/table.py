@@ -188,10 +188,9 @@ class LakeTable(ABC):
     def in_commands(self) -> AsTable:
         """How the command that helps next names it."""
 
-    @property
-    def partition_types(self) -> Mapping[str, str]:
+    def read_partition_types(self) -> Mapping[str, str]:
         """The types of the columns whose values are in the table and not in its files, as Delta Lake calls primitive
-        types, by the table's names. Raises FormatError."""
+        types, by the table's names; they are read once. Raises FormatError."""
         return {}
 
     @abstractmethod
@@ -238,6 +237,11 @@ class LakeTable(ABC):
     @read_once
     def _columns(self) -> TableColumns:
         return self.read_columns()
+
+    @read_once
+    def partition_types(self) -> Mapping[str, str]:
+        """See read_partition_types."""
+        return self.read_partition_types()
 
     @property
     def columns(self) -> Mapping[str, str]:

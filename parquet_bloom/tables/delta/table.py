@@ -79,8 +79,7 @@ class DeltaTable(LakeTable):
     def partition_columns(self) -> tuple[str, ...]:
         return tuple(self._columns.partitions.values())
 
-    @property
-    def partition_types(self) -> Mapping[str, str]:
+    def read_partition_types(self) -> Mapping[str, str]:
         return types_of_partitions(self._snapshot, self.location)
 
     @property
