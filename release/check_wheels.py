@@ -17,13 +17,16 @@ import sysconfig
 import tomllib
 import zipfile
 from collections.abc import Callable
+from email import message_from_bytes
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import readme_renderer.markdown
 from debian import Debian
 from elftools.elf.elffile import ELFFile
 from kernel_tests import COMMAND as TESTS
 from make_wheels import DIST, ROOT, run, unpacked
+from rattler_build import PlatformConfig, RenderConfig, Stage0Recipe, VariantConfig
 
 TOOLS = ROOT / ".release"
 KERNEL = "parquet_bloom/native/_kernel.abi3.so"
@@ -33,6 +36,8 @@ LOAD = Path(__file__).with_name("load_kernel.c")
 TESTED_WITH = ("pytest>=9", "hypothesis>=6.100")
 # One needs a process of its own, which would not be emulated; others compile the kernel themselves.
 NOT_EMULATED = ("--ignore-glob=*/test_foreign_kernels.py", "-k", "not overflow and not AVX")
+
+CONDA_SYSTEMS = ("osx-64", "osx-arm64", "linux-aarch64", "linux-64")
 
 # By what Debian calls them.
 PROCESSORS = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -83,6 +88,44 @@ def check_musl() -> str:
                 needed = [tag.needed for tag in dynamic.iter_tags("DT_NEEDED")]
                 assert needed == ["libc.so"], needed
     return "nothing but libc.so"
+
+
+def check_description() -> str:
+    """On PyPI, a link of README leads somewhere only if it says where to."""
+    for each in DIST.glob("*.whl"):
+        with zipfile.ZipFile(each) as packed:
+            (name,) = (name for name in packed.namelist() if name.endswith(".dist-info/METADATA"))
+            shown = readme_renderer.markdown.render(
+                message_from_bytes(packed.read(name)).get_payload()
+            )
+        links = re.findall(r'(?:href|src)="([^"]*)"', shown)
+        nowhere = [link for link in links if not link.startswith(("https://", "#"))]
+        assert links, each.name
+        assert not nowhere, nowhere
+    return f"{len(links)} links"
+
+
+def check_conda() -> str:
+    """The recipe is one for each system, and what it does works with what it asks for, as PyPI has it."""
+    recipe = Stage0Recipe.from_file(ROOT / "packaging" / "conda" / "recipe.yaml")
+    variants = VariantConfig({"c_compiler": ["gcc"], "c_stdlib": ["sysroot"], "python": ["3.11.*"]})
+    for system in CONDA_SYSTEMS:
+        platforms = PlatformConfig(target_platform=system, build_platform="linux-64")
+        (made,) = recipe.render(variants, RenderConfig(platforms))
+    asked = made.recipe.requirements.to_dict()
+    packages = {each.removeprefix("python-") for kind in ("host", "run") for each in asked[kind]}
+    (archive,) = DIST.glob("*.tar.gz")
+    assert str(made.recipe.sources[0].to_dict()["path"]).endswith(f"dist/{archive.name}")
+    with TemporaryDirectory() as scratch:
+        source = unpacked(archive, Path(scratch))
+        folder = Path(scratch) / "environment"
+        python = folder / "bin" / "python"
+        run("python", "-m", "venv", folder)
+        run("uv", "pip", "install", "--quiet", "--python", python, *(packages - {"python"}))
+        script = made.recipe.build.to_dict()["script"].replace("${{ PYTHON }}", str(python))
+        run("sh", "-c", script, cwd=source)
+        run(python, "-m", "pip", "check")
+        return run(folder / "bin" / "pbloom", "--version").strip()
 
 
 def check_macos() -> str:
@@ -200,9 +243,11 @@ def check_musl_loads() -> str:
 
 CHECKS: dict[str, Callable[[], str]] = {
     "archives": check_archives,
+    "description": check_description,
     "glibc": check_glibc,
     "musl": check_musl,
     "macOS": check_macos,
+    "conda": check_conda,
     "here, without a compiler": check_here,
     "musl loads": check_musl_loads,
     "aarch64, emulated": check_aarch64,

@@ -14,9 +14,12 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from description import for_pypi
 
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
@@ -74,6 +77,10 @@ def sdist(time: str, into: Path) -> Path:
         run("git", "archive", "-o", archive, "HEAD", cwd=ROOT)
         with tarfile.open(archive) as packed:
             packed.extractall(work, filter="data")
+        readme = work / "README.md"
+        project = tomllib.loads((work / "pyproject.toml").read_text())["project"]
+        repository, tag = project["urls"]["Source"], f"v{project['version']}"
+        readme.write_text(for_pypi(readme.read_text(), repository, tag))
         build = "import setuptools.build_meta as backend; print(backend.build_sdist('made'))"
         name = run("python", "-c", build, cwd=work).splitlines()[-1]
         return repacked(work / "made" / name, int(time), into / name)

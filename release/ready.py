@@ -21,6 +21,8 @@ DIST = ROOT / "dist"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 MOST_BYTES = 5_000_000
 NUM_WHEELS = 4
+# In addresses of the repository and its site.
+PLACEHOLDER = re.compile(rb"\bOWNER[/.]")
 
 # Extras that users install; what only developers do is not distributed with anything.
 OF_USERS = (
@@ -64,6 +66,20 @@ def versions() -> Iterator[str]:
         rf"^## {re.escape(wanted)}\b", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
     ):
         yield f"CHANGELOG.md: no section {wanted}"
+
+
+def undecided() -> Iterator[str]:
+    """What only those who release can say; CONTRIBUTING.md says how."""
+    version = PROJECT["version"]
+    if f"\n## {version} (unreleased)\n" in (ROOT / "CHANGELOG.md").read_text():
+        yield f"CHANGELOG.md: {version} is unreleased, expected its date"
+    if "not on PyPI yet" in (ROOT / "README.md").read_text():
+        yield "README.md: says that it is not on PyPI yet"
+    for name in git("ls-files").splitlines():
+        text = (ROOT / name).read_bytes()
+        if found := PLACEHOLDER.search(text):
+            line = 1 + text.count(b"\n", 0, found.start())
+            yield f"{name}: line {line}: OWNER, expected the account that the repository belongs to"
 
 
 def archives() -> Iterator[str]:
@@ -123,7 +139,14 @@ def licences() -> Iterator[str]:
             yield f"{name}: its licence is {' '.join(filter(None, said)) or 'not said'}"
 
 
-CHECKS: tuple[Callable[[], Iterator[str]], ...] = (versions, archives, pages, files, licences)
+CHECKS: tuple[Callable[[], Iterator[str]], ...] = (
+    versions,
+    undecided,
+    archives,
+    pages,
+    files,
+    licences,
+)
 
 
 def main() -> int:

@@ -2,11 +2,14 @@
 
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 
 import pytest
+import yaml
 from conftest import ROOT
 
 
@@ -63,6 +66,65 @@ def test_versions_have_to_agree(changed, said):
     found = list(ready["versions"]())
     assert len(found) == len(said)
     assert all(line.startswith(begin) for line, begin in zip(found, said, strict=True))
+
+
+def test_what_only_who_releases_can_say_is_asked(tmp_path, monkeypatch):
+    """Once an account stands for OWNER, an address of ours has it everywhere; CONTRIBUTING.md has the command."""
+    (command,) = re.findall(r"`(git grep .* sed .*)`", (ROOT / "CONTRIBUTING.md").read_text())
+    names = ["pyproject.toml", "docs/ci.md", "README.md", "CHANGELOG.md"]
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", *names], cwd=tmp_path, check=True)
+    ready = runpy.run_path(str(ROOT / "release" / "ready.py"))
+    monkeypatch.setitem(ready["undecided"].__globals__, "ROOT", tmp_path)
+    (tmp_path / "README.md").write_text("[parquet-bloom](https://github.com/OWNER/parquet_bloom)\n")
+    (tmp_path / "CHANGELOG.md").write_text(f"\n## {ready['PROJECT']['version']} (unreleased)\n")
+    found = list(ready["undecided"]())
+    assert found[0] == "CHANGELOG.md: 0.1.0 is unreleased, expected its date"
+    assert "README.md: line 1: OWNER, expected the account that the repository belongs to" in found
+    subprocess.run(["sh", "-c", command.replace("ACCOUNT", "acme")], cwd=tmp_path, check=True)
+    assert list(ready["undecided"]()) == found[:1]
+    assert (
+        tmp_path / "README.md"
+    ).read_text() == "[parquet-bloom](https://github.com/acme/parquet_bloom)\n"
+
+
+def test_pypi_shows_links_that_lead_somewhere():
+    description = runpy.run_path(str(ROOT / "release" / "description.py"))
+    readme = (ROOT / "README.md").read_text()
+    shown = description["for_pypi"](readme, "https://example.org/here", "v1")
+    there = re.findall(r"(!?)\[[^\]]*\]\(https://example.org/here/(\w+)/v1/([^)#]*)", shown)
+    assert {(picture, kind) for picture, kind, _ in there} == {("", "blob"), ("!", "raw")}
+    assert all((ROOT / path).exists() for *_, path in there)
+    assert not re.search(r"\]\((?!https://|#)", shown)
+    # Nothing else is another.
+    assert re.sub(r"https://example.org/here/(raw|blob)/v1/", "", shown) == readme
+
+
+def test_the_recipe_for_conda_is_what_the_project_says():
+    """Versions and what is required; release/check_wheels.py renders it and runs its script."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project, built_with = settings["project"], settings["build-system"]["requires"]
+    recipe = yaml.safe_load((ROOT / "packaging" / "conda" / "recipe.yaml").read_text())
+
+    def asked(wanted):
+        """As conda writes them, and calls them."""
+        spaced = [re.sub(r"(?<=\w)(?=[<>])", " ", each.lower(), count=1) for each in wanted]
+        return {each.replace("xxhash", "python-xxhash") for each in spaced}
+
+    extras = project["optional-dependencies"]
+    of_all = re.search(r"\[(.*)\]", extras["all"][0])[1].split(",")
+    required = recipe["requirements"]
+    assert {*required["run"]} == {"python", *asked(project["dependencies"])}
+    assert {*required["run_constraints"]} == asked(each for name in of_all for each in extras[name])
+    assert {*required["host"]} == {"python", "pip", *asked(built_with)}
+    (command,) = recipe["build"]["python"]["entry_points"]
+    assert command == f"pbloom = {project['scripts']['pbloom']}"
+    oldest = project["requires-python"].removeprefix(">=")
+    assert f'match(python, "<{oldest}")' in recipe["build"]["skip"]
+    assert recipe["context"]["version"] == project["version"]
 
 
 def test_licences_are_looked_at():

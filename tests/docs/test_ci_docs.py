@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ from parquet_bloom.rules.policy import ColumnPolicy, Policy, read_policy
 from parquet_bloom.rules.rule import Severity
 
 TEXT = (ROOT / "docs" / "ci.md").read_text()
+URLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
+REPOSITORY = URLS["Source"].removeprefix("https://github.com/")
 HOOKS = ROOT / ".pre-commit-hooks.yaml"
 
 
@@ -148,6 +151,7 @@ def test_pre_commit_reads_the_examples(tmp_path):
         assert accepts("pre_commit", "validate-config", path)
         (repo,) = yaml.safe_load(config)["repos"]
         assert repo["hooks"][0]["id"] == the_hook()["id"]
+        assert repo["repo"] in ("local", URLS["Source"])
     wrong = written(tmp_path, "config.yaml", configs[1].replace("language: system", ""))
     assert not accepts("pre_commit", "validate-config", wrong)
 
@@ -233,7 +237,7 @@ def test_what_the_action_is_given_is_never_run(tmp_path):
 def test_the_example_gives_the_action_what_it_takes():
     (workflow,) = map(yaml.safe_load, examples("GitHub Actions"))
     *_, ours = workflow["jobs"]["validate"]["steps"]
-    assert ours["uses"] == f"example/parquet_bloom@v{pb.__version__}"
+    assert ours["uses"] == f"{REPOSITORY}@v{pb.__version__}"
     assert ours["with"].keys() <= ACTION["inputs"].keys()
     assert re.findall(r"^\| `([\w-]+)` \|", section("GitHub Actions"), re.MULTILINE) == [
         *ACTION["inputs"]
@@ -250,6 +254,9 @@ def test_the_job_for_gitlab_validates(tmp_path):
     report = (tmp_path / job["artifacts"]["reports"]["junit"]).read_text()
     assert "no_such_column" in report
     (example,) = map(yaml.safe_load, examples("GitLab"))
+    here = f"{REPOSITORY}/v{pb.__version__}/packaging/gitlab.yml"
+    assert example["include"] == f"https://raw.githubusercontent.com/{here}"
+    assert example["include"] in GITLAB.read_text()
     assert example["filters"]["variables"].keys() <= job["variables"].keys()
 
 
