@@ -91,6 +91,7 @@ HOMES = {
         "storage/inventory.py",
         "storage/remote.py",
         "tables/delta/checkpoint.py",
+        "tables/iceberg/deletes.py",
         "verbs/arrow_table.py",
         "commands/value_files.py",
         "verbs/account.py",

@@ -15,7 +15,7 @@ from parquet_bloom.parquet.footer import shredded
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
-from parquet_bloom.parquet.footer.schema import LeafColumn, find_column
+from parquet_bloom.parquet.footer.schema import NOT_IN_TABLE, LeafColumn, find_column
 from parquet_bloom.parquet.footer.tail import read_footer
 from parquet_bloom.storage.source import Source
 from parquet_bloom.vocabulary import LACKS_COLUMN, NOT_SHREDDED
@@ -93,8 +93,7 @@ class OpenFile:
         """Take the names that a table has for the leaf columns, by their place in the file; all others
         are none of its columns, and nobody finds them. `of_table`: all names that it has."""
         names = [
-            (leaf, called.get(leaf.index, f"{leaf.name} (not in the table)"))
-            for leaf in self.footer.leaves
+            (leaf, called.get(leaf.index, leaf.name + NOT_IN_TABLE)) for leaf in self.footer.leaves
         ]
         leaves = tuple(
             leaf if name == leaf.name else replace(leaf, called=name) for leaf, name in names

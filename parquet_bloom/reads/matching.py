@@ -7,19 +7,21 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.reads.partitions import PartitionedFile, Partitions
-from parquet_bloom.reads.rows import RowTables
+from parquet_bloom.reads.rows import RowSource, RowTables
 
 if TYPE_CHECKING:
-    from parquet_bloom.container.protocols import Container
+    from parquet_bloom.container.protocols import Askable, Container
+    from parquet_bloom.native.lazy import Array
     from parquet_bloom.reads.pruning import Group, Left
 
 _COMPARISONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
@@ -111,30 +113,57 @@ def _listed(values: Any) -> Any:
     return list(values) if isinstance(values, Iterator) else values
 
 
-class Matching:
-    """Collects the rows of files that match. `columns`: None for all that the first file has, with those of
-    `partitions`."""
+class Listed(Protocol):
+    """Files, and what their tables say about them."""
 
-    def __init__(self, filters: Any, columns: Sequence[str] | None, partitions: Partitions) -> None:
+    @property
+    def table_columns(self) -> tuple[str, ...]:
+        """The whole columns of all tables; none if not all files are of tables."""
+
+    def as_listed(self, file: Askable, wanted: Collection[str]) -> RowSource:
+        """A file with the columns that its table has, if it is one's. Raises UnsupportedError if the table says
+        otherwise about `wanted` columns."""
+
+    def deleted_rows(self, path: str) -> Array | None:
+        """The rows of a file that its table has deleted, ascending; None if there are none. Raises UnsupportedError,
+        FormatError, OSError."""
+
+
+class Matching:
+    """Collects the rows of files that match. `columns`: None for all that the tables have, or the first file, with
+    those of `partitions`."""
+
+    def __init__(
+        self, filters: Any, columns: Sequence[str] | None, partitions: Partitions, files: Listed
+    ) -> None:
         self._any_of = conditions_of(filters)
-        self._columns, self._partitions = columns, partitions
+        self._keys_of = {
+            each.column.partition(".")[0] for all_of in self._any_of for each in all_of
+        }
+        of_tables = files.table_columns
+        if of_tables:
+            of_tables = tuple(dict.fromkeys((*of_tables, *partitions.schema.names)))
+        self._columns = columns or of_tables or None
+        self._of_tables, self._partitions, self._files = of_tables, partitions, files
         self._tables: RowTables | None = None
         self.num_files = self.num_groups = self.pages_read = self.bytes_read = 0
 
     def add(self, file: Container, left: Left) -> None:
         """The rows of a file, in what is left of it. Raises ValueTypeError for what cannot be compared with the values
         of a column, UnsupportedError, FormatError, EncryptionError, OSError."""
-        source = PartitionedFile(file, self._partitions.of(file.path))
+        of_table = self._files.as_listed(file, {*self._keys_of, *(self._columns or ())})
+        source = PartitionedFile(of_table, self._partitions.of(file.path))
         if self._tables is None:
-            self._tables = RowTables(tuple(dict.fromkeys(self._columns or source.top_columns)))
+            columns = tuple(dict.fromkeys(self._columns or source.top_columns))
+            self._tables = RowTables(columns, self._of_tables)
         groups = left.groups or ()
-        keys = [each.column.partition(".")[0] for all_of in self._any_of for each in all_of]
-        file.will_read_rows([*keys, *self._tables.columns], [group.number for group in groups])
-        rows: dict[int, Sequence[int]] = {}
-        for group in groups:
-            keys = self._keys(source, group)
-            if len(found := self._matching(file.path, keys, self._any_of)):
-                rows[group.number] = found
+        wanted = [*self._keys_of, *self._tables.columns]
+        file.will_read_rows(wanted, [group.number for group in groups])
+        found = {
+            group: self._matching(file.path, self._keys(source, group), self._any_of)
+            for group in groups
+        }
+        rows = self._live(file.path, {group: each for group, each in found.items() if len(each)})
         table = self._tables.read(source, rows, range(sum(map(len, rows.values()))))
         file.source.check_one_version()
         self._tables.add(table)
@@ -142,6 +171,17 @@ class Matching:
         self.num_groups += len(groups)
         self.pages_read += file.pages_read
         self.bytes_read += file.source.bytes_read
+
+    def _live(self, path: str, rows: Mapping[Group, Array]) -> dict[int, Any]:
+        """By row group, those of these rows that no table has deleted. Raises as Listed.deleted_rows."""
+        deleted = self._files.deleted_rows(path) if rows else None
+        if deleted is None:
+            return {group.number: found for group, found in rows.items()}
+        return {
+            group.number: live
+            for group, found in rows.items()
+            if len(live := np.setdiff1d(found, deleted - group.first_row, assume_unique=True))
+        }
 
     def may_match(self, path: str) -> bool:
         """Whether the values of its partitions do not exclude all rows of a file. Raises ValueTypeError."""
@@ -175,7 +215,7 @@ class Matching:
 
     def _matching(
         self, path: str, keys: pa.Table, any_of: Sequence[Sequence[_Condition]]
-    ) -> Sequence[int]:
+    ) -> NDArray[np.int64]:
         """The numbers of the rows that match."""
         *names, number = keys.column_names
         try:
@@ -186,12 +226,12 @@ class Matching:
         except (pa.ArrowException, OverflowError, TypeError) as error:
             reason = " ".join(str(error).split())
             raise ValueTypeError(f"{path}: filters: {reason}") from None
-        rows: Sequence[int] = found[number].to_numpy()
+        rows: NDArray[np.int64] = found[number].to_numpy()
         return rows
 
     def table(self) -> pa.Table:
         """All rows. Raises as RowTables.table."""
-        return (self._tables or RowTables(self._columns or ())).table()
+        return (self._tables or RowTables(self._columns or (), self._of_tables)).table()
 
 
 def _unlike(names: Collection[str]) -> str:

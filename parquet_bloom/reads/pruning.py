@@ -74,12 +74,14 @@ class Pruner:
         open: Open,
         index: Indexed | None = None,
         most_left: float = MOST_LEFT,
+        of_tables: Iterable[str] = (),
     ) -> None:
-        """`most_left`: of row groups, so that it is worth asking more files."""
+        """`most_left`: of row groups, so that it is worth asking more files. `of_tables`: columns that tables have,
+        whatever their files have."""
         self._predicate, self._open, self._index = predicate, open, index
         self._most_left = most_left
         self._missing: dict[str, ColumnError] = {}
-        self._present: set[str] = set() if index is None else set(index.columns)
+        self._present = {*of_tables, *(() if index is None else index.columns)}
         # Row groups of files that have the columns.
         self._asked = self._kept = 0
 

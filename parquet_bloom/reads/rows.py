@@ -23,13 +23,14 @@ class RowSource(Protocol):
 class RowTables:
     """Top-level columns of rows, file by file. A file that lacks one of them has nulls in it."""
 
-    def __init__(self, columns: Sequence[str]) -> None:
+    def __init__(self, columns: Sequence[str], of_tables: Sequence[str] = ()) -> None:
+        """`of_tables`: columns that tables have, whatever their files have."""
         self.columns = columns
         self._tables: list[pa.Table] = []
         # One without rows tells the types, if there are no others.
         self._nothing: pa.Table | None = None
-        # The columns that files have.
-        self._known: dict[str, None] = {}
+        # The columns that files have, or tables.
+        self._known = dict.fromkeys(of_tables)
 
     def read(
         self, file: RowSource, rows: Mapping[int, Sequence[int]], places: Sequence[int]
@@ -59,7 +60,7 @@ class RowTables:
     def table(self) -> pa.Table:
         """All rows, in the order in which they were added.
 
-        Raises ColumnError if no file that was looked into has a column, UnsupportedError if the files have values in
+        Raises ColumnError if neither a table nor a file that was looked into has a column, UnsupportedError if the files have values in
         it whose types do not go together.
         """
         for name in self.columns:

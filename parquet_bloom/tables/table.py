@@ -18,11 +18,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self, cast
 
 from parquet_bloom.container.in_commands import AsTable
-from parquet_bloom.container.protocols import Container, Overview
+from parquet_bloom.container.protocols import Askable, Container, Overview
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_notes
 from parquet_bloom.errors import ColumnError, UnsupportedError, no_column
 from parquet_bloom.files import Opener, open_parquet
+from parquet_bloom.native.lazy import np
 from parquet_bloom.parallel import read_once
 from parquet_bloom.storage import open_source
 from parquet_bloom.storage.traffic import Requests
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container.data_file import ParquetFile
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.engines.engine import Situation
+    from parquet_bloom.native.lazy import Array
 
 # Smaller files an engine may not be able to read any more, see the notes on "longer than recorded".
 MIN_FILE_SIZE: Final = 4 << 20
@@ -112,6 +114,34 @@ def names_in_table(names: StoredNames, file: Overview) -> dict[str, str]:
     return {columns[place]: name for place, name in names.called(file).items()}
 
 
+# The groups between a list or map and its values, which only files have, and what is in these.
+GROUPS: Final = frozenset(("list", "key_value"))
+_IN_GROUPS: Final = frozenset(("element", "key", "value"))
+
+
+def _other_inside(names: StoredNames, file: Overview) -> set[str]:
+    """The whole columns of a table that have more inside in a file, or lists and maps of other shapes."""
+    called = names.called(file)
+    tops = {leaf.path[0]: top(called[leaf.index]) for leaf in file.leaves if leaf.index in called}
+    return {
+        tops[leaf.path[0]]
+        for leaf in file.leaves
+        if leaf.path[0] in tops
+        and not _is_alike(_inside(leaf.path), _inside(called.get(leaf.index, "").split(".")))
+    }
+
+
+def _inside(path: Sequence[str]) -> list[str]:
+    return [name for name in path[1:] if name not in GROUPS]
+
+
+def _is_alike(stored: Sequence[str], called: Sequence[str]) -> bool:
+    """Whether only fields of structs have other names."""
+    return len(stored) == len(called) and all(
+        name == other for name, other in zip(stored, called, strict=True) if other in _IN_GROUPS
+    )
+
+
 def top(name: str) -> str:
     return name.partition(".")[0]
 
@@ -125,12 +155,13 @@ def no_version_as_of(where: str, moment: datetime, times: Sequence[int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:
-    """`leaves`: the dotted name in new files for the table's, of all leaves that files have; `doubled`:
-    names of several leaves; `names`: what each data file calls them; `partitions`: the table's name for
+    """`leaves`: the dotted name in new files for the table's, of all leaves that files have; `tops`: the names of
+    whole columns; `doubled`: names of several leaves; `names`: what each data file calls them; `partitions`: the table's name for
     the file's, of columns whose values are not in the files; `has_own_names`: whether files have the
     table's own names, but for what other writers call the inside of lists and maps."""
 
     leaves: Mapping[str, str]
+    tops: tuple[str, ...]
     doubled: frozenset[str]
     names: StoredNames
     partitions: Mapping[str, str] = field(default_factory=dict)
@@ -148,7 +179,8 @@ class TableColumns:
         counts = Counter(".".join(logical) for logical, _ in leaves)
         doubled = frozenset(name for name, count in counts.items() if count > 1)
         found = {".".join(logical): ".".join(physical) for logical, physical in leaves}
-        return cls(found, doubled, names, partitions or {}, has_own_names)
+        tops = tuple(dict.fromkeys(logical[0] for logical, _ in leaves))
+        return cls(found, tops, doubled, names, partitions or {}, has_own_names)
 
     def physical(self, where: str, name: str) -> str:
         """The file's dotted name. Raises ColumnError."""
@@ -248,6 +280,50 @@ class LakeTable(ABC):
         """The leaf columns of the data files: the table's dotted name of each, and the file's."""
         return self._columns.leaves
 
+    @property
+    def top_columns(self) -> tuple[str, ...]:
+        """Its names of whole columns that files have."""
+        return self._columns.tops
+
+    @property
+    def defaults(self) -> frozenset[str]:
+        """Whole columns that, with all in them, are not null where a file lacks them."""
+        return frozenset()
+
+    def columns_in(
+        self, file: Askable, recorded: TableFile, wanted: Collection[str]
+    ) -> tuple[str, ...]:
+        """Its whole columns that an open file has. Raises UnsupportedError if the table has one of those that are
+        `wanted` otherwise than it is in the file, or not in it."""
+        columns = self._columns
+        there = tuple(name for name in file.top_columns if name in columns.tops)
+        problem = next(
+            filter(None, (self._otherwise(name, there, recorded) for name in wanted)), None
+        )
+        if problem is None and not columns.has_own_names:
+            others = sorted(_other_inside(self.names, file) & {*wanted})
+            problem = f"column {others[0]}: something else inside of it" if others else None
+        if problem is not None:
+            raise UnsupportedError(
+                f"{file.path}: {self.location} says more about it than is in it: {problem};"
+                " expected an engine that reads the table"
+            )
+        return there
+
+    def _otherwise(self, name: str, there: Collection[str], recorded: TableFile) -> str | None:
+        """What the table says about one of its columns that a file does not."""
+        columns = self._columns
+        if name in columns.tops and name not in there:
+            if name in self.defaults:
+                return f"column {name}: a default value"
+            if name in recorded.partition:
+                return f"column {name}: the value of its partition"
+        if not columns.has_own_names and any(
+            "." in each and f"{each}.".startswith(f"{name}.") for each in columns.tops
+        ):
+            return f"column {name}: a name with a dot in it"
+        return None
+
     def physical(self, column: str) -> str:
         """The dotted name in a new file for the table's. Raises ColumnError."""
         return self._columns.physical(self.location, column)
@@ -276,6 +352,11 @@ class LakeTable(ABC):
     def may_hide_rows(self, file: TableFile) -> bool:
         """Whether rows of a live file may be deleted that are still in it."""
         return file.num_deleted > 0
+
+    def deleted_rows(self, file: TableFile) -> Array:
+        """The numbers of these rows in the file, ascending. Raises UnsupportedError for what says so in a way that
+        nobody reads here, FormatError, OSError."""
+        return np.empty(0, np.int64)
 
     def in_commands_of(self, file: TableFile) -> AsTable:
         """How the command that helps with a live file next names the table."""

@@ -396,7 +396,8 @@ class _RowSearch:
 
         if self._partitions is None:
             self._partitions = files.partitions()
-        source = PartitionedFile(file, self._partitions.of(file.path))
+        of_table = files.as_listed(file, tables.columns)
+        source = PartitionedFile(of_table, self._partitions.of(file.path))
         rows: dict[int, list[int]] = {}
         places: dict[tuple[int, int], int] = {}
         for part, row, _ in found:

@@ -7,7 +7,7 @@ in the place of one, so in an object store no file is asked for its version unti
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from functools import partial
@@ -20,15 +20,18 @@ from parquet_bloom.files import Opener, open_file
 from parquet_bloom.index.manifest import TableSource
 from parquet_bloom.index.states import is_as_read, lasting, listed, state_of
 from parquet_bloom.options import TableView
+from parquet_bloom.reads.of_tables import FileOfTable
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.source import is_url
 
 if TYPE_CHECKING:
-    from parquet_bloom.container.protocols import Container
+    from parquet_bloom.container.protocols import Askable, Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.index.units import Unit
+    from parquet_bloom.native.lazy import Array
     from parquet_bloom.reads.partitions import Partitions
+    from parquet_bloom.reads.rows import RowSource
     from parquet_bloom.storage.cache import CacheUse
     from parquet_bloom.tables.table import LakeTable, TableFile
 
@@ -98,6 +101,33 @@ class ListedFiles:
                 if (more := _said_of(table, file, keys)) is not None:
                     problem = f"{path}: {table.location} says more about it than is in it: {more}"
                     raise UnsupportedError(f"{problem}; expected an engine that reads the table")
+
+    @property
+    def table_columns(self) -> tuple[str, ...]:
+        """See reads.matching.Listed."""
+        if self.found.keys() != self._recorded.keys():
+            return ()
+        names = [name for table in self._lake_tables for name in table.top_columns]
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def leaf_columns(self) -> frozenset[str]:
+        """Those of all tables."""
+        return frozenset(name for table in self._lake_tables for name in table.columns)
+
+    def as_listed(self, file: Askable, wanted: Collection[str]) -> RowSource:
+        """See reads.matching.Listed."""
+        of_table = self._recorded.get(file.path)
+        if of_table is None:
+            return file
+        return FileOfTable(file, *of_table, wanted)
+
+    def deleted_rows(self, path: str) -> Array | None:
+        """See reads.matching.Listed."""
+        if not self.may_hide_rows(path):
+            return None
+        table, file = self._recorded[path]
+        return table.deleted_rows(file)
 
     @property
     def partition_types(self) -> Mapping[str, str]:

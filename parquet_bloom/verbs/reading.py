@@ -140,10 +140,9 @@ class Reading:
         ):
             to_ask: Open = held.opened if self._cache is None else self._open
             to_read: Open = held.opened if self._cache is None else self._open_for_rows
-            matching = Matching(filters, columns, self._partitions())
+            matching = Matching(filters, columns, self._partitions(), self.files)
             paths = [path for path in self.files.found if matching.may_match(path)]
             left = self._row_groups(paths, to_ask)
-            self._check_plain(left)
             # What no row tells, the types of the columns, a file does.
             for each in left or [Left(path, (), ()) for path in list(self.files.found)[:1]]:
                 with to_read(each.path) as file:
@@ -182,7 +181,7 @@ class Reading:
         if self._index is not None:
             with self._asked() as asked:
                 indexed = Indexed(asked, conditions_in(predicate), files.is_known)
-        return Pruner(predicate, opener, indexed, most_left)
+        return Pruner(predicate, opener, indexed, most_left, files.leaf_columns)
 
     def _open(self, path: str, files: ListedFiles | None = None) -> Container:
         return (files or self.files).open(path, self.keys, self._cache)

@@ -43,11 +43,12 @@ def rows(
 
     filters: as for row_groups, and `!=` and `not in` are obeyed, too; columns are whole ones, or fields of structs.
     columns: whole ones; a file that lacks one has nulls in it. Those of Hive partitions (`country=DE/`) are columns of
-    the types that pyarrow takes, those of a table's partitions of its own types; files of other partitions stay closed. All others as for row_groups.
+    the types that pyarrow takes, those of a table's partitions of its own types; files of other partitions stay closed.
+    table: rows and columns are the table's, without rows that it has deleted. All others as for row_groups.
 
     Raises as row_groups; ValueTypeError for what pyarrow does not compare with the values of a column; UnsupportedError
-    for a UNION of ORC, for tables whose files do not hold all that they say, and if the types of a column in several
-    files do not go together.
+    for a UNION of ORC, for what nobody reads here of a table, such as equality delete files, and if the types of a
+    column in several files do not go together.
     """
     from parquet_bloom.reads.matching import listed
 

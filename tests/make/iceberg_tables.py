@@ -1,6 +1,8 @@
 """Iceberg tables in an SQLite catalog of PyIceberg's, and delete files by hand, which it does not write."""
 
+import struct
 import uuid
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -10,8 +12,9 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from make.delta_tables import rows_of
+from make.delta_tables import bitmap, rows_of
 from pyiceberg.avro.decoder import StreamingBinaryDecoder
+from pyiceberg.avro.file import AvroOutputFile
 from pyiceberg.catalog import load_catalog
 from pyiceberg.manifest import (
     DataFile,
@@ -144,6 +147,16 @@ class _DeletesWriter(ManifestWriterV2):
     def _meta(self) -> dict[str, str]:
         return {**super()._meta, "content": "deletes"}
 
+    def new_writer(self) -> AvroOutputFile[ManifestEntry]:
+        """With what only version 3 has of deletion vectors."""
+        return AvroOutputFile[ManifestEntry](
+            output_file=self._output_file,
+            file_schema=self._with_partition(3),
+            record_schema=self._with_partition(3),
+            schema_name="manifest_entry",
+            metadata=self._meta,
+        )
+
 
 class _AddDeletes(_SnapshotProducer["_AddDeletes"]):
     def __init__(self, transaction: Any, io: Any, file: DataFile) -> None:
@@ -191,18 +204,48 @@ def _add_deletes(
 ) -> None:
     path = path_of(beside.file_path).with_name(f"delete-{uuid.uuid4()}.parquet")
     pq.write_table(rows, path)
+    _commit_deletes(table, path, FileFormat.PARQUET, content, beside, rows.num_rows, **more)
+
+
+def _commit_deletes(
+    table: Table,
+    path: Path,
+    kind: FileFormat,
+    content: DataFileContent,
+    beside: DataFile,
+    count: int,
+    **more: Any,
+) -> None:
     file = DataFile.from_args(
+        _table_format_version=3,
         content=content,
         file_path=f"file://{path}",
-        file_format=FileFormat.PARQUET,
+        file_format=kind,
         partition=beside.partition,
-        record_count=rows.num_rows,
+        record_count=count,
         file_size_in_bytes=path.stat().st_size,
         **more,
     )
     file.spec_id = beside.spec_id
     with table.transaction() as transaction:
         _AddDeletes(transaction, table.io, file).commit()
+
+
+def delete_by_vector(table: Table, name: str, positions: Iterable[int]) -> Path:
+    """Commit a deletion vector for one data file, in a Puffin file behind another blob; the path."""
+    numbers = list(positions)
+    file = entries(table)[name].data_file
+    path = path_of(name).with_name(f"delete-{uuid.uuid4()}.puffin")
+    vector = bitmap(numbers)
+    blob = struct.pack(">I", len(vector)) + vector + struct.pack(">I", zlib.crc32(vector))
+    path.write_bytes(b"PFA1 another blob" + blob)
+    _commit_deletes(
+        *(table, path, FileFormat.PUFFIN, DataFileContent.POSITION_DELETES, file, len(numbers)),
+        referenced_data_file=name,
+        content_offset=17,
+        content_size_in_bytes=len(blob),
+    )
+    return path
 
 
 def delete_positions(table: Table, name: str, positions: Iterable[int]) -> None:

@@ -111,6 +111,11 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
+def binary(data: bytes) -> tuple[int, bytes]:
+    """A field of bytes or text, as splice takes it."""
+    return TYPE_BINARY, varint(len(data)) + data
+
+
 def read_binary(data: bytes, at: int) -> bytes:
     """The bytes behind their length."""
     length, start = read_varint(data, at)

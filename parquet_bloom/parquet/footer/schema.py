@@ -44,6 +44,9 @@ _CONVERTED = {
 
 _Item = TypeVar("_Item")
 
+# Behind the names of what a table does not have of a file.
+NOT_IN_TABLE: Final = " (not in the table)"
+
 # A group that has the form of a shredded VARIANT, but not the annotation.
 BARE_VARIANT: Final = "BARE VARIANT"
 

@@ -6,13 +6,19 @@ file's own does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, no_column
-from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.parquet.footer import compact
+from parquet_bloom.parquet.footer.schema import NOT_IN_TABLE, LeafColumn
 from parquet_bloom.parquet.thrift import ttypes
+
+# In a SchemaElement.
+_NAME: Final = 4
+# Between a list or map and what is in it.
+_GROUPS: Final = ("list", "key_value")
 
 
 class TopField(NamedTuple):
@@ -30,10 +36,50 @@ class TopField(NamedTuple):
 
     def called(self, leaves: Sequence[LeafColumn]) -> str:
         """What the table calls it that the file is opened for; else its own name."""
-        leaf = leaves[self.first_leaf]
-        if leaf.called is None:
-            return self.name
-        return leaf.called.rsplit(".", len(leaf.path) - 1)[0]
+        for leaf in self.leaves_in(leaves):
+            if leaf.called is None:
+                return self.name
+            if not leaf.called.endswith(NOT_IN_TABLE):
+                return leaf.called.rsplit(".", len(leaf.path) - 1)[0]
+        return self.name + NOT_IN_TABLE
+
+    def as_called(self, leaves: Sequence[LeafColumn]) -> TopField:
+        """With the names that the table has for what is inside."""
+        of_field = self.leaves_in(leaves)
+        if len(self.elements) == 1 or all(leaf.called is None for leaf in of_field):
+            return self
+        names: dict[int, str] = {}
+        decoded = [compact.decode(ttypes.SchemaElement, each)[0] for each in self.elements]
+        for leaf, places in zip(of_field, _paths(decoded), strict=True):
+            names |= dict(zip(places, _called_inside(leaf), strict=False))
+        elements = [
+            compact.splice(each, 0, {_NAME: compact.binary(names[at].encode())})
+            for at, each in enumerate(self.elements)
+        ]
+        return self._replace(elements=tuple(elements))
+
+
+def _called_inside(leaf: LeafColumn) -> Sequence[str]:
+    """The names on the path to a leaf: the table's have no groups between a list or map and what is in it."""
+    called = leaf.path if leaf.called is None else leaf.called.split(".")
+    if len(called) == len(leaf.path):
+        return called
+    rest = iter(called)
+    return [name if name in _GROUPS else next(rest, name) for name in leaf.path]
+
+
+def _paths(elements: Sequence[ttypes.SchemaElement]) -> Iterator[list[int]]:
+    """The numbers of the elements on the path to each leaf."""
+    # With how many children each has left.
+    path: list[list[int]] = []
+    for at, element in enumerate(elements):
+        if path:
+            path[-1][1] -= 1
+        path.append([at, element.num_children or 0])
+        if element.type is not None:
+            yield [each for each, _ in path]
+        while path and path[-1][1] == 0:
+            path.pop()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +94,7 @@ class TopFields:
         return tuple(field.called(leaves) for field in self.fields if field.num_leaves)
 
     def find(self, leaves: Sequence[LeafColumn], names: Iterable[str]) -> list[TopField]:
-        """The fields with these names. Raises ColumnError, which suggests similar names."""
+        """The fields with these names, which what is inside of them has, too. Raises ColumnError, which suggests similar names."""
         called: dict[str, list[TopField]] = {}
         for field in self.fields:
             if field.num_leaves:
@@ -61,7 +107,7 @@ class TopFields:
             if others:
                 count = 1 + len(others)
                 raise ColumnError(f"column {name}: {count} columns have this name, expected one")
-            found.append(first)
+            found.append(first.as_called(leaves))
         return found
 
 

@@ -245,9 +245,11 @@ def _foot(
     if arrow is not None:
         chosen = pa.schema([arrow.field(field.number) for field in fields])
         value = b64encode(chosen.serialize())
-        stored[5] = _list([_struct({1: _binary(_ARROW_SCHEMA.encode()), 2: _binary(value)})])
+        stored[5] = _list(
+            [_struct({1: compact.binary(_ARROW_SCHEMA.encode()), 2: compact.binary(value)})]
+        )
     # Readers know defects of writers by it.
-    stored[6] = _binary(footer.created_by.encode())
+    stored[6] = compact.binary(footer.created_by.encode())
     return _struct(stored)
 
 
@@ -276,10 +278,6 @@ def _arrow_schema_of(text: str) -> pa.Schema | None:
 
 def _i64(number: int) -> tuple[int, bytes]:
     return compact.TYPE_I64, compact.zigzag(number)
-
-
-def _binary(data: bytes) -> tuple[int, bytes]:
-    return compact.TYPE_BINARY, compact.varint(len(data)) + data
 
 
 def _list(structs: Sequence[bytes]) -> tuple[int, bytes]:

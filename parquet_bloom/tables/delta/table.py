@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, Never
 
 from parquet_bloom.container.in_commands import AsTable
 from parquet_bloom.errors import RewriteError, UnsupportedError
+from parquet_bloom.parallel import read_once
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.storage.source import is_object
 from parquet_bloom.storage.traffic import Requests
@@ -26,6 +27,7 @@ from parquet_bloom.tables.delta.action import ENGINE, Action, decoded
 from parquet_bloom.tables.delta.columns import columns_of, types_of_partitions
 from parquet_bloom.tables.delta.features import is_outside, unreadable, unwritable
 from parquet_bloom.tables.delta.log import LOG, Log, Snapshot, commit_name, read_snapshot
+from parquet_bloom.tables.delta.vectors import deleted_rows
 from parquet_bloom.tables.ends import why_not
 from parquet_bloom.tables.properties import PARQUET_JAVA, wanted_filters
 from parquet_bloom.tables.table import (
@@ -44,6 +46,7 @@ from parquet_bloom.vocabulary import TableKind
 
 if TYPE_CHECKING:
     from parquet_bloom.engines.engine import Situation
+    from parquet_bloom.native.lazy import Array
 
 # Other writers may win so often.
 _ATTEMPTS: Final = 16
@@ -111,6 +114,21 @@ class DeltaTable(LakeTable):
             after = _version_at(self._folder, since.as_of, first=-1)
         assert after is not None
         return Log(self._folder).added(after, self.version)
+
+    @read_once
+    def _vectors(self) -> Mapping[str, Action]:
+        """The deletion vectors of files, by their names."""
+        return {
+            name: vector
+            for (name, _), add in self._snapshot.adds.items()
+            if (vector := add.get("deletionVector"))
+        }
+
+    def deleted_rows(self, file: TableFile) -> Array:
+        vector = self._vectors.get(file.name)
+        if vector is None:
+            return super().deleted_rows(file)
+        return deleted_rows(self._folder, file.path, vector)
 
     def in_groups(self, files: Sequence[TableFile]) -> Sequence[Sequence[TableFile]]:
         """By partition: that is where other writers look for conflicts."""

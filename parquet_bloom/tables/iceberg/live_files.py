@@ -1,11 +1,10 @@
-"""The live files of a snapshot, and the delete files beside them.
+"""The live data files of a snapshot.
 
 Spec: Iceberg Table Spec, "Manifests", "Manifest Lists".
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
@@ -13,7 +12,6 @@ from urllib.parse import quote
 from pyiceberg.io import FileIO
 from pyiceberg.manifest import (
     DataFile,
-    DataFileContent,
     FileFormat,
     ManifestContent,
     ManifestFile,
@@ -23,7 +21,6 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.transforms import IdentityTransform, Transform, VoidTransform
 from pyiceberg.types import IcebergType
 
-from parquet_bloom.container import number_of
 from parquet_bloom.storage.address import UNESCAPED
 from parquet_bloom.storage.source import is_object
 from parquet_bloom.tables.table import TableFile
@@ -104,19 +101,6 @@ def names_added(io: FileIO, manifests: list[ManifestFile], snapshots: Collection
         for entry in each.fetch_manifest_entry(io)
         if entry.snapshot_id in snapshots
     }
-
-
-def delete_files(io: FileIO, manifests: list[ManifestFile]) -> str | None:
-    """`2 position delete files and 1 equality delete file`, None if there are none."""
-    counts: Counter[DataFileContent] = Counter()
-    for manifest in manifests:
-        if manifest.content == ManifestContent.DELETES:
-            counts.update(entry.data_file.content for entry in manifest.fetch_manifest_entry(io))
-    kinds = {
-        "position delete file": counts[DataFileContent.POSITION_DELETES],
-        "equality delete file": counts[DataFileContent.EQUALITY_DELETES],
-    }
-    return " and ".join(number_of(count, kind) for kind, count in kinds.items() if count) or None
 
 
 def table_file(

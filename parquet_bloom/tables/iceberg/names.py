@@ -7,14 +7,11 @@ Spec: Iceberg Table Spec, "Column Projection", "Name Mapping Serialization".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from parquet_bloom.container.protocols import Overview
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, UnsupportedError
-
-# The groups between a list or map and its values, which only files have.
-_GROUPS: Final = {"list", "key_value"}
+from parquet_bloom.tables.table import GROUPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,5 +58,5 @@ class NamesById:
     def _mapped(self, path: tuple[str, ...]) -> int | None:
         """The field id that the name mapping has for a leaf."""
         assert self.mapped is not None
-        shorter = tuple(name for name in path if name not in _GROUPS)
+        shorter = tuple(name for name in path if name not in GROUPS)
         return self.mapped.get(path, self.mapped.get(shorter))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.manifest import ManifestFile
-from pyiceberg.schema import Schema
+from pyiceberg.schema import Schema, index_by_id
 from pyiceberg.table import StaticTable
 from pyiceberg.table import Table as Loaded
 from pyiceberg.table.name_mapping import MappedField, NameMapping
@@ -34,10 +34,10 @@ from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.tables.batches import partition_of
 from parquet_bloom.tables.iceberg.commit import NewSizes, committed
+from parquet_bloom.tables.iceberg.deletes import Deletes
 from parquet_bloom.tables.iceberg.library import asking
 from parquet_bloom.tables.iceberg.live_files import (
     ByManifest,
-    delete_files,
     files_by_manifest,
     names_added,
     partition_fields,
@@ -56,11 +56,13 @@ from parquet_bloom.tables.table import (
     TableFile,
     Wanted,
     no_version_as_of,
+    top,
 )
 from parquet_bloom.vocabulary import TableKind
 
 if TYPE_CHECKING:
     from parquet_bloom.engines.engine import Situation
+    from parquet_bloom.native.lazy import Array
 
 # Other writers may win so often, after PyIceberg's own attempts.
 _ATTEMPTS: Final = 4
@@ -132,17 +134,20 @@ class IcebergTable(LakeTable):
         return wanted_filters(self.loaded.metadata.properties, self.columns, ICEBERG)
 
     @read_once
-    def _deletes(self) -> str | None:
-        """The delete files, in words. They may be about any data file that is older."""
+    def _deletes(self) -> Deletes:
         with asking(self.location):
-            return delete_files(self.loaded.io, self._manifests)
+            return Deletes(self.loaded.io, self._manifests)
 
     def may_hide_rows(self, file: TableFile) -> bool:
-        return self._deletes is not None or super().may_hide_rows(file)
+        return self._deletes.may_be_of(file.name)
+
+    def deleted_rows(self, file: TableFile) -> Array:
+        with asking(self.location):
+            return self._deletes.rows(file.path, file.name)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        deletes = self._deletes
+        deletes = self._deletes.in_words()
         if deletes is None:
             return ()
         return (f"{deletes} in the table: filters still find the rows that they delete",)
@@ -154,6 +159,16 @@ class IcebergTable(LakeTable):
 
     def read_columns(self) -> TableColumns:
         return columns_of(self._schema, self.loaded.name_mapping())
+
+    @property
+    def defaults(self) -> frozenset[str]:
+        schema = self._schema
+        with_defaults = [
+            schema.find_column_name(number)
+            for number, field in index_by_id(schema).items()
+            if field.initial_default is not None
+        ]
+        return frozenset(top(name) for name in with_defaults if name is not None)
 
     @property
     def _schema(self) -> Schema:

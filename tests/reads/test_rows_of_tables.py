@@ -1,0 +1,248 @@
+"""Rows of tables: those that the table has, under its names, whatever is in its files."""
+
+import random
+import struct
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable, QueryBuilder
+from make import iceberg_tables
+from make.delta_features import make_mapped
+from make.delta_tables import (
+    bitmap,
+    delete_rows,
+    inline_vector,
+    make_table,
+    rows_of,
+    stored_vector,
+    with_features,
+)
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.types import ListType, LongType, NestedField, StringType, StructType
+from pyroaring import BitMap64
+
+import parquet_bloom as pb
+from parquet_bloom.tables.deletion_vectors import rows_in
+
+VIEW = pb.TableView(kind="iceberg", catalog=iceberg_tables.CATALOG)
+ALL = [("n", ">=", 0)]
+MAGIC = struct.pack("<I", 1681511377)
+
+
+def with_vectors(table: Path) -> Path:
+    properties = {"delta.enableDeletionVectors": "true"}
+    with_features(table, reader=["deletionVectors"], configuration=properties)
+    return table
+
+
+def test_rows_that_a_delta_table_has_deleted_are_not_read(tmp_path: Path) -> None:
+    table = with_vectors(make_table(tmp_path / "table", partition_by=["day"]))
+    first, second, *_ = pb.open_table(table).files()
+    delete_rows(table, first.name, inline_vector({0, 99, 100, 149}))
+    delete_rows(table, second.name, stored_vector(table, range(0, 150, 2)))
+    found = pb.rows(table, ALL, ["n", "day"], table="delta").sort_by("n")
+    query = "select n, day from t order by n"
+    wanted = pa.table(QueryBuilder().register("t", DeltaTable(table)).execute(query).read_all())
+    assert found.to_pylist() == wanted.to_pylist()
+    assert found.num_rows == 900 - 4 - 75
+    gone = pq.read_table(first.path)["n"][99].as_py()
+    assert pb.rows(table, {"n": [gone, gone - 2]}, ["n"], table="delta")["n"].to_pylist() == [
+        gone - 2
+    ]
+
+
+def test_damaged_deletion_vectors_delete_nothing(tmp_path: Path) -> None:
+    table = with_vectors(make_table(tmp_path / "table", commits=1))
+    (file,) = pb.open_table(table).files()
+    vector = stored_vector(table, {3, 5})
+    (stored,) = table.glob("deletion_vector_*.bin")
+    for changes, problem in (
+        ({"cardinality": 3}, f"{file.path}: deletion vector of 2 rows, expected 3"),
+        ({"sizeInBytes": 30}, f"{stored}: deletion vector at 1: another size than in the log"),
+        ({"pathOrInlineDv": "~"}, f"{file.path}: its deletion vector does not follow the protocol"),
+        ({"offset": 2}, f"{stored}: bytes 2 to 46: expected 44 bytes, found 43"),
+        (
+            {"storageType": "p"},
+            f"{file.path}: its deletion vector is stored as 'p', expected in the log or the table's folder",
+        ),
+    ):
+        delete_rows(table, file.name, vector | changes)
+        with pytest.raises(pb.ParquetBloomError) as caught:
+            pb.rows(table, ALL, table="delta")
+        assert str(caught.value) == problem
+    data = bytearray(stored.read_bytes())
+    data[-6] ^= 1
+    stored.write_bytes(data)
+    delete_rows(table, file.name, vector)
+    with pytest.raises(pb.FormatError, match="at 1: checksum does not match"):
+        pb.rows(table, ALL, table="delta")
+    # Rows that no filter leaves are nobody's.
+    assert pb.rows(table, {"n": -1}, table="delta").num_rows == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_deletion_vectors_are_read_as_roaring_bitmaps(seed: int) -> None:
+    chance = random.Random(seed)
+    wanted = BitMap64()
+    for _ in range(chance.randrange(7)):
+        base = chance.choice((0, 1 << 16, 3 << 16, 5 << 32, (5 << 32) + (9 << 16)))
+        size = chance.choice((1, 4096, 4097, 65536))
+        step = chance.choice((1, 1, 3))
+        wanted |= BitMap64(range(base, base + size, step))
+    if seed % 2:
+        wanted.run_optimize()
+    data = MAGIC + wanted.serialize()
+    assert rows_in(data, "x").tolist() == list(wanted)
+    for end in {*range(40), *(chance.randrange(len(data)) for _ in range(40))}:
+        if end < len(data):
+            with pytest.raises(pb.FormatError, match=r"^x: deletion vector of"):
+                rows_in(data[:end], "x")
+
+
+def test_what_is_no_deletion_vector() -> None:
+    for data, problem in (
+        (b"\1" + bytes(20), "deletion vector of magic 1, expected 1681511377"),
+        (MAGIC + struct.pack("<QII", 1, 0, 7), "deletion vector: bitmap of cookie 7"),
+        (
+            MAGIC + struct.pack("<Q", 2) + 2 * bitmap([1])[12:],
+            "deletion vector: rows are not ascending",
+        ),
+    ):
+        with pytest.raises(pb.FormatError) as caught:
+            rows_in(data, "x")
+        assert str(caught.value) == f"x: {problem}"
+
+
+def test_columns_of_a_delta_table_have_its_names(tmp_path: Path) -> None:
+    table, _ = make_mapped(tmp_path / "table")
+    row = rows_of(97, 1).to_pylist()[0]
+    (found,) = pb.rows(table, {"who.name": row["id"]}, table="delta").to_pylist()
+    assert found == {
+        "id": row["id"],
+        "n": 97,
+        "tags": ["x", row["id"]],
+        "who": {"name": row["id"]},
+        "day": "2026-11-01",
+    }
+    assert pb.rows(table, {"n": 97}, ["id"], table="delta").to_pylist() == [{"id": row["id"]}]
+    report = pb.find(table, "n", 97, columns=["who"], table="delta")
+    assert report.values.to_pylist() == [{"who": {"name": row["id"]}}]
+
+
+@pytest.fixture
+def iceberg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    iceberg_tables.use_catalog(tmp_path, monkeypatch)
+    return iceberg_tables
+
+
+def evolve(method: str, *arguments: Any) -> None:
+    with iceberg_tables.load().update_schema() as update:
+        getattr(update, method)(*arguments)
+
+
+def rows(filters: Any, columns: Any = None) -> pa.Table:
+    return pb.rows(iceberg_tables.NAME, filters, columns, table=VIEW)
+
+
+def test_rows_that_an_iceberg_table_has_deleted_are_not_read(iceberg: Any) -> None:
+    table = iceberg.make_table(commits=2)
+    first, second, third, *_ = iceberg.live(table)
+    iceberg.delete_positions(iceberg.load(), first, [0, 99, 149])
+    iceberg.delete_positions(iceberg.load(), first, [1, 99])
+    iceberg.delete_positions(iceberg.load(), second, range(150))
+    iceberg.load().append(rows_of(900, 10))
+    found = rows(ALL).sort_by("n")
+    assert found.to_pylist() == iceberg.load().scan().to_arrow().sort_by("n").to_pylist()
+    assert found.num_rows == 610 - 4 - 150
+    # A deletion vector is in place of what was there before.
+    path = iceberg.delete_by_vector(iceberg.load(), third, [7, 8])
+    assert rows(ALL).num_rows == 610 - 4 - 150 - 2
+    report = pb.find(iceberg.NAME, "n", [900, 901], table=VIEW)
+    assert (len(report.rows), report.deleted_in) == (2, ())
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(pb.FormatError) as caught:
+        rows(ALL)
+    assert str(caught.value) == f"file://{path}: deletion vector at 17: another size than recorded"
+
+
+def test_rows_that_are_deleted_by_their_values_are_refused(iceberg: Any) -> None:
+    table = iceberg.make_table(commits=1)
+    name = next(iter(iceberg.live(table)))
+    iceberg.delete_equal(table, name, [5])
+    iceberg.load().append(rows_of(900, 10))
+    # Newer rows are none of them.
+    assert rows({"n": 905})["n"].to_pylist() == [905]
+    with pytest.raises(pb.UnsupportedError) as caught:
+        rows({"n": [5, 6]})
+    assert str(caught.value).endswith(
+        ": an equality delete file may delete rows of it: expected an engine that reads the table"
+    )
+
+
+def test_columns_of_an_iceberg_table_have_its_names(iceberg: Any) -> None:
+    """They were renamed, dropped, and added again under the names of others."""
+    iceberg.make_table(commits=1, spec=PartitionSpec())
+    for change in (
+        ("rename_column", "id", "was_id"),
+        ("rename_column", "day", "id"),
+        ("delete_column", "n"),
+    ):
+        evolve(*change)
+    iceberg.load().update_schema().add_column("n", StringType()).commit()
+    wanted = iceberg.load().scan(row_filter="was_id == 'user 007919'").to_arrow()
+    found = rows({"was_id": "user 007919"})
+    assert found.to_pylist() == wanted.to_pylist()
+    assert found["n"].to_pylist() == [None]
+    assert rows({"n": "1"}, ["id"]).num_rows == 0
+    with pytest.raises(pb.ColumnError):
+        rows({"m": 1})
+    with pytest.raises(pb.ColumnError):
+        rows({"was_id": "user 007919"}, ["m"])
+
+
+NESTED = Schema(
+    NestedField(1, "n", LongType(), required=False),
+    NestedField(
+        2,
+        "s",
+        StructType(
+            NestedField(3, "a", StringType(), required=False),
+            NestedField(
+                4, "tags", ListType(5, StringType(), element_required=False), required=False
+            ),
+        ),
+        required=False,
+    ),
+)
+
+
+def test_fields_of_structs_have_the_names_of_the_table(iceberg: Any) -> None:
+    iceberg.make_table(commits=0, schema=NESTED, spec=PartitionSpec())
+    table = iceberg.load()
+    schema = table.schema().as_arrow()
+    table.append(pa.Table.from_pylist([{"n": 1, "s": {"a": "x", "tags": ["y"]}}], schema))
+    for change in (
+        ("rename_column", "s.a", "b"),
+        ("rename_column", "s.tags", "a"),
+        ("rename_column", "s", "t"),
+    ):
+        evolve(*change)
+    found = rows({"n": 1})
+    assert found.to_pylist() == [{"n": 1, "t": {"b": "x", "a": ["y"]}}]
+    assert found.to_pylist() == iceberg.load().scan().to_arrow().to_pylist()
+    evolve("delete_column", "t.b")
+    assert rows({"n": 1}, ["n"]).num_rows == 1
+    with pytest.raises(pb.UnsupportedError) as caught:
+        rows({"n": 1})
+    assert str(caught.value).endswith(
+        f": {iceberg.NAME} says more about it than is in it: column t: something else inside of it;"
+        " expected an engine that reads the table"
+    )
+    # A whole column that the table has dropped is none of one that has its name by now.
+    evolve("delete_column", "t")
+    evolve("add_column", "s", StringType())
+    assert rows({"n": 1}).to_pylist() == [{"n": 1, "s": None}]
