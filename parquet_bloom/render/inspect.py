@@ -9,7 +9,7 @@ from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.hints import OF_FILES, NextLines, would_refuse
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
-from parquet_bloom.render.terminal import write_line, write_table, write_text
+from parquet_bloom.render.terminal import is_cut, write_line, write_table, write_text
 from parquet_bloom.render.wording import columns_alike, shortened, size, where
 from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER, NO_KEY
 
@@ -42,6 +42,8 @@ _GROUP_GIVES = ("positions…", "sum…", "fill", "values", "nulls", "min…", "
 _SUMMARY_GIVES = ("files", "filters", "of the files", "worst FPP", "column…")
 
 
+_BY_COLUMN_GIVES = ("of the file", "worst FPP", "column…")
+
 # What shows the rows of a long table.
 _MORE = "--summary shows each column once, --verbose shows all"
 
@@ -69,8 +71,8 @@ class InspectionView(SummarizedView["FileInspection"]):
         return _filters_take(numbers)
 
     def write(self, report: FileInspection, verbose: bool = False) -> None:
-        """One line about the file, then one row per column in each part that has filters, and a line for
-        those that have none, unless `verbose`; after these, if they were asked for, one row per group; and
+        """One line about the file, then one row per column in each part that has filters, or where these
+        are too many for a terminal, per column; and a line for those that have none, unless `verbose`; after these, if they were asked for, one row per group; and
         the command that helps next."""
         units = UNITS[report.format]
         codec = "" if report.compression is None else f" {report.compression},"
@@ -90,7 +92,9 @@ class InspectionView(SummarizedView["FileInspection"]):
             if verbose or not _is_bare(column)
             for cells in _column_rows(column)
         ]
-        if rows:
+        if len(report.parts) > 1 and is_cut(len(rows)) and not verbose:
+            _write_by_column(report)
+        elif rows:
             heads = (units.part, "column", *_OF_COLUMN)
             write_table(heads, rows, _GIVES, verbose, more=_MORE)
         if not verbose:
@@ -109,6 +113,30 @@ class InspectionView(SummarizedView["FileInspection"]):
         if verb:
             for line in self._next_lines.lines(report.path, f"{verb} FILE"):
                 write_line(line)
+
+
+def _write_by_column(report: FileInspection) -> None:
+    """One row per column with filters, over all parts of the file; the largest filters first."""
+    from parquet_bloom.verbs.documents import document_of
+    from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
+
+    summarizer = InspectionSummarizer()
+    summarizer.add(document_of(report))
+    found = [each for each in summarizer.summary().columns if each.filter_bytes or each.num_filters]
+    units = UNITS[report.format]
+    rows = [
+        (
+            each.column,
+            f"{each.chunks_with_filters:,} of {each.chunks:,}",
+            size(each.filter_bytes),
+            percent(each.filter_share),
+            *("" if rate is None else percent(rate) for rate in (each.fpp, each.worst_fpp)),
+        )
+        for each in sorted(found, key=lambda each: -each.filter_bytes)
+    ]
+    heads = ("column", f"{units.part}s", "filters", "of the file", "FPP", "worst FPP")
+    write_table(heads, rows, _BY_COLUMN_GIVES, more="--summary shows all")
+    write_text(f"-c NAME shows a column by {units.part}, --verbose shows each {units.part} of all.")
 
 
 def _ends(earlier: Sequence[int]) -> str:

@@ -196,6 +196,11 @@ def printable(text: str) -> str:
     return text.translate(_ESCAPES)
 
 
+def is_cut(num_rows: int) -> bool:
+    """Whether a terminal shows the first of so many rows only."""
+    return num_rows > MOST_ROWS and sys.stdout.isatty()
+
+
 def write_table(
     header: Cells,
     rows: Sequence[Cells],
@@ -219,8 +224,8 @@ def write_table(
         for row in table:
             write_line(*row)
         return
-    left = len(rows) - MOST_ROWS if more and not full else 0
-    if left > 0:
+    left = len(rows) - MOST_ROWS if more and not full and is_cut(len(rows)) else 0
+    if left:
         del table[1 + MOST_ROWS :]
     used = [not rows or any(column[1:]) for column in zip(*table, strict=True)]
     table = [[printable(cell) for cell in compress(row, used)] for row in table]
@@ -232,7 +237,7 @@ def write_table(
     for line in lines(table, widths):
         _write_row(line)
     left_out = [name for name, width in zip(table[0], widths, strict=True) if not width]
-    if left > 0:
+    if left:
         write_text(f"And {left:,} more rows: {more}.")
     if left_out:
         write_text(f"Left out for lack of room: {', '.join(left_out)}.")

@@ -199,6 +199,11 @@ class ProbeReport(VerbReport):
         found = f"{self.column}: {self.results.counts}; {self.bytes_read:,} bytes read"
         return f"<ProbeReport {self.path}: {found}>"
 
+    def _items(self) -> Iterator[dict[str, Any]]:
+        # A row is about a group: its own rows, which may be added up.
+        for row in VerbReport._items(self):
+            yield row | {"rows_to_read": 0 if row["verdict"] == "absent" else row["num_rows"]}
+
     def _check_document(self) -> None:
         # In which every answer about every value is written out.
         answers = len(self.results) * self.results.num_groups

@@ -158,3 +158,19 @@ def test_a_long_table_says_how_to_see_all_of_it(tmp_path):
     assert "And 2 more rows: --summary shows each column once, --verbose shows all." in shown
     every = outcome("inspect", tmp_path / "out.parquet").stdout
     assert sum("\tcolumn" in line for line in every.splitlines()) == 1 + 42
+
+
+def test_many_columns_in_several_row_groups_are_summed_up(tmp_path):
+    wide = pa.table({f"c{at:02}": ["a", "b", f"d{at}"] for at in range(42)})
+    pq.write_table(wide, tmp_path / "wide.parquet", row_group_size=2)
+    build = ("build", tmp_path / "wide.parquet", "-o", tmp_path / "out.parquet")
+    assert outcome(*build, "-c", ",".join(wide.column_names)).code == 0
+    shown = on_a_terminal(80, "inspect", tmp_path / "out.parquet")
+    at = next(at for at, line in enumerate(shown) if line.startswith("column"))
+    assert shown[at].split() == "column row groups filters of the file FPP worst FPP".split()
+    assert shown[at + 2].split()[:6] == ["c00", "2", "of", "2", "160", "B"]
+    assert shown[-2:] == [
+        "And 2 more rows: --summary shows all.",
+        "-c NAME shows a column by row group, --verbose shows each row group of all.",
+    ]
+    assert max(map(len, shown)) <= 80

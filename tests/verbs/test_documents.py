@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from make.browser import Document
@@ -140,6 +141,16 @@ def test_the_schema_of_answers(paths):
         **part, "reason": pa.string(), "num_rows": pa.int64(), "first_row": pa.int64(),
     }  # fmt: skip
     assert dict(zip(schema.names, schema.types, strict=True)) == expected
+
+
+def test_rows_to_read_are_those_of_each_group(paths):
+    """And not again those of the whole file, whose sum would be wrong."""
+    report = pb.probe(paths[1], "id", [5, -5])
+    table = report.to_arrow()
+    for each in report.results:
+        rows = table.filter(pc.equal(table["value"], each.value))["rows_to_read"]
+        assert pc.sum(rows).as_py() == each.rows_to_read
+    assert pc.sum(table["rows_to_read"]).as_py() > 0
 
 
 def test_tables_of_several_files_fit_together(paths):
