@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import click
+from click.core import augment_usage_errors
 
 from parquet_bloom import __version__
 from parquet_bloom.errors import complaint
@@ -124,14 +125,20 @@ def show_traceback(error: BaseException) -> None:
 
 @contextmanager
 def in_order() -> Iterator[None]:
-    """Turn what goes wrong into one line on stderr and an exit code; click shows its own errors."""
+    """Turn what goes wrong into one line on stderr and an exit code; click shows the help that is an
+    answer to no arguments at all."""
     try:
         try:
             yield
         finally:
             terminal.flush()
-    except (click.ClickException, click.exceptions.Exit, SystemExit):
+    except (click.exceptions.NoArgsIsHelpError, click.exceptions.Exit, SystemExit):
         raise
+    except click.UsageError as error:
+        from parquet_bloom.render.usage import in_one_line
+
+        terminal.complain(in_one_line(error))
+        sys.exit(TROUBLE)
     except EndedError as ended:
         _complain_of(ended)
         sys.exit(SIGNALLED + ended.number)
@@ -178,6 +185,10 @@ class Ordered(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        with augment_usage_errors(ctx):
+            return super().parse_args(ctx, args)
 
 
 class Program(Ordered):

@@ -63,7 +63,7 @@ HOMES = {
     },
     "boto3": {"storage/objects/s3_client.py", "storage/objects/stores.py"},
     "botocore": {"storage/objects/s3_client.py", "storage/objects/stores.py"},
-    "click": {"commands/", "program.py"},
+    "click": {"commands/", "program.py", "render/usage.py"},
     "cramjam": {
         "codecs.py",
         "orc/compression.py",
@@ -298,7 +298,7 @@ LATE = {
     },
     "to say what is wrong": {
         *("diagnosis.diagnose", "filters.occupancy", "render.hints", "rules.legacy", "rules.rule"),
-        "rules.pages_parquet",
+        *("render.usage", "rules.pages_parquet"),
     },
     "what other engines do, which is TOML": {
         *("engines.engine", "engines.reading"),

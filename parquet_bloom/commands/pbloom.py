@@ -78,6 +78,7 @@ class _Pbloom(Program):
 
 
 @click.group(
+    "pbloom",
     cls=_Pbloom,
     commands=_Commands.fromkeys(COMMANDS),
     context_settings={"help_option_names": ["-h", "--help"]},

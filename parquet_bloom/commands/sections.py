@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import augment_usage_errors
 
 from parquet_bloom.filters.sizing import SIZES
 from parquet_bloom.program import color, debug, help_all, is_all_wanted
@@ -113,6 +114,11 @@ class Command(click.Command):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.params += [color(), help_all(), debug()]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # An option without its value does not know of which command it is.
+        with augment_usage_errors(ctx):
+            return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]

@@ -36,6 +36,12 @@ def shortened(items: Sequence[str], in_all: int | None = None) -> str:
     return f"{shown}, … ({number:,} in all)" if number > MOST_SHOWN else shown
 
 
+def either(words: Sequence[str]) -> str:
+    """`text, json or sarif`"""
+    *most, last = words
+    return f"{', '.join(most)} or {last}" if most else last
+
+
 def size(num_bytes: int) -> str:
     """`2.0 MiB`"""
     amount = float(num_bytes)

@@ -87,8 +87,7 @@ def test_what_is_wrong(s3: S3Server, options: list[str], tmp_path: Path) -> None
         assert len(s3.uploads) == 1
     result = outcome("clean-temp", "s3://lake/", "--uploads", "23h", *options)
     assert result.stderr.splitlines()[-1] == (
-        "Error: Invalid value for '--uploads': 23h: expected at least 1d: other programs keep uploads"
-        " open for hours"
+        "pbloom: --uploads: 23h: expected at least 1d: other programs keep uploads open for hours"
     )
     result = outcome("clean-temp", "")
     assert (result.code, result.output) == (2, "pbloom: an empty name, expected a file or folder\n")
@@ -102,7 +101,7 @@ def test_an_age_that_no_clock_knows(tmp_path: Path) -> None:
     result = outcome("clean-temp", tmp_path, "--older-than", "9999999999w")
     assert (result.code, result.stderr.splitlines()[-1]) == (
         2,
-        "Error: Invalid value for '--older-than': 9999999999w: too long ago",
+        "pbloom: --older-than: 9999999999w: too long ago",
     )
 
 

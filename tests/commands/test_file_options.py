@@ -179,7 +179,7 @@ def test_since_for_objects(server, lake):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["inspect"], "Missing argument 'FILE...'"),
+        (["inspect"], "expected FILE; see pbloom inspect --help"),
         (["inspect", "lake", "--manifest", "a"], "expected FILE or --manifest, not both"),
         (["inspect", "lake", "--shard", "3/3"], "3/3: expected 0/3 to 2/3: shards are counted from 0"),
         (["inspect", "lake", "--shard", "0/0"], "0/0: expected at least one, as in 0/1"),

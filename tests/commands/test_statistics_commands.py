@@ -224,7 +224,7 @@ STATISTICS = ("--dialect", "statistics", "-c", "id")
             (*STATISTICS, "--conf", "parquet.enable.bloom.filter=true", "--fpp", "0.1"),
             "--fpp: --conf sets it, too: expected one of the two",
         ),
-        ((*STATISTICS, "--field-id", "6"), "Invalid value for '--field-id'"),
+        ((*STATISTICS, "--field-id", "6"), "--field-id: '6': expected 31420, 7 or 5\n"),
         ((*STATISTICS, "--force"), "--force is not supported for statistics filters\n"),
         ((*STATISTICS, "--existing", "keep", "-c", "nope"), "nope"),
     ],

@@ -283,7 +283,7 @@ def test_the_command(spark, files, tmp_path):
     assert json.loads(line)["path"] == str(files[0])
     for arguments, said in (
         (("--manifest", manifest, files[0]), "expected PATH or --manifest, not both"),
-        ((), "Missing argument 'PATH...'"),
+        ((), "expected PATH; see pbloom spark inspect --help"),
     ):
         refused = outcome("spark", "inspect", *arguments)
         assert refused.code == 2

@@ -383,7 +383,7 @@ def test_command_never_overwrites_its_input(run, path):
 def test_command_needs_an_output(run):
     result = run()
     assert result.code == 2
-    assert "Missing option '-o'" in result.stderr
+    assert result.complaint == "expected --output FILE; see pbloom report --help"
 
 
 def test_findings_are_those_of_the_policy(tmp_path):

@@ -1,0 +1,110 @@
+"""What click finds wrong with a command line, in one line: *where: what: expected, found*."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import click
+
+from parquet_bloom.errors import similar
+from parquet_bloom.render.wording import either
+
+# How alike a name must be to be suggested: --colum is near --column, --foo near nothing.
+_NEAR: Final = 0.65
+
+# So few commands are all named.
+_FEW: Final = 8
+
+# Of these click has no exception of its own.
+_TOO_MANY: Final = re.compile(r"Got unexpected extra arguments? \((.*)\)")
+
+
+def in_one_line(error: click.UsageError) -> str:
+    """`--fpp: '2': expected a rate between 0 and 1`; `--colum: no such option; did you mean --column?`"""
+    match error:
+        case click.NoSuchOption():
+            return f"{error.option_name}: no such option; {_option_meant(error)}"
+        case click.exceptions.NoSuchCommand():
+            return f"{error.command_name}: no such command; {_command_meant(error)}"
+        case click.MissingParameter():
+            return f"expected {_missing(error)}; {_see_help(error)}"
+        case click.BadOptionUsage():
+            return f"{error.option_name}: expected {_expected_after(error)}"
+        case click.BadParameter():
+            # An argument shows itself in what is wrong with it.
+            where = f"{_name(error.param)}: " if isinstance(error.param, click.Option) else ""
+            return where + _without_alternatives(error)
+    if extra := _TOO_MANY.fullmatch(error.message):
+        return f"{extra[1]}: more arguments than expected; {_see_help(error)}"
+    return error.message
+
+
+def _see_help(error: click.UsageError) -> str:
+    """The page that says what there is."""
+    path = "pbloom" if error.ctx is None else error.ctx.command_path
+    return f"see {path} --help"
+
+
+def _option_meant(error: click.NoSuchOption) -> str:
+    """Options that begin with what was typed, or else are near it; or where all are."""
+    typed = error.option_name
+    options = [] if error.ctx is None else error.ctx.command.get_params(error.ctx)
+    names = [name for each in options for name in each.opts if name.startswith("--")]
+    near = [each for each in names if each.startswith(typed) and len(each) <= 2 * len(typed)]
+    if not near:
+        # Every name begins with dashes, which make none of them alike.
+        bare = [name.removeprefix("--") for name in names]
+        near = [f"--{each}" for each in similar(typed.lstrip("-"), bare, _NEAR)]
+    return f"did you mean {either(near)}?" if near else _see_help(error)
+
+
+def _command_meant(error: click.exceptions.NoSuchCommand) -> str:
+    """A command that is near; else all, if they are few."""
+    group, ctx = error.cmd, error.ctx
+    names = group.list_commands(ctx) if isinstance(group, click.Group) and ctx is not None else []
+    if near := similar(error.command_name, names, _NEAR):
+        return f"did you mean {either(near)}?"
+    return f"expected {either(names)}" if 0 < len(names) <= _FEW else _see_help(error)
+
+
+def _missing(error: click.MissingParameter) -> str:
+    """`--column COLUMN`; `A B`, if it is one of the arguments."""
+    param, ctx = error.param, error.ctx
+    if param is None or ctx is None:
+        return error.message
+    if isinstance(param, click.Option):
+        return f"{_name(param)} {_taken(param, ctx)}"
+    arguments = [each for each in ctx.command.params if isinstance(each, click.Argument)]
+    return " ".join(_taken(each, ctx) for each in arguments)
+
+
+def _expected_after(error: click.BadOptionUsage) -> str:
+    """What an option takes."""
+    ctx = error.ctx
+    options = [] if ctx is None else ctx.command.get_params(ctx)
+    for each in options:
+        if isinstance(each, click.Option) and error.option_name in each.opts and ctx is not None:
+            return "no value" if each.is_flag else f"{_taken(each, ctx)} after it"
+    return "a value after it"
+
+
+def _taken(param: click.Parameter, ctx: click.Context) -> str:
+    """`COLUMN`; `bash, zsh or fish`"""
+    if isinstance(param.type, click.Choice):
+        return either([str(each) for each in param.type.choices])
+    return param.make_metavar(ctx).removesuffix("...")
+
+
+def _name(option: click.Option) -> str:
+    """Its long name, of several the first."""
+    return next((each for each in option.opts if each.startswith("--")), option.opts[0])
+
+
+def _without_alternatives(error: click.BadParameter) -> str:
+    """What is wrong with a value; click would quote each of those that it could be."""
+    message = error.message.removesuffix(".")
+    found, one_of, _ = message.partition(" is not one of ")
+    if one_of and error.param is not None and error.ctx is not None:
+        return f"{found}: expected {_taken(error.param, error.ctx)}"
+    return message

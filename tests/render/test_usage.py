@@ -1,0 +1,41 @@
+"""What is wrong with a command line is one line, with the way out where there is one."""
+
+import pytest
+from make.commands import outcome
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("frobnicate", "frobnicate: no such command; see pbloom --help"),
+        ("buid x", "buid: no such command; did you mean build?"),
+        (
+            "index find x",
+            "find: no such command; expected build, add, remove, probe, compact, check or sql",
+        ),
+        ("--foo", "--foo: no such option; see pbloom --help"),
+        ("probe x --foo", "--foo: no such option; see pbloom probe --help"),
+        ("probe x -y", "-y: no such option; see pbloom probe --help"),
+        ("probe x --colum a", "--colum: no such option; did you mean --column or --column-key?"),
+        ("build x --out a", "--out: no such option; did you mean --output?"),
+        ("build x --FPP 1", "--FPP: no such option; did you mean --fpp?"),
+        ("probe", "expected --column COLUMN; see pbloom probe --help"),
+        ("inspect", "expected FILE; see pbloom inspect --help"),
+        ("diff a", "expected A B; see pbloom diff --help"),
+        ("diff a b c d", "c d: more arguments than expected; see pbloom diff --help"),
+        ("completion", "expected bash, zsh or fish; see pbloom completion --help"),
+        ("completion csh", "'csh': expected bash, zsh or fish"),
+        ("probe x -c", "-c: expected COLUMN after it"),
+        ("probe x --table", "--table: expected auto, delta or iceberg after it"),
+        ("inspect x --json=yes", "--json: expected no value"),
+        ("inspect x --color blue", "--color: 'blue': expected auto, always or never"),
+        ("build x --fpp 1%", "--fpp: '1%': expected a rate between 0 and 1, such as 0.01"),
+        ("probe x -c a --values-from gone", "--values-from: 'gone': No such file or directory"),
+        ("rule PB999", "no such rule 'PB999', `pbloom rule` lists them"),
+        ("build x -o y", "expected exactly one of --column and --auto"),
+    ],
+)
+def test_it_is_one_line(arguments, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = outcome(*arguments.split())
+    assert (result.code, result.stdout, result.complaint) == (2, "", said)
