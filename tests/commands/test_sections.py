@@ -61,8 +61,7 @@ def test_help_shows_what_most_need_and_counts_the_rest(path):
     assert not listed & rare
     few = f"Not shown: {', '.join(sorted(rare))}:"
     assert foot.startswith(f"{len(rare)} more options" if len(rare) > 3 else few)
-    # The runner of the tests calls the program after its function.
-    assert foot.split(":\n")[1] == f"  cli {' '.join(path)} --help-all\n"
+    assert foot.split(":\n")[1] == f"  pbloom {' '.join(path)} --help-all\n"
 
 
 def test_what_is_rare_is_an_option_of_some_command():
