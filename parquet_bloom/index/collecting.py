@@ -1,13 +1,13 @@
 """Collects the keys and filters of segments in bounded memory, and writes their maps.
 
-Keys that do not fit the memory go to temporary files, sorted. In the end, all of them are read again in ranges of
-hashes that fit, each of which is sorted and written. Filters go there as slices, which are put side by side.
+Keys that do not fit the memory go to temporary files, in parts by the highest bits of their hashes. In the end, all of
+them are read again in ranges of hashes that fit the processor's cache, each of which is sorted and written: so that
+each key is moved to its part once, and sorted once. Filters go there as slices, which are put side by side.
 """
 
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryFile, gettempdir
@@ -17,7 +17,7 @@ from typing import IO, BinaryIO, Final, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.index.keys import WIDE_PLACE_BITS, KeyBits, bits_for
+from parquet_bloom.index.keys import HASH_BITS, WIDE_HASH_BITS, WIDE_PLACE_BITS, bits_for
 from parquet_bloom.index.map_writer import MapWriter, are_to_fold
 from parquet_bloom.index.slices import ROWS
 from parquet_bloom.index.slices_writer import InMemory, SliceRun, in_tiles
@@ -27,66 +27,72 @@ from parquet_bloom.parallel import memory
 from parquet_bloom.storage.source import naming
 
 _KEY_BYTES: Final = 8
-# Of the memory for keys, what is left beside them to put them together in.
-_COPIES: Final = 3
+# Of the memory for keys, how many times they are there while they are put in parts.
+_COPIES: Final = 2
 # Of the memory budget, what keys may take; the rest is for pages.
 _FOR_KEYS: Final = 2
+# Keys are in 2^_PART_BITS parts, and read in as many ranges at most.
+_PART_BITS: Final = 12
+# Keys that are sorted at a time, as long as parts are not larger: half a megabyte.
+_SORTED_AT_ONCE: Final = 1 << 16
 
 
-class SortedKeys(Protocol):
-    """Wide keys in ascending order, somewhere."""
+class KeyRun(Protocol):
+    """Wide keys, somewhere."""
 
     @property
     def num_keys(self) -> int: ...
     def between(self, first: int, end: int) -> Iterator[NDArray[np.uint64]]:
-        """Those from `first` up to, but not including, `end`."""
+        """Those from `first` up to, but not including, `end`, in any order. Only the highest
+        _PART_BITS of both are set."""
 
 
-class _Spilled:
-    """Keys in a temporary file, which is gone with the process."""
+class _Parts:
+    """Keys in parts: where each begins, in keys, and where the last one ends."""
 
-    def __init__(self, keys: NDArray[np.uint64], file: IO[bytes]) -> None:
-        self._file = file
-        keys.tofile(self._file)
-        self._file.flush()
-        self.num_keys = keys.size
+    def __init__(self, starts: NDArray[np.int64]) -> None:
+        self._starts = starts
+        self.num_keys = int(starts[-1])
 
-    def between(self, first: int, end: int) -> Iterator[NDArray[np.uint64]]:
-        low, high = bisect_left(self, first), bisect_left(self, end)
-        # Not mapped into memory, all of which would count as held.
-        yield np.fromfile(self._file, np.uint64, high - low, offset=self._seek(low))
-
-    def __len__(self) -> int:
-        return self.num_keys
-
-    def __getitem__(self, at: int) -> int:
-        return int.from_bytes(os.pread(self._file.fileno(), _KEY_BYTES, at * _KEY_BYTES), "little")
-
-    def _seek(self, at: int) -> int:
-        """An offset counts from where the file is."""
-        self._file.seek(0)
-        return at * _KEY_BYTES
+    def _range(self, first: int, end: int) -> tuple[int, int]:
+        """From which key on, and up to which one, those between two hashes are."""
+        low, high = (at >> (HASH_BITS - _PART_BITS) for at in (first, end))
+        return int(self._starts[low]), int(self._starts[high])
 
 
-class _KeysInMemory:
-    def __init__(self, keys: NDArray[np.uint64]) -> None:
+class _KeysInMemory(_Parts):
+    def __init__(self, keys: NDArray[np.uint64], starts: NDArray[np.int64]) -> None:
+        super().__init__(starts)
         self._keys = keys
 
-    @property
-    def num_keys(self) -> int:
-        return self._keys.size
+    def between(self, first: int, end: int) -> Iterator[NDArray[np.uint64]]:
+        low, high = self._range(first, end)
+        yield self._keys[low:high]
+
+
+class _Spilled(_Parts):
+    """Keys in a temporary file, which is gone with the process."""
+
+    def __init__(
+        self, keys: NDArray[np.uint64], starts: NDArray[np.int64], file: IO[bytes]
+    ) -> None:
+        super().__init__(starts)
+        self._file = file
+        keys.tofile(file)
+        file.flush()
 
     def between(self, first: int, end: int) -> Iterator[NDArray[np.uint64]]:
-        yield _between(self._keys, first, end)
+        low, high = (at * _KEY_BYTES for at in self._range(first, end))
+        # Not mapped into memory, all of which would count as held.
+        yield np.frombuffer(_read(self._file, low, high - low), np.uint64)
 
 
-def _between(keys: NDArray[np.uint64], first: int, end: int) -> NDArray[np.uint64]:
-    low = np.searchsorted(keys, np.uint64(first))
-    high = keys.size if end > _LAST else np.searchsorted(keys, np.uint64(end))
-    return np.asarray(keys[low:high])
-
-
-_LAST: Final = (1 << 64) - 1
+def _read(file: IO[bytes], start: int, size: int) -> bytes:
+    """One call to the system returns 2 GiB at most."""
+    found = os.pread(file.fileno(), size, start)
+    while len(found) < size:
+        found += os.pread(file.fileno(), size - len(found), start + len(found))
+    return found
 
 
 class Collector(Protocol):
@@ -152,34 +158,32 @@ class KeyCollector:
 
     def __init__(self, room: KeyRoom) -> None:
         self._room = room
-        self._parts: list[NDArray[np.uint64]] = []
-        self._runs: list[SortedKeys] = []
+        self._held: list[NDArray[np.uint64]] = []
+        self._runs: list[KeyRun] = []
         self.num_held = 0
         room.collectors.append(self)
 
     def add(self, keys: NDArray[np.uint64]) -> None:
         """Add keys in any order. Raises OSError."""
-        self._parts.append(keys)
+        self._held.append(keys)
         self.num_held += keys.size
         self._room.make_room()
 
     def spill(self) -> None:
         with self._room.temporary() as file:
-            self._runs.append(_Spilled(self._sorted(), file))
+            self._runs.append(_Spilled(*self._in_parts(), file))
 
-    def _sorted(self) -> NDArray[np.uint64]:
-        """Those that are held, ascending and distinct; none are held then."""
-        keys = np.concatenate([np.empty(0, np.uint64), *self._parts])
-        self._parts, self.num_held = [], 0
-        return sorted_distinct(keys)
+    def _in_parts(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Those that are held, and where each part begins; none are held then."""
+        held, self._held, self.num_held = self._held, [], 0
+        return _kernel.parted_keys(held, _PART_BITS)
 
     def write(self, file: BinaryIO, name: str, num_places: int) -> MapFile:
         """Write the map of all keys; nothing is left of them. Raises OSError, also if keys were lost."""
         self._room.check()
-        runs = [*self._runs, _KeysInMemory(self._sorted())]
+        runs = [*self._runs, _KeysInMemory(*self._in_parts())]
         self._room.collectors.remove(self)
-        bits = bits_for(sum(run.num_keys for run in runs), num_places)
-        return write_map(file, name, runs, bits, self._room.most)
+        return write_map(file, name, runs, num_places, min(self._room.most, _SORTED_AT_ONCE))
 
 
 class _SpilledSlices:
@@ -193,14 +197,7 @@ class _SpilledSlices:
         file.flush()
 
     def pages(self, first: int, end: int) -> bytes:
-        size = (end - first) * self._page
-        found = os.pread(self._file.fileno(), size, first * self._page)
-        while len(found) < size:
-            # One call returns 2 GiB at most.
-            found += os.pread(
-                self._file.fileno(), size - len(found), first * self._page + len(found)
-            )
-        return found
+        return _read(self._file, first * self._page, (end - first) * self._page)
 
 
 class FilterCollector:
@@ -235,36 +232,44 @@ class FilterCollector:
         return [*self._runs, *held]
 
 
-def sorted_distinct(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Wide keys in any order, ascending and each once, in the same memory."""
-    keys.sort()
-    return keys[: _kernel.narrow_keys(keys, WIDE_PLACE_BITS, 0, WIDE_PLACE_BITS)]
-
-
 def write_map(
-    file: BinaryIO, name: str, runs: Sequence[SortedKeys], bits: KeyBits, most: int
+    file: BinaryIO,
+    name: str,
+    runs: Sequence[KeyRun],
+    num_places: int,
+    most: int,
+    known_bits: int = WIDE_HASH_BITS,
 ) -> MapFile:
-    """Write a map of the wide keys of several runs, of which `most` are in memory at a time, more or less. Raises
-    OSError."""
+    """Write a map of the wide keys of several runs, of which `most` are in memory at a time, more or less. Of hashes,
+    `known_bits` are known. Raises OSError."""
     num_keys = sum(run.num_keys for run in runs)
-    writer: MapWriter | None = None
-    # Borders at which no two hashes are equal that are the same in narrow keys.
-    num_ranges = min(1 << bits.hash, -(-max(1, num_keys) // most))
-    borders = [(at << bits.hash) // num_ranges << (64 - bits.hash) for at in range(num_ranges + 1)]
-    for at in range(num_ranges):
-        parts = [part for run in runs for part in run.between(borders[at], borders[at + 1])]
-        if len(runs) == 1 and len(parts) == 1:
-            keys = parts[0]
-        else:
-            keys = np.concatenate([np.empty(0, np.uint64), *parts])
-            keys.sort()
-        keys = bits.narrow(keys)
-        if writer is None:
-            # Hashes are as good as random, so that those of one range tell how often all are repeated.
-            writer = MapWriter(file, name, bits, num_keys, are_to_fold(keys, bits))
-        writer.add(keys)
-    assert writer is not None
+    range_bits = min((max(0, num_keys - 1) // most).bit_length(), _PART_BITS, known_bits)
+    ranges = (_sorted(runs, at, range_bits) for at in range(1 << range_bits))
+    # Hashes are as good as random, so that those of one range tell how often all are repeated, and in how many places.
+    some = next(ranges)
+    num_keys -= round(num_keys * (1 - sorted_distinct(some.copy()).size / max(1, some.size)))
+    bits = bits_for(num_keys, num_places, known_bits)
+    some = bits.narrow(some)
+    writer = MapWriter(file, name, bits, num_keys, are_to_fold(some, bits))
+    writer.add(some)
+    for keys in ranges:
+        writer.add(bits.narrow(keys))
     return writer.close()
+
+
+def _sorted(runs: Sequence[KeyRun], at: int, range_bits: int) -> NDArray[np.uint64]:
+    """The wide keys of one of 2^range_bits ranges of hashes, ascending. No hash of it is that of another range, in narrow
+    keys neither, which have as many bits at least."""
+    first, end = (each << (HASH_BITS - range_bits) for each in (at, at + 1))
+    parts = [part for run in runs for part in run.between(first, end)]
+    keys = np.concatenate([np.empty(0, np.uint64), *parts])
+    keys.sort()
+    return keys
+
+
+def sorted_distinct(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Wide keys, ascending, each once, in the same memory."""
+    return keys[: _kernel.narrow_keys(keys, WIDE_PLACE_BITS, 0, WIDE_PLACE_BITS)]
 
 
 def _num_held(collector: Collector) -> int:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError
 from parquet_bloom.index.building import NO_KIND
-from parquet_bloom.index.collecting import SortedKeys, write_map
-from parquet_bloom.index.keys import MOST_PLACES, bits_for
+from parquet_bloom.index.collecting import KeyRun, write_map
+from parquet_bloom.index.keys import MOST_PLACES
 from parquet_bloom.index.manifest import Manifest, Segment, Subject
 from parquet_bloom.index.opened import OpenSegment, as_ranges, numbers_in
 from parquet_bloom.index.segment_writer import SizeClass, write_segment, write_sliced_segment
@@ -127,7 +127,7 @@ def _merge_maps(
     folder: WritableFolder, inputs: Sequence[OpenSegment], numbers: Numbers, most: int
 ) -> tuple[Segment | None, list[Unit]]:
     units: list[Unit] = []
-    runs: list[SortedKeys] = []
+    runs: list[KeyRun] = []
     num_places = 0
     for segment in inputs:
         about = segment.about
@@ -217,14 +217,13 @@ def _written(
     folder: WritableFolder,
     inputs: Sequence[Segment],
     units: Sequence[Unit],
-    runs: Sequence[SortedKeys],
+    runs: Sequence[KeyRun],
     most: int,
 ) -> Segment:
     known = min([each.map.bits.hash for each in inputs if each.map is not None], default=0)
 
     def write_keys(file: BinaryIO, name: str, num_places: int) -> MapFile:
-        bits = bits_for(sum(run.num_keys for run in runs), num_places, known)
-        return write_map(file, name, runs, bits, most)
+        return write_map(file, name, runs, num_places, most, known)
 
     return write_segment(folder, inputs[0].subject, units, (), write_keys if known else None)
 

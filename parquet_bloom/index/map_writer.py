@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO, Final
 from zlib import crc32
 
@@ -32,6 +32,26 @@ _SHARE: Final = 0.4
 _SOME: Final = 1 << 20
 
 
+class _Column:
+    """The pages of a column in a row group, before they are written."""
+
+    def __init__(self) -> None:
+        self.data: list[bytearray] = []
+        self.pages: list[WrittenPage] = []
+        self._sizes, self._checksums = array("I"), array("I")
+
+    def add(self, data: bytearray, sizes: array[int], pages: Iterable[WrittenPage]) -> None:
+        self.data.append(data)
+        self.pages += pages
+        self._sizes += sizes
+        self._checksums += _checksums(data, sizes)
+
+    @property
+    def directory(self) -> bytes:
+        """What a directory has of them."""
+        return self._sizes.tobytes() + self._checksums.tobytes()
+
+
 class MapWriter:
     """Writes a map of about `num_keys` keys. Methods raise OSError."""
 
@@ -39,82 +59,84 @@ class MapWriter:
         self, file: BinaryIO, name: str, bits: KeyBits, num_keys: int, is_folded: bool
     ) -> None:
         about = {"hash_bits": str(bits.hash), "place_bits": str(bits.place)}
-        columns = [_KEYS, _OTHERS] if is_folded else [_KEYS]
-        self._writer = ParquetWriter(file, "map", columns, about)
+        self._leaves = [_KEYS, _OTHERS] if is_folded else [_KEYS]
+        self._writer = ParquetWriter(file, "map", self._leaves, about)
         self._name, self._bits, self._num_keys = name, bits, 0
         self._is_folded = is_folded
         pages = -(-num_keys // PER_PAGE)
         self._per_group = PER_PAGE * max(_PAGES_PER_GROUP, -(-pages // _MOST_GROUPS))
         self._groups: list[KeyGroup] = []
-        self._waiting: list[NDArray[np.uint64]] = []
-        self._num_waiting = 0
+        self._rest = np.empty(0, np.uint64)
+        self._begin_group()
+
+    def _begin_group(self) -> None:
+        self._columns = [_Column() for _ in self._leaves]
+        # The first key of each page.
+        self._firsts: list[NDArray[np.uint64]] = []
+        self._num_in_group = 0
 
     def add(self, keys: NDArray[np.uint64]) -> None:
         """Add narrow keys, ascending and distinct, all greater than those before."""
-        while keys.size:
-            part = keys[: self._per_group - self._num_waiting]
-            self._waiting.append(part)
-            self._num_waiting += part.size
-            keys = keys[part.size :]
-            if self._num_waiting == self._per_group:
+        keys = np.concatenate([self._rest, keys])
+        while keys.size >= PER_PAGE:
+            left = self._per_group - self._num_in_group
+            num_full = min(left, keys.size // PER_PAGE * PER_PAGE)
+            self._add_pages(keys[:num_full])
+            keys = keys[num_full:]
+            if num_full == left:
                 self._end_group()
+        self._rest = keys.copy()
 
-    def _end_group(self) -> None:
-        keys = self._waiting[0] if len(self._waiting) == 1 else np.concatenate(self._waiting)
-        self._waiting, self._num_waiting = [], 0
-        write = self._write_folded if self._is_folded else self._write_keys
-        start, sizes = write(keys)
-        directory = keys[::PER_PAGE].tobytes() + sizes
-        at = self._writer.write(directory)
-        num_pages = -(-keys.size // PER_PAGE)
-        self._groups.append(KeyGroup(int(keys[0]), start, at, num_pages, crc32(directory)))
-        self._writer.end_group()
-        self._num_keys += keys.size
+    def _add_pages(self, keys: NDArray[np.uint64]) -> None:
+        add = self._add_folded if self._is_folded else self._add_keys
+        add(keys)
+        self._firsts.append(keys[::PER_PAGE])
+        self._num_in_group += keys.size
 
-    def _write_keys(self, keys: NDArray[np.uint64]) -> tuple[int, bytes]:
-        """Returns where the pages begin, and what a directory has of them."""
+    def _add_keys(self, keys: NDArray[np.uint64]) -> None:
         pages, sizes = _kernel.key_pages(keys, PER_PAGE)
         rows = [min(PER_PAGE, keys.size - at) for at in range(0, keys.size, PER_PAGE)]
         most = np.append(keys[PER_PAGE - 1 :: PER_PAGE], keys[-1:])[: len(rows)]
-        start = self._add_keys(keys, pages, sizes, rows, most.tolist())
-        return start, sizes.tobytes() + _checksums(pages, sizes).tobytes()
+        self._columns[0].add(pages, sizes, _with_bounds(keys, sizes, rows, most.tolist()))
 
-    def _write_folded(self, keys: NDArray[np.uint64]) -> tuple[int, bytes]:
+    def _add_folded(self, keys: NDArray[np.uint64]) -> None:
         pages, sizes, lists, list_sizes, rows, levels, most = _kernel.folded_pages(
             keys, PER_PAGE, self._bits.place
         )
-        start = self._add_keys(keys, pages, sizes, rows, most)
-        written = [
+        self._columns[0].add(pages, sizes, _with_bounds(keys, sizes, rows, most))
+        written = (
             WrittenPage(size, count, num_values=num_values)
             for size, count, num_values in zip(list_sizes, rows, levels, strict=True)
-        ]
-        self._writer.add_chunk([lists], written)
-        of_keys = sizes.tobytes() + _checksums(pages, sizes).tobytes()
-        return start, of_keys + list_sizes.tobytes() + _checksums(lists, list_sizes).tobytes()
+        )
+        self._columns[1].add(lists, list_sizes, written)
 
-    def _add_keys(
-        self,
-        keys: NDArray[np.uint64],
-        pages: bytearray,
-        sizes: Iterable[int],
-        rows: Iterable[int],
-        most: Iterable[int],
-    ) -> int:
-        """Write the column of keys. `most`: the last one in each page."""
-        least = keys[::PER_PAGE].tolist()
-        written = [
-            WrittenPage(size, count, _stored(low), _stored(high))
-            for size, count, low, high in zip(sizes, rows, least, most, strict=True)
-        ]
-        return self._writer.add_chunk([pages], written)
+    def _end_group(self) -> None:
+        start, *_ = [self._writer.add_chunk(each.data, each.pages) for each in self._columns]
+        firsts = np.concatenate(self._firsts)
+        directory = firsts.tobytes() + b"".join(each.directory for each in self._columns)
+        at = self._writer.write(directory)
+        self._groups.append(KeyGroup(int(firsts[0]), start, at, firsts.size, crc32(directory)))
+        self._writer.end_group()
+        self._num_keys += self._num_in_group
+        self._begin_group()
 
     def close(self) -> MapFile:
         """Write the rest and the footer."""
-        if self._num_waiting:
+        if self._rest.size:
+            self._add_pages(self._rest)
+        if self._num_in_group:
             self._end_group()
         size = self._writer.close()
         groups = tuple(self._groups)
         return MapFile(self._name, size, self._num_keys, self._bits, groups, self._is_folded)
+
+
+def _with_bounds(
+    keys: NDArray[np.uint64], sizes: Iterable[int], rows: Iterable[int], most: Iterable[int]
+) -> Iterator[WrittenPage]:
+    """The pages of keys. `most`: the last one in each."""
+    for size, count, low, high in zip(sizes, rows, keys[::PER_PAGE].tolist(), most, strict=True):
+        yield WrittenPage(size, count, _stored(low), _stored(high))
 
 
 def are_to_fold(keys: NDArray[np.uint64], bits: KeyBits) -> bool:

@@ -252,6 +252,16 @@ cdef extern from "kernel.h" nogil:
     int64_t sorted_keys_find(
         const uint64_t *keys, int64_t count, const uint64_t *asked, int64_t begin, int64_t end,
         int place_bits, found_key *found, int64_t room)
+    enum: KEYS_IN_LINE
+    struct key_parts:
+        int bits
+        const int64_t *starts
+        int64_t *ends
+        uint64_t *lines
+        uint64_t *keys
+    void key_parts_count(const uint64_t *keys, int64_t count, int bits, int64_t *of_parts)
+    void key_parts_deal(const uint64_t *keys, int64_t count, key_parts *parts)
+    void key_parts_end(key_parts *parts)
     void split_block_bits(uint64_t hash, uint32_t *bits)
     enum: SLICE_ROWS
     void slices_turn(

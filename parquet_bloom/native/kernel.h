@@ -555,6 +555,27 @@ struct found_key {
 int64_t sorted_keys_find(const uint64_t *keys, int64_t count, const uint64_t *asked, int64_t from,
                          int64_t to, int place_bits, struct found_key *found, int64_t room);
 
+/* ---- key_parts.c: keys in parts, by their highest bits ------------------------------------------ */
+
+/* 2^bits parts of `keys`: where each begins, up to where the last one ends, and where it ends by now. `lines` are the
+ * last keys of each. */
+enum { KEYS_IN_LINE = 8 };
+struct key_parts {
+    int bits;
+    const int64_t *starts;
+    int64_t *ends;
+    uint64_t *lines, *keys;
+};
+
+/* Add how many keys are in each part. */
+void key_parts_count(const uint64_t *keys, int64_t count, int bits, int64_t *of_parts);
+
+/* Put each key behind the others of its part, which has room for it. */
+void key_parts_deal(const uint64_t *keys, int64_t count, struct key_parts *parts);
+
+/* Put there what is still in lines. */
+void key_parts_end(struct key_parts *parts);
+
 /* ---- slices.c: the same bit of many split block filters side by side ---------------------------- */
 
 /* Of a block, each of (count + 7) / 8 bytes for so many filters, of which filter k is bit 7 - k % 8 of byte k / 8. */

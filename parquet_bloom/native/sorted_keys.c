@@ -167,9 +167,14 @@ int64_t sorted_keys_lists_page(const struct key_lists *lists, int64_t rows, uint
 
 int64_t sorted_keys_narrow(uint64_t *keys, int64_t count, int from_bits, int drop, int place_bits) {
     uint64_t places = ((uint64_t)1 << from_bits) - 1;
+    uint64_t last = 0;
     int64_t kept = 0;
     for (int64_t i = 0; i < count; i++) {
         uint64_t key = keys[i] >> (from_bits + drop) << place_bits | (keys[i] & places);
+        if (key > last || !kept) {
+            keys[kept++] = last = key;
+            continue;
+        }
         /* Hashes that differ only in what is dropped can leave their places out of order, by a few. */
         int64_t at = kept;
         while (at > 0 && keys[at - 1] > key) at--;

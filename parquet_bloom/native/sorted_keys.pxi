@@ -78,6 +78,37 @@ def narrow_keys(uint64_t[::1] keys not None, int from_bits, int drop, int place_
     return kept
 
 
+def parted_keys(list runs not None, int bits):
+    import numpy as np
+
+    if not 1 <= bits <= 16:
+        raise ValueError(f"bits of a part: {bits}")
+    cdef int64_t count = 1 << bits
+    starts, last = np.zeros(count + 1, np.int64), np.empty(KEYS_IN_LINE * count, np.uint64)
+    cdef int64_t[::1] begins = starts, ends
+    cdef uint64_t[::1] lines = last, out
+    cdef const uint64_t[::1] run
+    for run in runs:
+        if run.shape[0]:
+            with nogil:
+                key_parts_count(&run[0], run.shape[0], bits, &begins[1])
+    np.cumsum(starts, out=starts)
+    ends = starts[:count].copy()
+    keys = np.empty(starts[count], np.uint64)
+    if not keys.size:
+        return keys, starts
+    out = keys
+    cdef key_parts parts
+    parts.bits, parts.starts, parts.ends = bits, &begins[0], &ends[0]
+    parts.lines, parts.keys = &lines[0], &out[0]
+    for run in runs:
+        if run.shape[0]:
+            with nogil:
+                key_parts_deal(&run[0], run.shape[0], &parts)
+    key_parts_end(&parts)
+    return keys, starts
+
+
 cdef int64_t _decode(
         const uint8_t[::1] page, const uint8_t[::1] lists, int place_bits, uint64_t until,
         uint64_t *keys) except -1:

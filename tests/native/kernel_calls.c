@@ -96,6 +96,21 @@ FUNCTION(slices_copy) {
     ANSWER_BUFFER(1);
 }
 
+FUNCTION(key_parts_deal) {
+    enum { MOST_PARTS = 1 << 8 };
+    static uint64_t lines[KEYS_IN_LINE * MOST_PARTS];
+    int64_t starts[MOST_PARTS + 1] = {0}, filled[MOST_PARTS];
+    int64_t count = (int64_t)COUNT(0, uint64_t), some = count / 3, num_parts = (int64_t)1 << NUMBER(0);
+    const uint64_t *keys = BUFFER(0);
+    require(num_parts <= MOST_PARTS, "too many parts");
+    key_parts_count(keys, count, (int)NUMBER(0), starts + 1);
+    for (int64_t i = 0; i < num_parts; i++) filled[i] = starts[i], starts[i + 1] += starts[i];
+    struct key_parts parts = {(int)NUMBER(0), starts, filled, lines, ANSWER_OF(count, uint64_t)};
+    key_parts_deal(keys, some, &parts);
+    key_parts_deal(keys + some, count - some, &parts);
+    key_parts_end(&parts);
+}
+
 FUNCTION(plain_insert_fixed) {
     size_t count = call->sizes[0] / NUMBER(0);
     plain_insert_fixed(BUFFER(0), count, NUMBER(0), BUFFER(1), BLOCKS(1), NULL);
@@ -237,6 +252,7 @@ static const struct {
     ENTRY(xxh64_fixed),
     ENTRY(xxh64_slices),
     ENTRY(plain_hash_byte_array),
+    ENTRY(key_parts_deal),
     ENTRY(slices_turn),
     ENTRY(slices_copy),
     ENTRY(plain_insert_fixed),

@@ -361,6 +361,25 @@ def test_orc_times_that_are_refused(foreign: ForeignKernel) -> None:
         assert foreign.call("orc_shift", both[:9], numbers=(1,))[0] < 0
 
 
+# --- the keys of an index -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bits", [1, 3, 8])
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 40, 2000])
+def test_keys_in_parts(foreign: ForeignKernel, bits: int, count: int) -> None:
+    keys = random_numbers(count, count)
+    # Where a part is empty, and one is much larger than others.
+    keys[::3] &= np.uint64(0x5FFFFFFFFFFFFFFF)
+    of_part = keys >> np.uint64(64 - bits)
+    expected = keys[np.argsort(of_part, kind="stable")]
+    found = foreign.array(np.uint64, "key_parts_deal", keys, numbers=(bits,))
+    assert found.tolist() == expected.tolist()
+    for runs in ([keys], [keys[:1], keys[:0], keys[1:]]):
+        found, starts = _kernel.parted_keys(runs, bits)
+        assert found.tolist() == expected.tolist()
+        assert starts.tolist() == np.searchsorted(np.sort(of_part), range(2**bits + 1)).tolist()
+
+
 # --- slices of filters ----------------------------------------------------------------------------
 
 

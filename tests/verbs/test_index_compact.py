@@ -1,6 +1,7 @@
 """What compact merges, and that it takes no more memory for more keys."""
 
 import random
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +88,28 @@ def test_ranges_of_hashes_that_fit_the_memory(tmp_path, monkeypatch, most):
                 keys = np.array([key for row in rows for key in keys_of(row, each.map.bits)])
                 assert keys.size == each.map.num_keys
                 assert (np.diff(keys) > 0).all()
+
+
+@pytest.mark.parametrize("most", [1 << 30, 700])
+def test_keys_that_do_not_fit_the_memory(most):
+    """Also those that come twice, and hashes in several places."""
+    random, file = np.random.default_rng(6), BytesIO()
+    hashes = random.integers(0, 1 << 64, 9000, np.uint64)
+    in_place = [hashes[800 * place :][:1500] for place in range(10)]
+    with KeyRoom(0) as room:
+        room.most = most
+        collector = KeyCollector(room)
+        for place, some in enumerate(in_place):
+            collector.add(wide_keys(some, place))
+            collector.add(wide_keys(some[:100], place))
+        written = collector.write(file, "map", 10)
+    expected = [
+        key | place
+        for place, some in enumerate(in_place)
+        for key in written.bits.keys(some).tolist()
+    ]
+    keys = [key for row in pq.read_table(file).to_pylist() for key in keys_of(row, written.bits)]
+    assert keys == sorted(expected)
 
 
 def keys_of(row: dict, bits: KeyBits) -> list[int]:
