@@ -321,6 +321,7 @@ LATE = {
         *("render.dump_footer", "render.findings_for_ci", "render.histogram"),
         *("render.lake_report", "render.report"),
         *("render.by_value", "verbs.values_in_files"),
+        *("index.states", "storage.cache"),
         *(
             "commands.value_files",
             "reads.matching",

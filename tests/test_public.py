@@ -434,6 +434,7 @@ NO_OPTIONS = {
     *(
         "advice",
         "audit",
+        "cache",
         "keys_file",
         "manifest",
         "max_files",

@@ -103,8 +103,8 @@ class _Blocks:
 
 
 class Cache:
-    """What was read of footers, filters and indexes, for `row_groups`, `dataset`, `polars_source` and `rows` (`cache=`),
-    in any threads. Whoever made it owns it: there is none by default.
+    """What was read of footers, filters and indexes, for `row_groups`, `dataset`, `polars_source`, `rows`, `find`,
+    `probe` and `probe_values` (`cache=`), in any threads. Whoever made it owns it: there is none by default.
 
     It knows a file by its state: size and times of change, in an object store size and ETag. One that has changed is read
     anew. Pages with rows are not kept.

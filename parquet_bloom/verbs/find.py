@@ -14,9 +14,10 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, ParquetBloomError, ValueTypeError, no_column
 from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.manifest import existing
-from parquet_bloom.index.states import state_unless_asked_for
+from parquet_bloom.index.states import state_of, state_unless_asked_for
 from parquet_bloom.options import TableView
-from parquet_bloom.storage import open_folder, with_options
+from parquet_bloom.storage import open_folder, open_source, with_options
+from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.values.given import list_values, show_values
 from parquet_bloom.verbs.documents import VerbReport, plain
 from parquet_bloom.verbs.keys import units_of
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from parquet_bloom.parallel import Progress
     from parquet_bloom.reads.partitions import Partitions
     from parquet_bloom.reads.rows import RowTables
+    from parquet_bloom.storage.cache import Cache
     from parquet_bloom.vocabulary import TableChoice
 
 
@@ -125,6 +127,7 @@ def find(
     hash_key: bytes | str | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
+    cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> FindReport:
     """The rows of `files` that hold `values` of `column`, file by file.
@@ -137,14 +140,14 @@ def find(
 
     Only row groups are read that filters, or an `index`, do not exclude, and only pages that the index or the file's
     page indexes name; of a file that the index does not know in its state, its own filters are asked. hash_key: of the
-    index, as for Index. All others as for inspect.
+    index, as for Index. cache: a pb.Cache, for those who look more than once. All others as for inspect.
 
     Files that cannot be read are `unknown` in the report. Raises ValueTypeError for what cannot be looked for,
     ColumnError if the index is not about this column, or no file has one of `columns`, UnsupportedError if their types
     in several files do not go together, FileNotFoundError if there are no files, RewriteError for what is no table,
     EncryptionError unless `hash_key` is that of the index, FormatError for a damaged index, OSError.
     """
-    search = _RowSearch(column, list_values(values), columns_given(columns), keys)
+    search = _RowSearch(column, list_values(values), columns_given(columns), keys, cache)
     with _candidates(search, files, table, index, hash_key, storage_options) as (found, among):
         return search.report(found, among, progress)
 
@@ -184,7 +187,8 @@ def _candidates(
     among, view = None, TableView.given(table)
     if files is not None and index is None:
         names = paths_given("files", files)
-        among = files_asked(names, view, storage_options, state_unless_asked_for)
+        look = state_unless_asked_for if search.cache is None else state_of
+        among = files_asked(names, view, storage_options, look)
     elif files is not None:
         among = files_asked(names_in_index(files, view), view, storage_options)
     if index is None:
@@ -192,7 +196,8 @@ def _candidates(
         yield search.in_files(among), among
         return
     folder = open_folder(with_options(os.fspath(index), storage_options))
-    with closing(AskedIndex(folder, existing(folder), hash_key)) as asked:
+    opener = open_source if search.cache is None else search.cache.open_lasting
+    with closing(AskedIndex(folder, existing(folder), hash_key, opener)) as asked:
         if search.column not in asked.manifest.columns:
             raise ColumnError(
                 f"{folder.path}: {no_column(search.column, asked.manifest.columns, 'index')}"
@@ -203,6 +208,8 @@ def _candidates(
             among = list_files(about.sources, about.tables, storage_options)
             among.check_seen()
         found = search.in_index(asked, folder.path, among)
+        if among is None and search.cache is not None:
+            among = list_files([each.path for each in found], (), storage_options)
         yield found, ListedFiles({}, options=storage_options) if among is None else among
 
 
@@ -231,8 +238,13 @@ class _RowSearch:
         values: Sequence[Any] | Array,
         columns: Sequence[str] | None,
         keys: Keys | None,
+        cache: Cache | None = None,
     ) -> None:
+        """Raises TypeError for what is no cache."""
         self.column = column
+        self.cache = None if cache is None else CacheUse(cache)
+        # Of pages with rows, nothing is kept.
+        self._cache_for_rows = None if cache is None else CacheUse(cache, is_keeping=False)
         # Of one object, so that what is asked is encoded once for all files.
         self._values: Any = tuple(values) if isinstance(values, list) else values
         self._keys = keys
@@ -339,9 +351,10 @@ class _RowSearch:
         """What `answer` makes of the rows that a file has; None if it cannot be read."""
         path = candidate.path
         try:
-            with files.open(path, self._keys) as file:
+            known = self._places_by_cache(candidate, files)
+            with files.open(path, self._keys, self._cache_for_rows) as file:
                 try:
-                    places = self._places_in(file, candidate)
+                    places = self._places_in(file, candidate) if known is None else known
                     found = self._found_in(file, places)
                     values = self._tables and self._values_of(file, self._tables, found, files)
                     file.source.check_one_version()
@@ -356,6 +369,16 @@ class _RowSearch:
         except (ParquetBloomError, OSError) as error:
             self._unknown.append(UnknownFile(path, str(error).removeprefix(f"{path}: ")))
             return None
+
+    def _places_by_cache(self, candidate: _Candidate, files: ListedFiles) -> Places | None:
+        """Where in a file values may be, and what says so stays in the cache; None without one."""
+        if self.cache is None:
+            return None
+        with files.open(candidate.path, self._keys, self.cache) as file:
+            try:
+                return self._places_in(file, candidate)
+            finally:
+                self._bytes_read += file.source.bytes_read
 
     def _places_in(self, file: Askable, candidate: _Candidate) -> Places:
         """Where in a file values may be."""

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Askable
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import TableView
+    from parquet_bloom.storage.cache import Cache
     from parquet_bloom.storage.traffic import Requests
     from parquet_bloom.vocabulary import Dialect, Format, TableChoice, Verdict
 
@@ -233,6 +234,7 @@ def probe(
     table: TableChoice | TableView | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
+    cache: Cache | None = None,
     explain: bool = False,
     threads: int | None = None,
 ) -> ProbeReport:
@@ -251,15 +253,21 @@ def probe(
     row_groups: ask only these, which are the stripes of an ORC file; the verdicts are about them.
     dialect: ask the filters of this dialect; by default, those that bloom_filter_offset leads to, of any
     dialect, and private legacy ones where it is missing. seed: of the hash of `murmur3` filters, if the
-    file does not say. explain: give the hash and bits of every form that a value may be stored in. All
-    others as for inspect.
+    file does not say. explain: give the hash and bits of every form that a value may be stored in. cache: a pb.Cache,
+    for those who ask the same files in an object store again. All others as for inspect.
 
     Raises ColumnError, ValueTypeError for what cannot be a value of the column, TypeError for a
     table, FormatError, UnsupportedError, EncryptionError if a key is wrong, OSError.
     """
     options = ProbeOptions.of(locals(), values=kept_values(values))
     report: ProbeReport = read_each(
-        path, options, probe_file, table=table, keys=keys, storage_options=storage_options
+        path,
+        options,
+        probe_file,
+        table=table,
+        keys=keys,
+        storage_options=storage_options,
+        cache=cache,
     )
     return report
 

@@ -26,11 +26,12 @@ from parquet_bloom.arguments import paths_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, complaint_about
-from parquet_bloom.files import open_file
+from parquet_bloom.files import Opener, open_file
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import work_in_order
-from parquet_bloom.storage import with_options
+from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.paths import expand, outputs_in, stands_for_several, with_parent
+from parquet_bloom.storage.source import is_url
 from parquet_bloom.threads import threads_for_files, threads_to_change
 from parquet_bloom.verbs.documents import VerbReport, as_row
 
@@ -39,7 +40,9 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import Destination
     from parquet_bloom.parallel import Progress
+    from parquet_bloom.storage.cache import Cache, CacheUse
     from parquet_bloom.storage.paths import Input
+    from parquet_bloom.storage.source import Source
     from parquet_bloom.vocabulary import TableChoice
 
 OneFile = str | os.PathLike[str]
@@ -128,18 +131,20 @@ def read_each(
     table: TableChoice | TableView | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
+    cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> Any:
     """The report of `read`, or a FilesReport. table: `files` are tables of this kind, in whose place are their live
-    files. Raises FileNotFoundError for a name that means nothing, and what the first file raises if all fail."""
+    files. cache: through which they are read. Raises FileNotFoundError for a name that means nothing, and what the first
+    file raises if all fail."""
     view = TableView.given(table)
     if view is None and (path := one_of(files)) is not None:
-        with open_file(path, keys, storage_options) as file:
+        with open_file(path, keys, storage_options, opener=_opener_through(cache)) as file:
             return read(file, options)
     gathered = _Gathered()
     each_read(
         files, options, read, gathered.take, table=view, keys=keys, storage_options=storage_options,
-        progress=progress,
+        cache=cache, progress=progress,
     )  # fmt: skip
     return gathered.report()
 
@@ -153,11 +158,12 @@ def each_read(
     table: TableChoice | TableView | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
+    cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> None:
     """The same for several files in any case: `take` gets the report on each, or its error."""
     view = TableView.given(table)
-    paths, opened = _files_to_read(files, view, _columns_of(options), keys, storage_options)
+    paths, opened = _files_to_read(files, view, _columns_of(options), keys, storage_options, cache)
     at_a_time, of_each = threads_for_files(getattr(options, "threads", None), paths)
 
     def work(path: str) -> Any:
@@ -173,17 +179,41 @@ def _files_to_read(
     columns: Iterable[str],
     keys: Keys | None,
     storage_options: Mapping[str, str] | None,
+    cache: Cache | None,
 ) -> tuple[list[str], Callable[[str], Any]]:
     """The files that names, or tables, mean, and what opens each. Raises as read_each, and ColumnError if a table
     has not all `columns`."""
     if view is None:
         paths = [found.path for found in _inputs_named(files, storage_options)]
-        return paths, lambda path: open_file(path, keys)
+        opener = _opener_through(cache)
+        return paths, lambda path: open_file(path, keys, opener=opener)
     from parquet_bloom.verbs.listed_files import files_asked
 
     listed = files_asked(paths_given("path", files), view, storage_options)
     listed.check_columns(columns)
-    return [*listed.found], lambda path: listed.open(path, keys)
+    use = None if cache is None else _use_of(cache)
+    return [*listed.found], lambda path: listed.open(path, keys, use)
+
+
+def _opener_through(cache: Cache | None) -> Opener:
+    """Opens files through a cache, if there is one. Raises TypeError for what is none."""
+    if cache is None:
+        return open_source
+    from parquet_bloom.index.states import state_of
+
+    use = _use_of(cache)
+
+    def opener(path: OneFile) -> Source:
+        name = os.fspath(path)
+        return use.open(path, state_of(name) if is_url(name) else None)
+
+    return opener
+
+
+def _use_of(cache: Cache) -> CacheUse:
+    from parquet_bloom.storage.cache import CacheUse
+
+    return CacheUse(cache)
 
 
 def change_each(

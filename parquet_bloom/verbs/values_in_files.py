@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container import Answer, GroupAnswers
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import TableView
+    from parquet_bloom.storage.cache import Cache
     from parquet_bloom.verbs.probe import ProbeReport
     from parquet_bloom.vocabulary import Dialect, TableChoice, Verdict
 
@@ -150,6 +151,7 @@ def probe_values(
     seed: int | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
+    cache: Cache | None = None,
     threads: int | None = None,
 ) -> ValuesReport:
     """Which of `files` may hold each of `values` of `column`: all files are asked, and the report is value by value.
@@ -171,7 +173,7 @@ def probe_values(
 
     each_read(
         paths_given("files", files), options, probe_file, take, table=table, keys=keys,
-        storage_options=storage_options,
+        storage_options=storage_options, cache=cache,
     )  # fmt: skip
     return gathered.report()
 

@@ -115,6 +115,43 @@ def test_pages_with_rows_are_not_kept(lake: S3Server) -> None:
     assert requests(lake) == {"GET": 1, "LIST": 1}
 
 
+def test_probe_and_find_ask_what_is_there(lake: S3Server) -> None:
+    cache = pb.Cache()
+    options: dict[str, Any] = {"storage_options": lake.options, "cache": cache}
+    for of_footers in ({"GET": FILES, "LIST": 1}, {"LIST": 1}):
+        report = pb.probe(f"{LAKE}/", "id", [2150, 5], **options)
+        assert [each.is_absent for each in report.reports] == [False, True, False, True, True]
+        assert requests(lake) == of_footers
+    assert pb.probe_values(f"{LAKE}/", "id", [2150, 7], **options).maybe == 2
+    assert requests(lake) == {"LIST": 1}
+    name = f"{LAKE}/2.parquet"
+    assert not pb.probe(name, "id", 2150, **options).is_absent
+    assert requests(lake) == {"HEAD": 1}
+    held = cache.num_bytes
+    report = pb.find(LAKE, "id", 2150, columns=["text"], **options)
+    assert (report.values["text"].to_pylist(), report.files_by_filters) == (["2150"], FILES - 1)
+    # Of one file, the pages, which are not kept.
+    assert (requests(lake), cache.num_bytes) == ({"GET": 1, "LIST": 1}, held)
+    lake.put("lake/in/2.parquet", lake.objects["lake/in/3.parquet"])
+    assert pb.find(LAKE, "id", 2150, **options).is_absent
+    assert pb.probe(name, "id", 2150, **options).is_absent
+
+
+def test_find_by_an_index_reads_it_once(lake: S3Server) -> None:
+    place = "s3://lake/users.index"
+    pb.Index.build(place, LAKE, "id", storage_options=lake.options).close()
+    cache = pb.Cache()
+    options: dict[str, Any] = {"index": place, "storage_options": lake.options, "cache": cache}
+    counts = []
+    for _ in range(2):
+        lake.forget()
+        assert [row.row for row in pb.find(None, "id", [7, 2150], **options).rows] == [7, 150]
+        counts.append(requests(lake))
+    # The manifest, found by a listing, the states of two files, and their pages.
+    assert counts[1] == {"GET": 3, "HEAD": 2, "LIST": 1}
+    assert counts[0]["GET"] > 3
+
+
 def test_a_file_that_is_replaced_meanwhile_is_not_mixed_with_the_old_one(
     lake: S3Server, tmp_path: Path
 ) -> None:
@@ -235,4 +272,8 @@ def test_what_is_refused() -> None:
         pb.Cache("1 GB")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"cache: a dict, expected pb\.Cache\(\)"):
         pb.row_groups("a.parquet", {"id": 5}, cache={})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"cache: a dict, expected pb\.Cache\(\)"):
+        pb.probe("a.parquet", "id", 5, cache={})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"cache: a dict, expected pb\.Cache\(\)"):
+        pb.find("a.parquet", "id", 5, cache={})  # type: ignore[arg-type]
     assert repr(pb.Cache()) == "<Cache: 0 of 268,435,456 bytes, 0 hits, 0 misses>"
