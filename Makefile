@@ -8,7 +8,7 @@ INSTALL = rm -f parquet_bloom/native/_kernel.cpython-*.so && $(BIN)/python -m pi
 SOURCES := pyproject.toml setup.py $(wildcard parquet_bloom/native/*.c parquet_bloom/native/*.h parquet_bloom/native/*.px?)
 
 .DELETE_ON_ERROR:
-.PHONY: demo test long cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth docs pictures examples site thrift proto clean writers engines stores layouts readers recipes catalogs spark-matrix conformance wheel pythons lowest release-check
+.PHONY: demo test long cluster asan fuzz random sequences damage clocks faults races memory lint bench bench-large bench-growth bench-wheel docs pictures examples site thrift proto clean writers engines stores layouts readers recipes catalogs spark-matrix conformance wheel pythons lowest release-check
 
 # Install, make a million rows, build a filter, look at it, ask it.
 demo: .venv/installed
@@ -134,8 +134,10 @@ pythons: .venv/installed .release/installed
 lowest: .venv/installed .release/installed
 	.release/bin/python release/environments.py lowest
 
-# Whether this commit can be released: archives, versions, generated pages, sizes, licences. Ten minutes.
+# Whether this commit can be released: archives, versions, generated pages, sizes, licences; and calls nothing that macOS
+# has not. Ten minutes.
 release-check: .venv/dev wheel docs
+	$(BIN)/mypy --platform darwin parquet_bloom
 	$(BIN)/python release/ready.py
 
 lint: .venv/dev
@@ -154,6 +156,10 @@ bench-large: .venv/dev
 # Every verb on files with more and more of everything: 70 GB, and half an hour.
 bench-growth: .venv/dev
 	$(BIN)/python -m benchmarks.growth
+
+# The wheel of this machine against what is compiled here, after `make wheel`.
+bench-wheel: .venv/dev
+	$(BIN)/python -m benchmarks.compare_wheel
 
 # Write docs/rules.md from the rules in parquet_bloom/rules/catalogue, docs/options.md from the commands,
 # docs/engines.md from parquet_bloom/engines/catalogue and tests/engines/results, docs/why-not-skipped.md from

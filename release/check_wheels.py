@@ -8,9 +8,11 @@ Debian's Python. Those for musl: with musl's own loader. What is missing for the
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -180,6 +182,25 @@ def check_here() -> str:
         return f"{path}: {last_line(run_alone(alone, python, *TESTS))}"
 
 
+def check_image() -> str:
+    """What packaging/Dockerfile runs to build, in a folder instead of an image, which nothing here makes."""
+    text = (ROOT / "packaging" / "Dockerfile").read_text().replace("\\\n", "")
+    build = re.findall(r"^RUN (.*)$", text, re.MULTILINE)[0]
+    (extras,) = re.findall(r"^ARG EXTRAS=(.*)$", text, re.MULTILINE)
+    (entry,) = json.loads(re.findall(r"^ENTRYPOINT (.*)$", text, re.MULTILINE)[0])
+    with TemporaryDirectory() as root:
+        shutil.copytree(DIST, f"{root}/wheels")
+        script = re.sub(r"(?<![\w.])/(?=wheels/|pbloom)", f"{root}/", build)
+        run("sh", "-e", "-c", script, EXTRAS=extras)
+        for name in ("pyarrow_filters.parquet", "java_original.orc"):
+            run_alone({}, root + entry, "inspect", ROOT / "fixtures" / name)
+        return f"{extras}: {size(Path(root) / 'pbloom') / 1e6:.0f} MB"
+
+
+def size(folder: Path) -> int:
+    return sum(path.lstat().st_size for path in folder.rglob("*"))
+
+
 def run_alone(environment: dict[str, str], *command: str | Path) -> str:
     done = subprocess.run(
         command,
@@ -249,6 +270,7 @@ CHECKS: dict[str, Callable[[], str]] = {
     "macOS": check_macos,
     "conda": check_conda,
     "here, without a compiler": check_here,
+    "image": check_image,
     "musl loads": check_musl_loads,
     "aarch64, emulated": check_aarch64,
 }

@@ -11,22 +11,10 @@ import fcntl
 import os
 import sys
 
-
-def sync_file(descriptor: int) -> None:
-    """Sync a file, or a folder. Raises OSError."""
-    if not _fully_synced(descriptor):
-        os.fsync(descriptor)
-
-
-def sync_data(descriptor: int) -> None:
-    """Sync what was written to a file, but not all that is known of it. Raises OSError."""
-    if not _fully_synced(descriptor):
-        os.fdatasync(descriptor)
-
-
 if sys.platform == "darwin":
 
-    def _fully_synced(descriptor: int) -> bool:
+    def sync_file(descriptor: int) -> None:
+        """Sync a file, or a folder. Raises OSError."""
         try:
             fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
         except OSError as error:
@@ -34,8 +22,14 @@ if sys.platform == "darwin":
             if error.errno not in (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY):
                 raise
             os.fsync(descriptor)
-        return True
+
+    sync_data = sync_file
 else:
 
-    def _fully_synced(descriptor: int) -> bool:
-        return False
+    def sync_file(descriptor: int) -> None:
+        """Sync a file, or a folder. Raises OSError."""
+        os.fsync(descriptor)
+
+    def sync_data(descriptor: int) -> None:
+        """Sync what was written to a file, but not all that is known of it. Raises OSError."""
+        os.fdatasync(descriptor)

@@ -38,9 +38,9 @@ def copy_range(source: int, start: int, copy: int, to: int, length: int) -> int:
     """Copy `length` bytes from `start` in the file `source` to `to` in `copy`, both descriptors; returns
     how many were copied, less where the source ends, or is not to be read, or the system cannot. Raises
     OSError if the copy is not to be written."""
-    if sys.platform != "linux" or _is_on_disk(copy):
-        return _by_buffer(source, start, copy, to, length)
-    return _by_kernel(source, start, copy, to, length)
+    if sys.platform == "linux" and not _is_on_disk(copy):
+        return _by_kernel(source, start, copy, to, length)
+    return _by_buffer(source, start, copy, to, length)
 
 
 def _is_on_disk(file: int) -> bool:
@@ -48,14 +48,16 @@ def _is_on_disk(file: int) -> bool:
     return os.major(os.fstat(file).st_dev) != 0
 
 
-def _by_kernel(source: int, start: int, copy: int, to: int, length: int) -> int:
-    done = 0
-    with tolerating(_NO_KERNEL_COPY):
-        while done < length and (
-            copied := os.copy_file_range(source, copy, length - done, start + done, to + done)
-        ):
-            done += copied
-    return done
+if sys.platform == "linux":
+
+    def _by_kernel(source: int, start: int, copy: int, to: int, length: int) -> int:
+        done = 0
+        with tolerating(_NO_KERNEL_COPY):
+            while done < length and (
+                copied := os.copy_file_range(source, copy, length - done, start + done, to + done)
+            ):
+                done += copied
+        return done
 
 
 def _by_buffer(source: int, start: int, copy: int, to: int, length: int) -> int:
