@@ -126,7 +126,7 @@ wheel: .release/installed
 	.release/bin/python release/make_wheels.py
 	.release/bin/python release/check_wheels.py
 
-# The tests without Spark on every Python that is here; PYTHONS="3.12 3.13" for some of them.
+# The tests without Spark on every Python, those that are not here from Debian; PYTHONS="3.12 3.13" for some of them.
 pythons: .venv/installed .release/installed
 	.release/bin/python release/environments.py $(PYTHONS)
 

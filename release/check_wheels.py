@@ -24,7 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import readme_renderer.markdown
-from debian import Debian
+from debian import ARCHITECTURES, Debian
 from elftools.elf.elffile import ELFFile
 from kernel_tests import COMMAND as TESTS
 from make_wheels import DIST, ROOT, run, unpacked
@@ -40,9 +40,6 @@ TESTED_WITH = ("pytest>=9", "hypothesis>=6.100")
 NOT_EMULATED = ("--ignore-glob=*/test_foreign_kernels.py", "-k", "not overflow and not AVX")
 
 CONDA_SYSTEMS = ("osx-64", "osx-arm64", "linux-aarch64", "linux-64")
-
-# By what Debian calls them.
-PROCESSORS = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 def wheel(libc: str, processor: str) -> Path:
@@ -71,7 +68,7 @@ def check_archives() -> str:
 def check_glibc() -> str:
     """No function that is newer than the name says."""
     newest = []
-    for processor in PROCESSORS:
+    for processor in ARCHITECTURES:
         said = run("auditwheel", "show", wheel("manylinux", processor))
         (found,) = set(
             re.findall(r'consistent with\s+the\s+following\s+platform\s+tag:\s+"(\w+)"', said)
@@ -84,7 +81,7 @@ def check_glibc() -> str:
 def check_musl() -> str:
     """auditwheel cannot read these."""
     with TemporaryDirectory() as scratch:
-        for processor in PROCESSORS:
+        for processor in ARCHITECTURES:
             with kernel("musllinux", processor, Path(scratch)).open("rb") as file:
                 dynamic = ELFFile(file).get_section_by_name(".dynamic")
                 needed = [tag.needed for tag in dynamic.iter_tags("DT_NEEDED")]
@@ -140,13 +137,13 @@ def check_macos() -> str:
         source = unpacked(archive, Path(scratch))
         headers = (sysconfig.get_path("include"), str(source / "parquet_bloom" / "native"))
         files = sorted(source.glob("parquet_bloom/native/*.c"))
-        for processor in PROCESSORS:
+        for processor in ARCHITECTURES:
             target = ("-target", f"{processor}-macos", "-std=gnu11", "-O1", *macros)
             # What Python has is found when it loads the kernel.
             linked = ("-shared", "-undefined", "dynamic_lookup", "-o", Path(scratch) / processor)
             includes = [f"-I{folder}" for folder in headers]
             run("python", "-m", "ziglang", "cc", *target, *includes, *files, *linked)
-    return f"{len(files)} files compile for {' and '.join(PROCESSORS)}"
+    return f"{len(files)} files compile for {' and '.join(ARCHITECTURES)}"
 
 
 # --- run ------------------------------------------------------------------------------------------
@@ -240,7 +237,7 @@ def check_aarch64() -> str:
 def check_musl_loads() -> str:
     """A program of musl loads the kernel, and calls C in it; in the place of Python is a stub."""
     answers = set()
-    for processor, architecture in PROCESSORS.items():
+    for processor, architecture in ARCHITECTURES.items():
         debian = Debian(architecture, TOOLS / f"debian-{architecture}")
         debian.install("musl")
         (loader,) = debian.root.glob("lib/ld-musl-*.so.1")

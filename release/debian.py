@@ -1,4 +1,4 @@
-"""Programs and libraries of Debian for another machine, in a folder: nothing of this system changes."""
+"""Programs and libraries of Debian for another machine, or of another suite, in a folder: nothing of this system changes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from make_wheels import run
+
+# What Debian calls a machine.
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 # From where this system gets its own.
 SETTINGS = """\
@@ -17,12 +20,32 @@ APT::Architectures {{"{architecture}";}};
 APT::Install-Recommends "false";
 Acquire::Languages "none";
 """
+FROM_SUITE = """\
+Dir::Etc::SourceList "{folder}/suite.sources";
+Dir::Etc::SourceParts "/dev/null";
+"""
+SUITE = """\
+Types: deb
+URIs: http://deb.debian.org/debian
+Suites: {suite}
+Components: main
+Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
+"""
+# By the loader of its own C library, which may be newer than that of this system. What it calls itself is how it is
+# called again.
+PROGRAM = """\
+#!/bin/sh
+exec {loader} --argv0 "$0" --library-path {libraries} {program} "$@"
+"""
 
 
 @dataclass(frozen=True)
 class Debian:
+    """`suite`: such as sid; that of this system if it is None."""
+
     architecture: str
     folder: Path
+    suite: str | None = None
 
     @property
     def root(self) -> Path:
@@ -37,7 +60,10 @@ class Debian:
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         (self.folder / "state" / "status").touch()
         settings = self.folder / "apt.conf"
-        settings.write_text(SETTINGS.format(folder=self.folder, architecture=self.architecture))
+        text = SETTINGS + (FROM_SUITE if self.suite else "")
+        settings.write_text(text.format(folder=self.folder, architecture=self.architecture))
+        if self.suite:
+            (self.folder / "suite.sources").write_text(SUITE.format(suite=self.suite))
         run("apt-get", "-qq", "update", APT_CONFIG=str(settings))
         run(
             "apt-get",
@@ -51,3 +77,15 @@ class Debian:
         for archive in sorted((self.folder / "cache" / "archives").glob("*.deb")):
             run("dpkg-deb", "-x", archive, self.root)
         done.touch()
+
+    def program(self, name: str) -> Path:
+        """A program that is installed, as one that this system runs."""
+        (loader,) = self.root.glob("usr/lib*/ld-linux-*.so.*")
+        (libraries,) = self.root.glob("usr/lib/*-linux-gnu")
+        run_by_loader = self.root / "usr" / "bin" / f"run-{name}"
+        program = self.root / "usr" / "bin" / name
+        run_by_loader.write_text(
+            PROGRAM.format(loader=loader, libraries=libraries, program=program)
+        )
+        run_by_loader.chmod(0o755)
+        return run_by_loader

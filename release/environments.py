@@ -1,19 +1,22 @@
 """Runs the tests without Spark on another Python, or with the oldest packages that pyproject.toml allows.
 
-    python release/environments.py 3.12 3.13    # those that are here, of PYTHONS, unless some are named
+    python release/environments.py 3.12 3.13    # all of PYTHONS, unless some are named
     python release/environments.py lowest
 
-Each has an environment in .release. The package is the one in this folder: its kernel is for every Python.
+Each has an environment in .release. The package is the one in this folder: its kernel is for every Python. What is not
+here, Debian's unstable may have.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from debian import ARCHITECTURES, Debian
 from make_wheels import ROOT, run
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
@@ -48,7 +51,22 @@ NEWER = (
 
 
 def python_of(version: str) -> str | None:
-    """A program of that version, on the path or among those of pyenv."""
+    """A program of that version."""
+    return python_here(version) or python_of_debian(version)
+
+
+def python_of_debian(version: str) -> str | None:
+    name = f"python{version}"
+    debian = Debian(ARCHITECTURES[platform.machine()], ROOT / ".release" / "debian-sid", "sid")
+    try:
+        debian.install(name, f"{name}-venv", "libstdc++6")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return str(debian.program(name))
+
+
+def python_here(version: str) -> str | None:
+    """On the path or among those of pyenv."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     others = sorted(pyenv.glob(f"{version}.*/bin/python3"))
     found = shutil.which(f"python{version}") or (others and str(others[-1])) or None
@@ -62,7 +80,7 @@ def install(name: str, program: str) -> Path:
     """The Python of an environment with what the package and its tests need."""
     folder = ROOT / ".release" / f"python-{name}"
     python = folder / "bin" / "python"
-    run(program, "-m", "venv", "--clear", folder)
+    run(program, "-m", "venv", "--clear", "--without-pip", folder)
     resolution = ("--resolution", "lowest-direct") if name == LOWEST else ()
     extras = [option for extra in EXTRAS for option in ("--extra", extra)]
     pip = ("uv", "pip", "install", "--quiet", "--python", python)
@@ -87,7 +105,7 @@ def main(names: list[str]) -> int:
     for name in names or PYTHONS:
         program = python_of(PYTHONS[0] if name == LOWEST else name)
         if program is None:
-            print(f"Python {name}: not here", flush=True)
+            print(f"Python {name}: neither here nor in Debian", flush=True)
             # Who names one wants it.
             failed += bool(names)
             continue
