@@ -26,7 +26,13 @@ from parquet_bloom.render.reports import FileSummary, SummarizedView, Summary
 from parquet_bloom.render.terminal import Cells, progress, write_line, write_table, write_text
 from parquet_bloom.render.wording import in_one, shortened, size, without_numbers
 from parquet_bloom.values.types import literal
-from parquet_bloom.verbs.advise import AdviceReport, Advisor, ColumnAdvice, TableAdvisor
+from parquet_bloom.verbs.advise import (
+    AdviceReport,
+    Advisor,
+    ColumnAdvice,
+    RateOffer,
+    TableAdvisor,
+)
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -214,7 +220,9 @@ def _read(by_statistics: float | None, with_filter: float | None) -> str:
 
 
 def _write_details(report: AdviceReport) -> None:
-    """For each column that may deserve a filter: which engines use it, and settings for writers."""
+    """What each of several rates would be for all columns to build; then for each column that may deserve a
+    filter: its rates, which engines use it, and settings for writers."""
+    _write_rates(report)
     for advice in report.columns:
         if advice.verdict == "skip":
             continue
@@ -227,15 +235,51 @@ def _write_details(report: AdviceReport) -> None:
                 f" {percent(offer.filter_share)} of all files;"
                 f" {offer.groups_filter:,.2f} {UNITS[report.format].group}s read{here}"
             )
-        for use in advice.engines:
-            write_line(f"  {use.engine} {_does(use)}")
+        for line in _used(advice.engines):
+            write_line(f"  {line}")
         for settings in advice.settings:
             write_line(f"  {settings.writer}:")
             for line in settings.text.split("\n"):
                 write_line(f"    {line}")
 
 
-def _does(use: EngineUse) -> str:
-    if use.uses:
-        return f"uses it, but {use.reason}" if use.reason else "uses it"
-    return f"does not use it: {use.reason}"
+def _write_rates(report: AdviceReport) -> None:
+    """A row per rate, over all columns to build: their filters together, and what a look-up in one of them reads on
+    average."""
+    chosen = [each for each in report.columns if each.verdict == "build" and each.rates]
+    if not chosen:
+        return
+
+    def row(name: str, offers: Sequence[RateOffer]) -> Cells:
+        return (
+            name,
+            size(sum(each.filter_bytes for each in offers)),
+            percent(sum(each.filter_share for each in offers)),
+            f"{sum(each.groups_filter for each in offers) / len(chosen):,.2f}",
+        )
+
+    by_rate = [list(offers) for offers in zip(*(each.rates or () for each in chosen), strict=True)]
+    advised = [offer for each in chosen for offer in each.rates or () if offer.fpp == each.fpp]
+    rows = [row(exact_percent(offers[0].fpp), offers) for offers in by_rate]
+    if len(advised) == len(chosen):
+        rows.append(row("as recommended", advised))
+    unit = UNITS[report.format].group
+    without = sum(each.groups_statistics or 0.0 for each in chosen) / len(chosen)
+    rows.insert(0, ("no filters", "", "", f"{without:,.2f}"))
+    write_line("")
+    write_text(
+        f"{number_of(len(chosen), 'column')} to build: {shortened([each.column for each in chosen])}"
+    )
+    write_table(("rate", "filters", "of all files", f"{unit}s read"), rows)
+
+
+def _used(engines: Sequence[EngineUse]) -> Iterator[str]:
+    """`used by Spark, DuckDB`, and a line for each that does not."""
+    users = [
+        f"{each.engine} ({each.reason})" if each.reason else each.engine
+        for each in engines
+        if each.uses
+    ]
+    if users:
+        yield f"used by {', '.join(users)}"
+    yield from (f"not used by {each.engine}: {each.reason}" for each in engines if not each.uses)

@@ -126,6 +126,6 @@ def test_auto_builds_what_is_recommended(tmp_path, table):
 
 def test_details_name_engines_and_writers(table):
     text = outcome("advise", table, "--details").stdout
-    for name in ("Spark uses it", "pyarrow does not use it", "DataFusion:", "Iceberg:", "DuckDB:"):
+    for name in ("used by Spark", "not used by pyarrow:", "DataFusion:", "Iceberg:", "DuckDB:"):
         assert f"  {name}" in text
     assert f"pbloom build {table} -c a --fpp 0.01 -o out.parquet" in text

@@ -7,6 +7,7 @@ import pytest
 from make.commands import on_a_terminal, outcome
 
 import parquet_bloom as pb
+from parquet_bloom.render.wording import size
 
 ROWS = 30_000
 
@@ -57,18 +58,41 @@ def test_details_do_not_repeat_the_reasons(path):
     assert [line.split(":")[0] for line in details[1:5]] == [
         *("  at 10 %", "  at 1 %", "  at 0.1 %", "  at 0.01 %")
     ]
-    assert details[5] == "  Spark uses it"
+    assert details[5].startswith("  used by Spark, DuckDB, ")
     assert not [line for line in details if line.startswith(("status", "when"))]
 
 
-def test_a_caveat_is_a_but(tmp_path):
+def test_rates_are_summed_up_over_all_columns_to_build(tmp_path):
+    numbers = np.random.default_rng(7).permutation(4000)
+    table = pa.table({"a": numbers, "b": numbers[::-1], "c": np.arange(4000)})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=1000)
+    report = pb.advise(tmp_path / "t.parquet", rates=True)
+    assert report.recommended == ("a", "b")
+    a, b = (each for each in report.columns if each.verdict == "build")
+    lines = outcome("advise", tmp_path / "t.parquet", "--details").stdout.splitlines()
+    at = lines.index("2 columns to build: a, b")
+    heads, without, *rates, advised = (line.split("\t") for line in lines[at + 1 : at + 8])
+    assert heads == ["rate", "filters", "of all files", "row groups read"]
+    assert without == [
+        "no filters",
+        "",
+        "",
+        f"{(a.groups_statistics + b.groups_statistics) / 2:.2f}",
+    ]
+    for row, ours, theirs in zip(rates, a.rates, b.rates, strict=True):
+        assert row[1] == size(ours.filter_bytes + theirs.filter_bytes)
+        assert row[3] == f"{(ours.groups_filter + theirs.groups_filter) / 2:.2f}"
+    assert advised[1:] == rates[1][1:]
+
+
+def test_a_caveat_is_in_brackets(tmp_path):
     path = tmp_path / "text.parquet"
     names = [f"user-{n}" for n in np.random.default_rng(5).permutation(ROWS)]
     pq.write_table(pa.table({"name": names}), path, row_group_size=ROWS // 5)
     lines = outcome("advise", path, "--details").stdout.splitlines()
-    assert "  Spark uses it, but not for CHAR(n) and collated columns" in lines
-    assert "  DuckDB uses it" in lines
-    assert "  Polars does not use it: no support for filters yet" in lines
+    users = "  used by Spark (not for CHAR(n) and collated columns), DuckDB, "
+    assert [line for line in lines if line.startswith(users)]
+    assert "  not used by Polars: no support for filters yet" in lines
 
 
 def test_the_verdict_for_an_engine(tmp_path):
