@@ -11,11 +11,14 @@ Whether a column can hold the values is asked file by file.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_bloom.container.conditions import OPERATORS, Compared, Condition, In
 from parquet_bloom.values.given import list_values, plain_value
 from parquet_bloom.values.types import literal
+
+if TYPE_CHECKING:
+    from parquet_bloom.container.protocols import Column
 
 
 class Anything:
@@ -51,6 +54,15 @@ class Or:
 Predicate: TypeAlias = "Condition | And | Or | Anything"
 
 _EXPECTED: Final = "a dictionary of columns and values, or a list of (column, operator, value)"
+# Types of either format that hold no text, and those that hold nothing else.
+_NOT_TEXT: Final = frozenset(
+    {
+        *("INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BOOLEAN"),
+        *("BYTE", "SHORT", "INT", "LONG", "DATE", "TIMESTAMP", "TIMESTAMP_INSTANT"),
+    }
+)
+_TEXT: Final = frozenset({"STRING", "CHAR", "VARCHAR"})
+
 _UNDECIDED: Final = ("!=", "not in", "is", "is not")
 
 
@@ -106,6 +118,20 @@ def without(predicate: Predicate, columns: Collection[str]) -> Predicate:
         case In() | Compared() if predicate.column in columns:
             return ANYTHING
     return predicate
+
+
+def unlike(condition: Condition, column: Column) -> str | None:
+    """What is surely a mistake: text for a column of numbers, or a number for one of text. Of several values, the
+    first tells; what else a column cannot hold excludes nothing, as engines compare it in different ways."""
+    value = condition.values[0] if isinstance(condition, In) and len(condition.values) else None
+    value = plain_value(condition.value if isinstance(condition, Compared) else value)
+    kind = column.logical_type or column.physical_type
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(value, str) and column.physical_type in _NOT_TEXT:
+        return f"{value!r} is text, expected a value of {kind}"
+    if is_number and kind in _TEXT:
+        return f"{value!r} is a number, expected text, as the column is {kind}"
+    return None
 
 
 def _is_condition(part: object) -> bool:

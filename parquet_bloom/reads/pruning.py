@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, NamedTuple, TypeAlias
 
+from parquet_bloom.container.conditions import Condition
 from parquet_bloom.container.protocols import Container
-from parquet_bloom.errors import ColumnError
+from parquet_bloom.errors import ColumnError, ValueTypeError
 from parquet_bloom.reads.indexed import Indexed
 from parquet_bloom.reads.predicates import (
     ANYTHING,
@@ -21,6 +22,7 @@ from parquet_bloom.reads.predicates import (
     Or,
     Predicate,
     conditions_in,
+    unlike,
     without,
 )
 from parquet_bloom.storage.source import is_url
@@ -82,12 +84,16 @@ class Pruner:
         self._most_left = most_left
         self._missing: dict[str, ColumnError] = {}
         self._present = {*of_tables, *(() if index is None else index.columns)}
+        # Columns with values of another kind, and those that have them in some file.
+        self._unlike: dict[str, ValueTypeError] = {}
+        self._alike: set[str] = set()
         # Row groups of files that have the columns.
         self._asked = self._kept = 0
 
     def left(self, paths: Sequence[str]) -> list[Left]:
         """What is left of each file, without those of which nothing is. Raises FormatError, UnsupportedError,
-        EncryptionError, OSError for files that cannot be read, ColumnError for a column that none of them has."""
+        EncryptionError, OSError for files that cannot be read, ColumnError for a column that none of them has,
+        ValueTypeError for one of another kind than its value in all of them."""
         known: dict[str, Left] = {}
         wanted: dict[str, Predicate] = {}
         for path in paths:
@@ -119,12 +125,20 @@ class Pruner:
         samples = paths[:: len(paths) // _SAMPLES] if len(paths) > 2 * _SAMPLES else paths
         known = {left.path: left for left in self._each(samples, wanted)}
         rest = [path for path in paths if path not in known]
-        if rest and self._asked and self._kept > self._most_left * self._asked:
+        is_much_left = self._asked and self._kept > self._most_left * self._asked
+        if rest and is_much_left and not self._mistaken:
             return known | {path: Left(path, None) for path in rest}
         known |= {left.path: left for left in self._each(rest, wanted)}
         for column in self._missing.keys() - self._present:
             raise self._missing[column]
+        for column in self._mistaken:
+            raise self._unlike[column]
         return known
+
+    @property
+    def _mistaken(self) -> list[str]:
+        """Columns that have values of another kind in all files that have been asked."""
+        return [column for column in self._unlike if column not in self._alike]
 
     def _each(self, paths: Sequence[str], wanted: Mapping[str, Predicate]) -> Iterable[Left]:
         if len(paths) < 2 or not any(map(is_url, paths)):
@@ -182,7 +196,18 @@ class Pruner:
             self._missing.setdefault(predicate.column, error)
             return parts
         self._present.add(predicate.column)
+        self._compare_kinds(file, predicate)
         return left
+
+    def _compare_kinds(self, file: Container, condition: Condition) -> None:
+        column = file.column(condition.column)
+        # A field of a VARIANT may have values of any type.
+        problem = None if file.caveat(column) else unlike(condition, column)
+        if problem is None:
+            self._alike.add(condition.column)
+        else:
+            error = ValueTypeError(f"{file.path}: filters: column {condition.column}: {problem}")
+            self._unlike.setdefault(condition.column, error)
 
 
 def _of_path(predicate: Predicate, path: str) -> Predicate:

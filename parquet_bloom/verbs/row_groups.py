@@ -39,7 +39,8 @@ def row_groups(
     cannot hold or that engines compare in different ways. table, hash_key: as for find; rows that a table has deleted
     may still be in the files. cache: a pb.Cache, for those who ask more than once. All others as for inspect.
 
-    Raises TypeError and ValueError for other filters, ColumnError for a column that no file has, FileNotFoundError
+    Raises TypeError and ValueError for other filters, ColumnError for a column that no file has, ValueTypeError for text
+    where the column holds numbers or dates in all files, or a number where it holds text, FileNotFoundError
     if there are no files, FormatError, UnsupportedError, EncryptionError and OSError for a file that cannot be read.
     """
     import pyarrow as pa

@@ -47,7 +47,6 @@ KEEPS: list[tuple[pa.DataType, Any, Any]] = [
     (pa.bool_(), True, False),
     (pa.int32(), 5, 6.0),
     (pa.int32(), 5, True),
-    (pa.int32(), 5, "6"),
     (pa.int32(), 5, Decimal(6)),
     (pa.int8(), 5, 1000),
     (pa.float32(), 0.5, 0.1),

@@ -75,9 +75,36 @@ def test_both_must_hold(lake: Path) -> None:
 
 def test_what_cannot_be_decided_excludes_nothing(lake: Path) -> None:
     everything = [(str(file), group) for file in range(3) for group in range(4)]
-    for filters in ({"id": "7"}, {"id": 7.0}, {"id": None}, {}, [("t", "!=", 3)], {"id": 2**70}):
+    for filters in ({"id": 7.0}, {"id": None}, {}, [("t", "!=", 3)], {"id": 2**70}):
         assert left(lake, filters) == everything
     assert pb.row_groups(lake, {})["rows"].to_pylist() == [100] * 12
+
+
+def test_text_for_numbers_is_a_mistake_and_so_are_numbers_for_text(
+    lake: Path, tmp_path: Path
+) -> None:
+    """Only if no file has a column of the other kind."""
+    for filters in (
+        {"id": "7"},
+        {"id": ["7", "8"]},
+        [("id", ">", "7")],
+        [[("t", "==", 1)], [("id", "==", "7")]],
+    ):
+        for read in (pb.row_groups, pb.rows, pb.dataset):
+            with pytest.raises(pb.ValueTypeError) as told:
+                read(lake, filters)
+            assert str(told.value) == (
+                f"{lake}/0.parquet: filters: column id: '7' is text, expected a value of INT64"
+            )
+    names = tmp_path / "names"
+    names.mkdir()
+    for at in range(40):
+        pq.write_table(pa.table({"id": ["7", "8"]}), names / f"{at:02}.parquet")
+    with pytest.raises(pb.ValueTypeError, match="column id: 7 is a number, expected text, as the"):
+        pb.row_groups(names, {"id": 7})
+    pq.write_table(pa.table({"id": [7, 8]}), names / "39.parquet")
+    for filters in ({"id": 7}, {"id": "7"}):
+        assert pb.row_groups(names, filters).num_rows == 40
 
 
 def test_an_index_opens_no_file_that_it_excludes(lake: Path, tmp_path: Path) -> None:

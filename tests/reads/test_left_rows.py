@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -54,7 +55,12 @@ def test_no_row_is_lost(tmp_path: Path, seed: int) -> None:
             [conditions(chance, COLUMNS) for _ in range(chance.choice((1, 1, 2)))]
             for _ in range(chance.choice((1, 1, 2)))
         ]
-        left = pb.row_groups(paths, dnf, index=index)
+        left = None
+        # Text for numbers, or numbers for text.
+        with suppress(pb.ValueTypeError):
+            left = pb.row_groups(paths, dnf, index=index)
+        if left is None:
+            continue
         groups = zip(left["path"].to_pylist(), left["row_group"].to_pylist(), strict=True)
         kept = frozenset().union(*(rows[group] for group in groups))
         excluded += kept != everything
