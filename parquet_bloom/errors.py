@@ -168,9 +168,13 @@ def no_column(name: str, names: Sequence[str], what: str = "file") -> str:
 # What replaces a file that is there, as Python's callers say it.
 REPLACE = "use overwrite=True to replace it"
 
+# And of one of several outputs in a folder.
+REPLACE_OR_RESUME = f"{REPLACE}, or resume=True to go on with the others"
+
 # What they say of an option, and what users of the command say.
 _BY_COMMAND = {
     "overwrite=True": "--overwrite",
+    "resume=True": "--resume",
     "in_place=True": "--in-place",
     "unconditional=True": "--unconditional",
     "sole_writer=True": "--sole-writer",

@@ -112,18 +112,20 @@ class DiffOptions(ReadOptions):
 class Destination(VerbOptions):
     """Where a new version goes: to the path `output`, to the place of the old one, or nowhere.
 
-    overwrite: replace an existing output. verify: read back what was written. unconditional: change
+    overwrite: replace an existing output. resume: of several files, leave out those whose outputs are there. verify: read back what was written. unconditional: change
     objects also in stores that do not honour conditions, and files where there are no locks. in_table:
-    the place of the old one is in a table, which will be told.
+    the place of the old one is in a table, which will be told. in_folder: the output is beside those of other files.
     """
 
     output: str | os.PathLike[str] | None = None
     in_place: bool = False
     overwrite: bool = False
+    resume: bool = False
     dry_run: bool = False
     verify: bool = True
     unconditional: bool = False
     in_table: bool = False
+    in_folder: bool = False
 
     def target(self, source: str | os.PathLike[str]) -> Target:
         """Where that is for one file. Raises RewriteError for an output that must not be written."""
@@ -139,6 +141,7 @@ class Destination(VerbOptions):
             self.overwrite,
             self.unconditional,
             self.in_table,
+            self.in_folder,
         )
 
 

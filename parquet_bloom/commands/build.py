@@ -38,7 +38,7 @@ Choice: TypeAlias = BuildOptions | Exception
 
 # What says nothing about the files of a table: their places, and formats that are not Parquet's own.
 _ONLY_FILES = {
-    *("output", "output_dir", "in_place", "overwrite", "append_in_place", "layout"),
+    *("output", "output_dir", "in_place", "overwrite", "resume", "append_in_place", "layout"),
     *("drop_foreign_fields", "auto", "budget", "parts", "orc_streams", "dialect"),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -24,10 +24,12 @@ from parquet_bloom.render.terminal import (
     progress,
     write_json,
 )
-from parquet_bloom.storage.paths import Input
+from parquet_bloom.storage.paths import Input, without_output
 from parquet_bloom.threads import threads_for_files, threads_to_change
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
 
@@ -72,6 +74,14 @@ class Inputs:
     def next_lines(self, again: Sequence[str]) -> NextLines:
         """The commands that help next. `again`: options that they need, too."""
         return NextLines(self.in_commands, again)
+
+    def resume(self, outputs: Mapping[str, Path]) -> None:
+        """Keep those whose output is not there yet, and say of how many it is."""
+        left = without_output(self.files, outputs)
+        done = len(self.files) - len(left)
+        if done:
+            complain(f"{done:,} of {number_of(len(self.files), 'file')} left out: done before")
+        self.files = left
 
     def check_columns(self, columns: Iterable[str]) -> None:
         """Each file tells whether it has them."""

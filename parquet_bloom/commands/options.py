@@ -373,6 +373,11 @@ def destinations(command: Callback) -> Callback:
         files_option("--output-dir", type=FOLDER, help="Folder for the new files."),
         files_option("--in-place", is_flag=True, help="Replace each file, atomically."),
         overwrite,
+        files_option(
+            "--resume",
+            is_flag=True,
+            help="With --output-dir, leave out files whose outputs are there: go on after a run that was stopped.",
+        ),
         dry_run,
         no_verify,
         unconditional,
@@ -382,7 +387,7 @@ def destinations(command: Callback) -> Callback:
     @wraps(command)
     def with_destinations(
         files: FilesAsked, output: Path | None, output_dir: Path | None, in_place: bool,
-        overwrite: bool, dry_run: bool, verify: bool, unconditional: bool, as_json: bool,
+        overwrite: bool, resume: bool, dry_run: bool, verify: bool, unconditional: bool, as_json: bool,
         verbose: bool, of_table: TableOptions | None, **given: object,
     ) -> object:  # fmt: skip
         changes: dict[str, Any] = {
@@ -407,9 +412,18 @@ def destinations(command: Callback) -> Callback:
             raise click.UsageError(_where_to_write(ways, number))
         if output is not None and (len(inputs.files) > 1 or files.shard is not None):
             raise click.UsageError("--output takes one input; use --output-dir for several")
+        if resume and (output_dir is None or overwrite):
+            raise click.UsageError("--resume: expected with --output-dir and without --overwrite")
+        if resume and given.get("auto"):
+            # Its advice would be about the files that are left, and not that of one run.
+            raise click.UsageError(
+                "--resume: not with --auto, which judges all files: name each --column"
+            )
         outputs = {} if output_dir is None else outputs_in(output_dir, inputs.files)
         in_place = in_place or ways.get("--append-in-place", False)
         files.narrow(inputs)
+        if resume:
+            inputs.resume(outputs)
         inputs.are_replaced = in_place and not dry_run
 
         def destination_of(path: str) -> Destination:
@@ -417,6 +431,7 @@ def destinations(command: Callback) -> Callback:
                 output=output if dry_run or not outputs else with_parent(outputs[path]),
                 in_place=in_place,
                 overwrite=overwrite,
+                in_folder=bool(outputs),
                 **changes,
             )
 

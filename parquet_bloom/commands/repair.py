@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.repair import LeftFilter, RepairReport
 
 # What says nothing about the files of a table, which stay where they are.
-_ONLY_FILES = {"output", "output_dir", "in_place", "overwrite", "layout", "parts"}
+_ONLY_FILES = {"output", "output_dir", "in_place", "overwrite", "resume", "layout", "parts"}
 
 
 @click.command(cls=Command)

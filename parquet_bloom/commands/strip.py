@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # What says nothing about the files of a table, which are not changed.
 _ONLY_FILES = {
-    *("output", "output_dir", "in_place", "overwrite", "verify", "unconditional"),
+    *("output", "output_dir", "in_place", "overwrite", "resume", "verify", "unconditional"),
     *("columns", "parts", "threads"),
 }
 

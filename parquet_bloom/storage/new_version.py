@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import REPLACE, ParquetBloomError, RewriteError
+from parquet_bloom.errors import REPLACE, REPLACE_OR_RESUME, ParquetBloomError, RewriteError
 from parquet_bloom.interruptions import hold, starting_threads
 from parquet_bloom.storage import address_of
 from parquet_bloom.storage.change import Change
@@ -202,9 +202,11 @@ def resolve_target(
     overwrite: bool,
     unconditional: bool = False,
     in_table: bool = False,
+    in_folder: bool = False,
 ) -> Target:
     """Where to write. Raises RewriteError unless exactly one of `output` and `in_place` is given, and
-    for a place that must not be written. `in_table`: in place, by somebody who tells the table."""
+    for a place that must not be written. `in_table`: in place, by somebody who tells the table. `in_folder`: with the
+    outputs of others."""
     where = os.fspath(source)
     if (output is None) == (not in_place):
         raise RewriteError(f"{where}: expected either an output or in_place")
@@ -221,7 +223,8 @@ def resolve_target(
             recover_first(target)
         return Target(str(target), overwrite=True, in_place=True, unconditional=unconditional)
     sources = [] if is_url(where) else [local_name(where)]
-    return output_target(output, sources, overwrite, ", or in_place=True")
+    way_out = REPLACE_OR_RESUME if in_folder else REPLACE
+    return output_target(output, sources, overwrite, ", or in_place=True", way_out)
 
 
 def check_appendable(source: str | os.PathLike[str]) -> None:
@@ -247,9 +250,10 @@ def output_target(
     sources: Iterable[str | Path],
     overwrite: bool,
     instead: str = "",
+    way_out: str = REPLACE,
 ) -> Target:
     """The path `output`, which must not be one of the local `sources`. `instead`: what else one of them can be
-    expected. Raises RewriteError as resolve_target, FileNotFoundError if there is no such folder."""
+    expected; `way_out`: what can be done about one that is there. Raises RewriteError as resolve_target, FileNotFoundError if there is no such folder."""
     if is_url(os.fspath(output)):
         raise RewriteError(
             f"{os.fspath(output)}: expected a local path to write to: behind URLs, files are only"
@@ -269,7 +273,7 @@ def output_target(
         if any(os.path.samestat(found, os.stat(source)) for source in sources):
             raise RewriteError(f"{path}: is the input itself, expected another file{instead}")
         if not overwrite:
-            raise RewriteError(f"{path}: already exists: {REPLACE}")
+            raise RewriteError(f"{path}: already exists: {way_out}")
         check_not_in_table(path)
         recover_first(path)
     return Target(str(path), overwrite)

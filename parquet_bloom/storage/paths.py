@@ -293,6 +293,19 @@ def outputs_in(folder: Path, inputs: Sequence[Input]) -> dict[str, Path]:
     return outputs
 
 
+def without_output(inputs: Sequence[Input], outputs: Mapping[str, Path]) -> list[Input]:
+    """Those whose output is not there yet. An output takes its name when it is whole; but an empty file is none:
+    where names cannot be taken otherwise, a kill may leave one that reserves a name."""
+    return [each for each in inputs if not _is_written(outputs[each.path])]
+
+
+def _is_written(output: Path) -> bool:
+    try:
+        return output.stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
 def _real(path: Path, folders: dict[str, str]) -> str:
     """The path without links. `folders`: those that are known, by their paths."""
     if path.is_symlink():

@@ -47,7 +47,8 @@ def arrow_table(report: Any) -> pa.Table:
 
 def joined(tables: Iterable[pa.Table]) -> pa.Table:
     """The rows of all tables; a column that one lacks is null in its rows."""
-    return pa.concat_tables(tables, promote_options="default")
+    found = list(tables)
+    return pa.concat_tables(found, promote_options="default") if found else pa.table({})
 
 
 def _columns(report: Any) -> dict[str, pa.DataType]:

@@ -77,6 +77,7 @@ def build(
     in_place: bool = False,
     append_in_place: bool = False,
     overwrite: bool = False,
+    resume: bool = False,
     force: bool = False,
     dry_run: bool = False,
     verify: bool = True,
@@ -101,8 +102,8 @@ def build(
     two; such filters are smaller, but some readers refuse them, and others lose rows (PB201).
     existing: what to do with existing filters. force: also write filters that miss the target.
     ignore_checksums: read pages even if their checksums are wrong; checksums that are all 0
-    count as missing anyway. in_place: replace `source` itself. overwrite: replace an existing `output`. dry_run:
-    build, but write nothing. verify: read back what was written. unconditional: replace an object
+    count as missing anyway. in_place: replace `source` itself. overwrite: replace an existing `output`. resume: of
+    several files, leave out those whose outputs are there, as of a run that was stopped. dry_run: build, but write nothing. verify: read back what was written. unconditional: replace an object
     without conditional writes, or a file without locks, where a concurrent change could be lost.
     progress: called with (chunks done, chunks in all); of several files, with (files done, files in all).
 
@@ -146,7 +147,12 @@ def build(
     destination = Destination.of(given, in_place=append_in_place or in_place)
     change = partial(build_file, keys=keys)
     report: BuildReport = change_each(
-        source, options, destination, change, storage_options=storage_options, progress=progress
+        source,
+        options,
+        destination,
+        change,
+        storage_options=storage_options,
+        progress=progress,
     )
     return report
 

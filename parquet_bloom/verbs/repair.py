@@ -98,6 +98,7 @@ def repair(
     ignore_checksums: bool = False,
     in_place: bool = False,
     overwrite: bool = False,
+    resume: bool = False,
     dry_run: bool = False,
     verify: bool = True,
     unconditional: bool = False,
@@ -130,7 +131,12 @@ def repair(
     options, destination = RepairOptions.of(given), Destination.of(given)
     change = partial(repair_file, keys=keys)
     report: RepairReport = change_each(
-        source, options, destination, change, storage_options=storage_options, progress=progress
+        source,
+        options,
+        destination,
+        change,
+        storage_options=storage_options,
+        progress=progress,
     )
     return report
 

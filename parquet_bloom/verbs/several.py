@@ -30,12 +30,20 @@ from parquet_bloom.files import Opener, open_file
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.storage import open_source, with_options
-from parquet_bloom.storage.paths import expand, outputs_in, stands_for_several, with_parent
+from parquet_bloom.storage.paths import (
+    expand,
+    outputs_in,
+    stands_for_several,
+    with_parent,
+    without_output,
+)
 from parquet_bloom.storage.source import is_url
 from parquet_bloom.threads import threads_for_files, threads_to_change
 from parquet_bloom.verbs.documents import VerbReport, as_row
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import Destination
@@ -63,18 +71,20 @@ class Failure:
 @dataclass(frozen=True, slots=True, repr=False)
 class FilesReport(VerbReport, Generic[Report_co]):
     """The reports on several files, in the order in which they were named, and the files that failed, whose
-    errors are in `failures` instead."""
+    errors are in `failures` instead. `done_before`: files whose outputs were there already, with `resume`."""
 
     _rows: ClassVar = ("reports",)
 
     reports: tuple[Report_co, ...]
     failures: tuple[Failure, ...] = ()
+    done_before: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The document of each report, as VerbReport.to_dict, and the failures."""
+        """The document of each report, as VerbReport.to_dict, the failures, and what was done before."""
         return {
             "reports": [report.to_dict() for report in self.reports],
             "failures": [{"path": each.path, "message": each.message} for each in self.failures],
+            "done_before": list(self.done_before),
         }
 
     def to_arrow(self) -> Any:
@@ -90,7 +100,8 @@ class FilesReport(VerbReport, Generic[Report_co]):
     def __repr__(self) -> str:
         kind = type(self.reports[0]).__name__ if self.reports else "FilesReport"
         failed = f", {len(self.failures):,} failed" if self.failures else ""
-        return f"<{kind}s of {number_of(len(self.reports), 'file')}{failed}>"
+        before = f", {len(self.done_before):,} done before" if self.done_before else ""
+        return f"<{kind}s of {number_of(len(self.reports), 'file')}{failed}{before}>"
 
 
 if TYPE_CHECKING:
@@ -225,17 +236,25 @@ def change_each(
     storage_options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Any:
-    """The report of `change`, or a FilesReport; of several files, the output is a folder. Raises as read_each, and
-    RewriteError if two have the same output."""
-    if (path := one_of(files)) is not None:
+    """The report of `change`, or a FilesReport; of several files, the output is a folder. Raises as read_each,
+    RewriteError if two have the same output, and ValueError to resume without a folder."""
+    path = one_of(files)
+    if destination.resume and (
+        path is not None or destination.output is None or destination.overwrite
+    ):
+        raise ValueError(
+            "resume: expected several files, the folder of their outputs, and no overwrite"
+        )
+    if path is not None:
         named = {} if progress is None else {"progress": progress}
         return change(with_options(path, storage_options), options, destination, **named)
     inputs = _inputs_named(files, storage_options)
-    outputs = {}
+    outputs: dict[str, Path] = {}
     if destination.output is not None:
         from pathlib import Path
 
         outputs = outputs_in(Path(os.fspath(destination.output)), inputs)
+    left = without_output(inputs, outputs) if destination.resume else inputs
     at_a_time, of_each = 1, getattr(options, "threads", None)
     if destination.in_place and not destination.dry_run:
         at_a_time, of_each = threads_to_change(of_each, inputs)
@@ -244,12 +263,14 @@ def change_each(
         target = outputs.get(path)
         if target is not None and not destination.dry_run:
             with_parent(target)
-        here = replace(destination, output=target)
+        here = replace(destination, output=target, in_folder=True)
         return change(path, _with_threads(options, of_each), here)
 
     gathered = _Gathered()
-    _each([found.path for found in inputs], work, gathered.take, at_a_time, progress)
-    return gathered.report()
+    _each([found.path for found in left], work, gathered.take, at_a_time, progress)
+    undone = {found.path for found in left}
+    done_before = tuple(found.path for found in inputs if found.path not in undone)
+    return replace(gathered.report(), done_before=done_before)
 
 
 def _with_threads(options: Any, threads: int | None) -> Any:

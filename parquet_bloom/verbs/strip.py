@@ -61,6 +61,7 @@ def strip(
     row_groups: SomeNumbers | None = None,
     in_place: bool = False,
     overwrite: bool = False,
+    resume: bool = False,
     dry_run: bool = False,
     verify: bool = True,
     unconditional: bool = False,

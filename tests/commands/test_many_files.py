@@ -196,7 +196,9 @@ def test_an_error_of_few_files_names_them(lake, ending, tmp_path):
 def test_outputs_that_exist_are_one_error(built, tmp_path):
     said("strip", built, "--output-dir", "out")
     _, errors = said("strip", built, "--output-dir", "out", code=2)
-    assert errors == ["pbloom: 24 files: already exists: use --overwrite to replace it"]
+    assert errors == [
+        "pbloom: 24 files: already exists: use --overwrite to replace it, or --resume to go on with the others"
+    ]
 
 
 def test_unverified_footers_are_one_complaint(capsys):

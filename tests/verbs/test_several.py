@@ -1,9 +1,12 @@
 """Verbs over several files, from Python."""
 
+import json
+
 import pyarrow as pa
 import pyarrow.orc as po
 import pyarrow.parquet as pq
 import pytest
+from make.commands import outcome
 
 import parquet_bloom as pb
 
@@ -50,6 +53,50 @@ def test_build_strip_repair_and_what_reads(lake):
     assert [each.num_filters for each in stripped.reports] == [1, 1]
     for name in ("a.parquet", "b/b.parquet"):
         assert (lake.parent / "out" / name).read_bytes() == (lake / name).read_bytes()
+
+
+def test_resume_leaves_out_what_is_there(lake):
+    """But not an empty file, which only reserves the name."""
+    for verb in (pb.build, pb.strip, pb.repair):
+        given = {"columns": "id"} if verb is pb.build else {}
+        out = lake.parent / verb.__name__
+        before = verb([A], out, **given).reports[0]
+        written = (out / "a.parquet").stat()
+        report = verb("lake", out, resume=True, **given)
+        assert [each.path for each in report.reports] == [B]
+        assert (report.done_before, report.failures) == ((A,), ())
+        assert (out / "a.parquet").stat() == written
+        assert report.to_arrow().schema == before.to_arrow().schema
+        again = verb("lake", out, resume=True, **given)
+        assert (again.reports, again.done_before, again.to_arrow().num_rows) == ((), (A, B), 0)
+        (out / "a.parquet").write_bytes(b"")
+        with pytest.raises(pb.RewriteError, match="already exists: use overwrite=True to replace"):
+            verb("lake", out, resume=True, **given)
+    for wrong in ({"in_place": True}, {"output": "out", "overwrite": True}):
+        with pytest.raises(ValueError, match="resume: expected several files"):
+            pb.strip("lake", resume=True, **wrong)
+    with pytest.raises(ValueError, match="resume: expected several files"):
+        pb.strip(A, "out", resume=True)
+
+
+def test_the_command_resumes(lake):
+    asked = ("build", "lake", "-c", "id", "--output-dir", "out")
+    assert outcome(*asked).code == 0
+    (lake.parent / "out" / "a.parquet").unlink()
+    assert outcome(*asked).complaint == (
+        "out/b/b.parquet: already exists: use --overwrite to replace it, or --resume to go on with"
+        " the others"
+    )
+    (lake.parent / "out" / "a.parquet").unlink()
+    resumed = outcome(*asked, "--resume", "--json")
+    assert (resumed.code, resumed.complaint) == (0, "1 of 2 files left out: done before")
+    assert [json.loads(line)["path"] for line in resumed.stdout.splitlines()] == [A]
+    assert outcome("build", "lake", "--auto", *asked[4:], "--resume").complaint == (
+        "--resume: not with --auto, which judges all files: name each --column"
+    )
+    assert outcome("strip", "lake", "--in-place", "--resume").complaint == (
+        "--resume: expected with --output-dir and without --overwrite"
+    )
 
 
 def test_one_that_fails_keeps_no_other_from_being_done(lake):
