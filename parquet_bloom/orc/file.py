@@ -8,6 +8,7 @@ verbs need are imported where they are used.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from parquet_bloom.container import STRIPES, NoFilters, Place, ReadFilter, Units, number_of
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         PartDescription,
     )
     from parquet_bloom.options import BuildOptions, RepairOptions, Selection
+    from parquet_bloom.orc.bounds import MayHold
     from parquet_bloom.orc.build import OrcBuild, OrcRepair
     from parquet_bloom.orc.keys import AskedValues
     from parquet_bloom.orc.probe import StripeProber
@@ -196,22 +198,37 @@ class OrcContainer(OrcReader):
             raise UnsupportedError(f"{self.path}: dialect is not supported for ORC files")
 
     def parts_left(self, condition: Condition, parts: Sequence[int]) -> Sequence[int]:
-        """Those of these stripes that filters do not exclude."""
+        """Those of these stripes that statistics and filters of index groups do not exclude."""
+        from parquet_bloom.orc.bounds import may_hold
         from parquet_bloom.orc.probe import askable
 
         column = self.column(condition.column)
-        values = askable(column, condition)
-        try:
-            asked = None if values is None else self.encode(column, values)
-        except ValueTypeError:
+        if self.tail.row_count_doubt:
             return parts
-        if asked is None:
+        holds = may_hold(self.generation, column, condition)
+        asked = None
+        if (values := askable(column, condition)) is not None:
+            with suppress(ValueTypeError):
+                asked = self.encode(column, values)
+        if holds is None and asked is None:
             return parts
-        self.will_read_filters(parts, [column], len(asked))
-        return [part for part in parts if self._may_hold(column, part, asked)]
+        self.will_read_filters(parts, [column], None if asked is None else len(asked))
+        return [part for part in parts if self._may_hold(column, part, holds, asked)]
 
-    def _may_hold(self, column: OrcColumn, part: int, asked: AskedValues) -> bool:
-        return not all(group.are_absent for group in self.prober(column, part).answers(asked))
+    def _may_hold(
+        self, column: OrcColumn, part: int, holds: MayHold | None, asked: AskedValues | None
+    ) -> bool:
+        within = [True] * self.num_groups(part)
+        with suppress(ParquetBloomError):
+            if holds is not None and (entries := self.row_index(part, column)) is not None:
+                within = [holds(entry.statistics) for entry in entries]
+        if asked is None or not any(within):
+            return any(within)
+        answers = self.prober(column, part).answers(asked)
+        return any(
+            is_within and not answer.are_absent
+            for is_within, answer in zip(within, answers, strict=True)
+        )
 
     def find_rows(
         self, column: OrcColumn, places: Mapping[int, Collection[int] | None], asked: AskedValues

@@ -1,7 +1,7 @@
 """The row index of one column in one stripe: where each index group starts, and its statistics.
 
 Positions are relative to the column's streams, so moving a stream changes none of them. Minimum and
-maximum are only displayed and never make a verdict `absent`. The other statistics tell whether a
+maximum are displayed and spare reads, see `bounds`, and never make a verdict `absent`. The other statistics tell whether a
 filter can belong to the column, and whether the group has any values.
 
 Spec: apache/orc-format, specification/ORCv1.md "Row Group Index".

@@ -5,6 +5,7 @@ use the filter at all.
 
 | writer, version                     | what is different                                          |
 |-------------------------------------|------------------------------------------------------------|
+| Java before HIVE-8732 (1)           | minimum and maximum of text in another order               |
 | Java before HIVE-12055 (3)          | text in the charset of the writer's machine                |
 | Java before ORC-101 (5)             | BLOOM_FILTER streams: timestamps as instants               |
 | Java ORC-135 (6)                    | readers ignore filters of DECIMAL of up to 18 digits       |
@@ -37,6 +38,7 @@ CPP: Final = 1
 _WRITERS = ("ORC Java", "ORC C++", "Presto", "ORC Go", "Trino", "cuDF")
 
 # Values of PostScript.writerVersion for JAVA.
+HIVE_8732: Final = 1
 HIVE_12055: Final = 3
 ORC_135: Final = 6
 
