@@ -252,7 +252,9 @@ LATE = {
         *("boto3", "botocore", "click.shell_completion", "cryptography", "numpy", "obstore"),
         *("orjson", "polars", "pyarrow", "rich", "zstandard"),
     },
-    "what imports such": {"reads.fragments", "reads.partitions", "reads.polars_rows"},
+    "what imports such": {
+        *("reads.fragments", "reads.partitions", "reads.polars_rows", "reads.whole_groups"),
+    },
     "the standard library's, for what few runs need": {
         *("concurrent.futures", "csv", "ctypes", "difflib", "glob", "hashlib", "html", "json"),
         *("pathlib", "shlex", "shutil", "tomllib", "traceback", "urllib.parse", "zoneinfo"),

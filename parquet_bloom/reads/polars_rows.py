@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import polars as pl
+import pyarrow as pa
 
 from parquet_bloom.reads.polars_predicates import Pushed, pushed_by_polars
 from parquet_bloom.reads.predicates import ANYTHING, Predicate
 from parquet_bloom.reads.pruning import Left
 from parquet_bloom.storage.source import is_url, local_name
+
+if TYPE_CHECKING:
+    from parquet_bloom.reads.whole_groups import WholeGroups
 
 # So many scans are one query: enough that polars reads them at once, few enough that the rows fit.
 _AT_ONCE: Final = 32
@@ -80,6 +84,48 @@ class Rows:
         names = [str(path) if is_url(path) else local_name(path) for path in paths]
         has_partitions = any("=" in name for name in names)
         return pl.scan_parquet(names, glob=False, hive_partitioning=has_partitions, **options)
+
+
+class RowsOfTables:
+    """The same of tables whose files do not hold all that they say, read row group by row group."""
+
+    def __init__(self, paths: Sequence[str], left_by: LeftBy, groups: WholeGroups) -> None:
+        """Raises as WholeGroups.schema."""
+        self._left_by, self._groups = left_by, groups
+        self._schema = groups.schema(paths)
+
+    def schema(self) -> pl.Schema:
+        return _frame(self._schema.empty_table()).schema
+
+    def __call__(
+        self,
+        columns: list[str] | None,
+        predicate: pl.Expr | None,
+        num_rows: int | None,
+        batch_size: int | None,
+    ) -> Iterator[pl.DataFrame]:
+        """See Rows."""
+        query = _Query(columns, predicate)
+        asked = None if predicate is None else predicate.meta.root_names()
+        names = self._schema.names
+        if columns is not None:
+            wanted = {*columns, *(asked or ())}
+            names = [name for name in names if name in wanted]
+        schema = pa.schema([self._schema.field(name) for name in names])
+        for table in self._groups.read(self._left_by(query.pushed.tree), schema):
+            frame = query.of(_frame(table).lazy(), True, num_rows)
+            if num_rows is not None:
+                num_rows -= frame.height
+            yield frame
+            if num_rows == 0:
+                return
+        yield query.of(_frame(schema.empty_table()).lazy(), True, 0)
+
+
+def _frame(table: pa.Table) -> pl.DataFrame:
+    found = pl.from_arrow(table)
+    assert isinstance(found, pl.DataFrame)
+    return found
 
 
 class _Scan(NamedTuple):

@@ -134,6 +134,25 @@ def unlike(condition: Condition, column: Column) -> str | None:
     return None
 
 
+def may_hold(predicate: Predicate, known: Mapping[str, object]) -> bool:
+    """Whether a row of which some columns are known may match, as far as that can be said: of integers and text."""
+    match predicate:
+        case And():
+            return all(may_hold(part, known) for part in predicate.parts)
+        case Or():
+            return any(may_hold(part, known) for part in predicate.parts)
+        case In() if predicate.column in known:
+            value = known[predicate.column]
+            values = [plain_value(each) for each in predicate.values]
+            return value in values or not all(_are_alike(value, each) for each in values)
+    return True
+
+
+def _are_alike(value: object, other: object) -> bool:
+    """Whether all engines compare them in the same way."""
+    return type(value) is type(other) and type(value) in (int, str)
+
+
 def _is_condition(part: object) -> bool:
     return isinstance(part, tuple | list) and len(part) == 3 and isinstance(part[0], str)
 

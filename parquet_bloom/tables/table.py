@@ -286,9 +286,26 @@ class LakeTable(ABC):
         return self._columns.tops
 
     @property
+    def has_one_schema(self) -> bool:
+        """Whether all files have the same columns under the table's names, as far as the table tells."""
+        return self._columns.has_own_names
+
+    @property
     def defaults(self) -> frozenset[str]:
         """Whole columns that, with all in them, are not null where a file lacks them."""
         return frozenset()
+
+    def is_called_alike(self, file: Overview) -> bool:
+        """Whether a file calls its columns as the table does, and has no others."""
+        if self._columns.has_own_names:
+            return True
+        called = self.names.called(file)
+        return all(
+            leaf.index in called
+            and (leaf.path[0], *_inside(leaf.path))
+            == ((names := called[leaf.index].split("."))[0], *_inside(names))
+            for leaf in file.leaves
+        )
 
     def columns_in(
         self, file: Askable, recorded: TableFile, wanted: Collection[str]

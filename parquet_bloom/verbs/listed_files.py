@@ -143,14 +143,13 @@ class ListedFiles:
                     raise UnsupportedError(f"{table.location}: {problem}")
         return found
 
-    def check_not_partitioned(self) -> None:
-        """Raise UnsupportedError for a table that has columns whose values are not in its files."""
-        for table in self._lake_tables:
-            if names := ", ".join(table.partition_types):
-                problem = f"{table.location}: the values of {names} are not in its files"
-                raise UnsupportedError(
-                    f"{problem}; expected pb.rows, pb.dataset or an engine that reads the table"
-                )
+    @property
+    def are_plain(self) -> bool:
+        """Whether any reader of the files reads what their tables have, as far as these tell without them."""
+        return not any(
+            table.partition_types or not table.has_one_schema or table.may_hide_rows(file)
+            for table, file in self._recorded.values()
+        )
 
     def partitions(
         self, of_others: Callable[[str], Mapping[str, str | None]] = lambda path: {}
@@ -181,10 +180,9 @@ def _said_of(table: LakeTable, file: TableFile, keys: Keys | None) -> str | None
     if table.may_hide_rows(file):
         return "deleted rows"
     with table.open_file(file, keys) as opened:
-        own = {".".join(leaf.path) for leaf in opened.leaves}
-        if own != set(opened.columns):
+        if not table.is_called_alike(opened):
             return "other columns"
-        known = table.partition_types
+        own, known = {".".join(leaf.path) for leaf in opened.leaves}, table.partition_types
         if any(name in table.columns and name not in own | known.keys() for name in file.partition):
             return "columns of partitions"
     return None

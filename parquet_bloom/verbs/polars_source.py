@@ -32,17 +32,25 @@ def polars_source(
     by, too, such as `is_in` with the same values, into which nobody can look. Its rows are those of `scan_parquet` of
     all files, if the query filters by at least the same `filters`.
 
+    Of a `table` whose files do not hold all that it says, such as deleted rows, names or values of partitions, row groups
+    are read here as pb.rows reads them, and given to polars: rows and columns are the table's.
+
     All others as for dataset. storage_options: polars is given the same, and its own names of them are the same.
 
     Raises UnsupportedError if polars is not installed; as dataset, some of it not before rows are asked for.
     """
     with needing("polars_source", "polars", "polars"):
         from polars.io.plugins import register_io_source
-    from parquet_bloom.reads.polars_rows import Rows
+    from parquet_bloom.reads.polars_rows import Rows, RowsOfTables
 
     given = {} if filters is None else filters
     reading = Reading(files, given, table, index, hash_key, None, storage_options, cache)
 
     reading.check_first()
-    rows = Rows(next(iter(reading.files.found)), reading.slices, storage_options)
+    paths = list(reading.files.found)
+    rows: Rows | RowsOfTables
+    if reading.is_plain:
+        rows = Rows(paths[0], reading.slices, storage_options)
+    else:
+        rows = RowsOfTables(paths, reading.groups, reading.whole_groups())
     return register_io_source(rows, schema=rows.schema())

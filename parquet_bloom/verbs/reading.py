@@ -19,7 +19,14 @@ from parquet_bloom.options import TableView
 from parquet_bloom.parallel import read_once
 from parquet_bloom.reads.held import HeldFiles
 from parquet_bloom.reads.indexed import Indexed
-from parquet_bloom.reads.predicates import Predicate, all_of, conditions_in, predicate_of, without
+from parquet_bloom.reads.predicates import (
+    Predicate,
+    all_of,
+    conditions_in,
+    may_hold,
+    predicate_of,
+    without,
+)
 from parquet_bloom.reads.pruning import MOST_LEFT, Left, Open, Pruner
 from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
@@ -34,6 +41,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.reads.partitions import Partitions
+    from parquet_bloom.reads.whole_groups import WholeGroups
     from parquet_bloom.storage.cache import Cache
     from parquet_bloom.vocabulary import TableChoice
 
@@ -105,15 +113,44 @@ class Reading:
     def slices(self, pushed: Predicate) -> list[Left]:
         """What is left by the filters and by another predicate, with the rows of row groups of files that are not left
         as a whole. Raises as dataset."""
-        predicate = all_of([self.predicate, pushed])
         # Whoever asks may do so long after the files were found; those of tables stay what they are.
         now = self._listed() if self._view is None else self.files
-        opener = partial(self._open_parquet, files=now)
-        pruner = self._pruner(now, predicate, opener, _MOST_LEFT_IN_SLICES)
-        left = pruner.left(list(self.files.found))
+        left = self._pushed(pushed, now, _MOST_LEFT_IN_SLICES, of_whole=False)
         self._check_plain(left)
-        self.files.check_not_partitioned()
-        return pruner.with_groups(left, of_whole=False)
+        return left
+
+    def groups(self, pushed: Predicate) -> list[Left]:
+        """The same with the rows of all row groups."""
+        return self._pushed(pushed, self.files, MOST_LEFT, of_whole=True)
+
+    def _pushed(
+        self, pushed: Predicate, files: ListedFiles, most_left: float, of_whole: bool
+    ) -> list[Left]:
+        predicate = all_of([self.predicate, pushed])
+        opener = partial(self._open_parquet, files=files)
+        pruner = self._pruner(files, predicate, opener, most_left)
+        paths = list(files.found)
+        if self._view is not None:
+            of_path = self._partitions.of
+            paths = [
+                path
+                for path in paths
+                if may_hold(
+                    predicate, {name: value.as_py() for name, value in of_path(path).items()}
+                )
+            ]
+        return pruner.with_groups(pruner.left(paths), of_whole)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether any reader of the files reads what their tables have, if they are of tables."""
+        return self._view is None or self.files.are_plain
+
+    def whole_groups(self) -> WholeGroups:
+        """What reads row groups as tables have them. Raises as dataset."""
+        from parquet_bloom.reads.whole_groups import WholeGroups
+
+        return WholeGroups(self.files, self._partitions, self._open_for_rows)
 
     def dataset(self, schema: pa.Schema | None) -> pads.FileSystemDataset:
         """What is left of the files. Raises as left, and UnsupportedError for ORC files, and for tables whose files do
@@ -125,9 +162,7 @@ class Reading:
             files = self.files
             left = self._pruner(files, self.predicate, self._open_parquet).left(list(files.found))
         self._check_plain(left)
-        fragments = Fragments(
-            list(files.found), self._partitions(), self.keys, self.storage_options
-        )
+        fragments = Fragments(list(files.found), self._partitions, self.keys, self.storage_options)
         return fragments.dataset(left, schema, of_all=self._view is not None)
 
     def rows(self, filters: Any, columns: Sequence[str] | None) -> pa.Table:
@@ -140,7 +175,7 @@ class Reading:
         ):
             to_ask: Open = held.opened if self._cache is None else self._open
             to_read: Open = held.opened if self._cache is None else self._open_for_rows
-            matching = Matching(filters, columns, self._partitions(), self.files)
+            matching = Matching(filters, columns, self._partitions, self.files)
             paths = [path for path in self.files.found if matching.may_match(path)]
             left = self._row_groups(paths, to_ask)
             # What no row tells, the types of the columns, a file does.
@@ -156,6 +191,7 @@ class Reading:
         }
         return found.replace_schema_metadata({"parquet_bloom": json.dumps(read)})
 
+    @read_once
     def _partitions(self) -> Partitions:
         """Those that tables tell, or the names of folders below a single one that is named."""
         from parquet_bloom.reads.partitions import texts_in

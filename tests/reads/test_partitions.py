@@ -9,6 +9,7 @@ import random
 from pathlib import Path
 from urllib.parse import quote
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
@@ -132,10 +133,11 @@ def test_columns_of_a_delta_table(tmp_path: Path, name: str) -> None:
     some = pb.rows(folder, {name: values[1], "id": [0, 1, 2]}, ["id"], table="delta")
     expected = [] if values[1].as_py() is None else [1]
     assert some["id"].to_pylist() == expected
-    with pytest.raises(
-        pb.UnsupportedError, match=rf"table: the values of {name} are not in its files; "
-    ):
-        pb.polars_source(folder, {"id": 3}, table="delta").collect()
+    source = pb.polars_source(folder, {"id": [2, 3]}, table="delta")
+    of_polars = source.filter(pl.col("id") == 3).collect().to_arrow().cast(found.schema)
+    assert of_polars.to_pylist() == found.filter(pc.field("id") == 3).to_pylist()
+    some = pl.scan_pyarrow_dataset(pb.dataset(folder, {}, table="delta")).collect()
+    assert source.select(name, "id").head(0).collect().schema == some.select(name, "id").schema
 
 
 def test_files_of_a_table_need_not_be_in_folders_of_their_names(tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ import struct
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, QueryBuilder
@@ -26,6 +28,7 @@ from pyiceberg.types import ListType, LongType, NestedField, StringType, StructT
 from pyroaring import BitMap64
 
 import parquet_bloom as pb
+from parquet_bloom.reads.partitions import PartitionedFile
 from parquet_bloom.tables.deletion_vectors import rows_in
 
 VIEW = pb.TableView(kind="iceberg", catalog=iceberg_tables.CATALOG)
@@ -133,6 +136,47 @@ def test_columns_of_a_delta_table_have_its_names(tmp_path: Path) -> None:
     assert report.values.to_pylist() == [{"who": {"name": row["id"]}}]
 
 
+def test_polars_reads_what_a_delta_table_has(tmp_path: Path) -> None:
+    table = with_vectors(make_table(tmp_path / "table", partition_by=["day"]))
+    first, second, *_ = pb.open_table(table).files()
+    delete_rows(table, first.name, inline_vector({0, 99, 100, 149}))
+    delete_rows(table, second.name, inline_vector(range(150)))
+    wanted = pb.rows(table, ALL, table="delta")
+    source = pb.polars_source(table, table="delta")
+    assert source.collect().to_arrow().to_pylist() == wanted.to_pylist()
+    row = wanted.to_pylist()[500]
+    by_id = (pl.col("id") == row["id"]) & (pl.col("day") == row["day"])
+    assert source.filter(by_id).select("day", "n").collect().to_dicts() == [
+        {"day": row["day"], "n": row["n"]}
+    ]
+    assert source.filter(pl.col("day") == "2026-11-02").select(pl.len()).collect().item() == (
+        wanted.filter(pc.field("day") == "2026-11-02").num_rows
+    )
+    assert source.filter(pl.col("day") == "none").collect().height == 0
+    assert source.head(3).collect().to_dicts() == wanted.slice(0, 3).to_pylist()
+    mapped, _ = make_mapped(tmp_path / "mapped")
+    found = pb.polars_source(mapped, table="delta").filter(pl.col("n") == 97).collect()
+    assert found.to_dicts() == pb.rows(mapped, {"n": 97}, table="delta").to_pylist()
+
+
+def test_polars_opens_files_of_other_partitions_for_no_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = make_table(tmp_path / "table", partition_by=["day"])
+    source = pb.polars_source(table, table="delta")
+    read: list[str] = []
+    of_rows = PartitionedFile.read_rows
+
+    def spied(self: PartitionedFile, *arguments: Any) -> Any:
+        read.append(self.path)
+        return of_rows(self, *arguments)
+
+    monkeypatch.setattr(PartitionedFile, "read_rows", spied)
+    source.filter((pl.col("day") == "2026-11-02") & (pl.col("n") > 5)).collect()
+    assert read
+    assert all("day=2026-11-02" in path for path in read)
+
+
 @pytest.fixture
 def iceberg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     iceberg_tables.use_catalog(tmp_path, monkeypatch)
@@ -198,6 +242,8 @@ def test_columns_of_an_iceberg_table_have_its_names(iceberg: Any) -> None:
     assert found.to_pylist() == wanted.to_pylist()
     assert found["n"].to_pylist() == [None]
     assert rows({"n": "1"}, ["id"]).num_rows == 0
+    of_polars = pb.polars_source(iceberg.NAME, table=VIEW).filter(pl.col("was_id") == "user 007919")
+    assert of_polars.collect().to_dicts() == wanted.to_pylist()
     with pytest.raises(pb.ColumnError):
         rows({"m": 1})
     with pytest.raises(pb.ColumnError):

@@ -1,0 +1,92 @@
+"""Row groups of files as their tables have them, for readers that cannot be told what tables say about their files:
+without deleted rows, under the names of the table, with the columns of partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.reads.partitions import PartitionedFile, Partitions
+from parquet_bloom.reads.pruning import at_once
+
+if TYPE_CHECKING:
+    from parquet_bloom.container.protocols import Container
+    from parquet_bloom.native.lazy import Array
+    from parquet_bloom.reads.matching import Listed
+    from parquet_bloom.reads.pruning import Group, Left
+
+_NOTHING: Final[Mapping[int, Sequence[int]]] = {}
+
+
+class WholeGroups:
+    """Reads them. Methods raise as Listed and Askable.read_rows do."""
+
+    def __init__(
+        self, files: Listed, partitions: Partitions, opener: Callable[[str], Container]
+    ) -> None:
+        self._files, self._partitions, self._open = files, partitions, opener
+
+    def schema(self, paths: Sequence[str]) -> pa.Schema:
+        """Of all columns of the tables, as these files have them. Raises UnsupportedError if their types do not go
+        together."""
+        schemas = at_once(self._schema_of, paths)
+        try:
+            found = pa.unify_schemas(schemas, promote_options="permissive")
+        except pa.ArrowException as error:
+            raise UnsupportedError(f"columns of several files: {error}") from None
+        names = dict.fromkeys((*self._files.table_columns, *self._partitions.schema.names))
+        return pa.schema(
+            [found.field(name) if name in found.names else (name, pa.null()) for name in names]
+        )
+
+    def _schema_of(self, path: str) -> pa.Schema:
+        with self._open(path) as file:
+            source = self._source(file, self._files.table_columns)
+            return source.read_rows(source.top_columns, _NOTHING).schema
+
+    def read(self, left: Sequence[Left], schema: pa.Schema) -> Iterator[pa.Table]:
+        """Each row group that is left and has rows, with columns of this schema."""
+        for each in left:
+            with self._open(each.path) as file:
+                source = self._source(file, schema.names)
+                deleted = self._files.deleted_rows(each.path)
+                for group in each.groups or ():
+                    rows = _live(group, deleted)
+                    if len(rows):
+                        yield _as(each.path, schema, _read(source, group, rows, schema), len(rows))
+                file.source.check_one_version()
+
+    def _source(self, file: Container, columns: Sequence[str]) -> PartitionedFile:
+        of_table = self._files.as_listed(file, columns)
+        return PartitionedFile(of_table, self._partitions.of(file.path))
+
+
+def _live(group: Group, deleted: Array | None) -> Array:
+    rows = np.arange(group.num_rows)
+    if deleted is None:
+        return rows
+    return np.setdiff1d(rows, deleted - group.first_row, assume_unique=True)
+
+
+def _read(source: PartitionedFile, group: Group, rows: Any, schema: pa.Schema) -> pa.Table:
+    there = [name for name in schema.names if name in source.top_columns]
+    found: pa.Table = source.read_rows(there, {group.number: rows})
+    return found
+
+
+def _as(path: str, schema: pa.Schema, found: pa.Table, num_rows: int) -> pa.Table:
+    """With nulls in columns that a file lacks, and of the types that files have had since."""
+    columns = [
+        found.column(field.name)
+        if field.name in found.column_names
+        else pa.nulls(num_rows, field.type)
+        for field in schema
+    ]
+    try:
+        return pa.table(columns, schema.names).cast(schema)
+    except (pa.ArrowException, ValueError) as error:
+        raise FormatError(f"{path}: pyarrow: {' '.join(str(error).split())}") from None
