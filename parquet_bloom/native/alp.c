@@ -98,8 +98,8 @@ static float as_float(uint64_t number, float ten, float tenth) {
 
 #if defined(__x86_64__)
 /* Eight at a time; returns how many that were. `end`: of all data. */
-AVX512 static int64_t decode_eights(const struct vector *from, const uint8_t *end, size_t width,
-                                    uint8_t *values) {
+AVX512 static int64_t decode_eights_avx512(const struct vector *from, const uint8_t *end, size_t width,
+                                           uint8_t *values) {
     const struct cut cut = cut_of(from->bits);
     const lanes frame = all(from->frame);
     const __m512d ten = _mm512_set1_pd(TENS[from->factor]);
@@ -121,28 +121,80 @@ AVX512 static int64_t decode_eights(const struct vector *from, const uint8_t *en
     }
     return n;
 }
+
+/* Correctly rounded, as a conversion of AVX-512 is: the upper half of each as a multiple of 2^32, the lower one as an
+ * integer, both in the bits of a double that is large enough, whose sum is rounded once. */
+AVX2 INLINE __m256d as_doubles(__m256i numbers) {
+    const __m256i low = _mm256_set1_epi64x(0x4330000000000000);              /* 2^52 */
+    const __m256i high = _mm256_set1_epi64x(0x4530000080000000);             /* 2^84 + 2^63 */
+    const __m256d both = _mm256_castsi256_pd(_mm256_set1_epi64x(0x4530000080100000)); /* and 2^52 */
+    __m256i upper = _mm256_xor_si256(_mm256_srli_epi64(numbers, 32), high);
+    __m256i lower = _mm256_blend_epi32(low, numbers, 0x55);
+    __m256d some = _mm256_sub_pd(_mm256_castsi256_pd(upper), both);
+    return _mm256_add_pd(some, _mm256_castsi256_pd(lower));
+}
+
+/* The same. */
+AVX2 static int64_t decode_eights_avx2(const struct vector *from, const uint8_t *end, size_t width,
+                                       uint8_t *values) {
+    if (from->bits > NARROW) return 0;
+    const struct half_cut first = half_cut_of(from->bits, 0), last = half_cut_of(from->bits, 4);
+    const __m256i frame = _mm256_set1_epi64x((int64_t)from->frame);
+    const __m256d ten = _mm256_set1_pd(TENS[from->factor]);
+    const __m256d tenth = _mm256_set1_pd(TENTHS[from->exponent]);
+    const uint8_t *packed = from->packed;
+    int64_t n = 0;
+    for (; from->count - n >= LANES && end - packed >= last.needed;
+         n += LANES, packed += from->bits, values += LANES * width) {
+        __m256i low = _mm256_add_epi64(four_packed(packed, &first), frame);
+        __m256i high = _mm256_add_epi64(four_packed(packed, &last), frame);
+        if (width == sizeof(double)) {
+            __m256d some = _mm256_mul_pd(as_doubles(low), ten), more = _mm256_mul_pd(as_doubles(high), ten);
+            _mm256_storeu_pd((double *)values, _mm256_mul_pd(some, tenth));
+            _mm256_storeu_pd((double *)values + 4, _mm256_mul_pd(more, tenth));
+        } else {
+            /* The lower half of each lane. */
+            __m256 halves = _mm256_shuffle_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high), 0x88);
+            __m256i numbers = _mm256_permute4x64_epi64(_mm256_castps_si256(halves), 0xd8);
+            __m256 some = _mm256_cvtepi32_ps(numbers);
+            some = _mm256_mul_ps(some, _mm256_set1_ps(FLOAT_TENS[from->factor]));
+            some = _mm256_mul_ps(some, _mm256_set1_ps(FLOAT_TENTHS[from->exponent]));
+            _mm256_storeu_ps((float *)values, some);
+        }
+    }
+    return n;
+}
+
+INLINE int64_t decode_eights(const struct vector *from, const uint8_t *end, size_t width, uint8_t *values) {
+    if (code_path() == WITH_AVX512) return decode_eights_avx512(from, end, width, values);
+    return code_path() == WITH_AVX2 ? decode_eights_avx2(from, end, width, values) : 0;
+}
 #else
-static int64_t decode_eights(const struct vector *from, const uint8_t *end, size_t width,
-                             uint8_t *values) {
+INLINE int64_t decode_eights(const struct vector *from, const uint8_t *end, size_t width, uint8_t *values) {
     (void)from, (void)end, (void)width, (void)values;
     return 0;
 }
 #endif
 
-static void decode_numbers(const struct vector *from, const uint8_t *end, size_t width,
-                           uint8_t *values) {
-    uint64_t mask = mask_of(from->bits);
-    int64_t i = code_path() == WITH_AVX512 ? decode_eights(from, end, width, values) : 0;
-    for (; i < from->count; i++) {
-        uint64_t number = from->frame + packed_number(from->packed, end, i * from->bits, from->bits, mask);
-        if (width == sizeof(double)) {
-            double value = as_double(number, TENS[from->factor], TENTHS[from->exponent]);
-            memcpy(values + i * (int64_t)sizeof value, &value, sizeof value);
-        } else {
-            float value = as_float(number, FLOAT_TENS[from->factor], FLOAT_TENTHS[from->exponent]);
-            memcpy(values + i * (int64_t)sizeof value, &value, sizeof value);
-        }
+INLINE void store_value(const struct vector *from, uint64_t delta, size_t width, uint8_t *to) {
+    if (width == sizeof(double)) {
+        double value = as_double(from->frame + delta, TENS[from->factor], TENTHS[from->exponent]);
+        memcpy(to, &value, sizeof value);
+    } else {
+        float value = as_float(from->frame + delta, FLOAT_TENS[from->factor], FLOAT_TENTHS[from->exponent]);
+        memcpy(to, &value, sizeof value);
     }
+}
+
+INLINE void decode_numbers(const struct vector *from, const uint8_t *end, size_t width, uint8_t *values) {
+    const struct vector v = *from;
+    uint64_t mask = mask_of(v.bits);
+    int64_t i = decode_eights(from, end, width, values), quick = num_narrow(v.packed, end, v.bits, v.count);
+    for (; i < quick; i++)
+        store_value(&v, narrow_number(v.packed, i * v.bits, mask), width, values + i * (int64_t)width);
+    for (; i < v.count; i++)
+        store_value(&v, packed_number(v.packed, end, i * v.bits, v.bits, mask), width,
+                    values + i * (int64_t)width);
 }
 
 /* Put exceptions in their places. Returns 0 if one has none. */

@@ -36,6 +36,20 @@ INLINE uint64_t packed_number(const uint8_t *packed, const uint8_t *end, int64_t
     return word >> (bit & 7) & mask;
 }
 
+/* The same of one that is known to lie in the 8 bytes that it begins in, and these before the end. */
+INLINE uint64_t narrow_number(const uint8_t *packed, int64_t bit, uint64_t mask) {
+    uint64_t word;
+    memcpy(&word, packed + (bit >> 3), sizeof word);
+    return word >> (bit & 7) & mask;
+}
+
+/* Of the first `count` numbers, how many are: to know it once is quicker than to look at each. */
+INLINE int64_t num_narrow(const uint8_t *packed, const uint8_t *end, int width, int64_t count) {
+    int64_t bits = (end - packed - (int64_t)sizeof(uint64_t)) * 8 + 7;
+    if (width > NARROW || bits < 0) return 0;
+    return width == 0 || bits / width >= count ? count : bits / width + 1;
+}
+
 #if defined(__x86_64__)
 #include "lanes.h"
 
@@ -68,6 +82,38 @@ LANES_INLINE lanes eight_packed(const uint8_t *packed, const struct cut *cut) {
     low = _mm512_srlv_epi64(low, cut->bit);
     high = _mm512_sllv_epi64(high, cut->rest);
     return _mm512_and_si512(_mm512_or_si512(low, high), cut->mask);
+}
+
+#define AVX2 __attribute__((target("avx2")))
+
+/* Where four of eight numbers of at most NARROW bits lie: each pair in 16 bytes from `pairs` on, in which `bytes` are the
+ * 8 of each number, and at which bit of them it begins. `needed`: bytes that are loaded, from the first number on. */
+struct half_cut {
+    __m256i bytes, bit, mask;
+    int64_t pairs[2], needed;
+};
+
+AVX2 INLINE struct half_cut half_cut_of(int width, int from) {
+    struct half_cut cut = {.mask = _mm256_set1_epi64x((int64_t)mask_of(width))};
+    int64_t bits[4];
+    uint8_t bytes[32];
+    for (int i = 0; i < 4; i++) {
+        int start = (from + i) * width;
+        if (i % 2 == 0) cut.pairs[i / 2] = start >> 3;
+        bits[i] = start & 7;
+        for (int k = 0; k < 8; k++) bytes[8 * i + k] = (uint8_t)((start >> 3) - cut.pairs[i / 2] + k);
+    }
+    cut.bit = _mm256_loadu_si256((const __m256i *)bits);
+    cut.bytes = _mm256_loadu_si256((const __m256i *)bytes);
+    cut.needed = cut.pairs[1] + 16;
+    return cut;
+}
+
+AVX2 INLINE __m256i four_packed(const uint8_t *packed, const struct half_cut *cut) {
+    __m128i low = _mm_loadu_si128((const __m128i *)(packed + cut->pairs[0]));
+    __m128i high = _mm_loadu_si128((const __m128i *)(packed + cut->pairs[1]));
+    __m256i words = _mm256_shuffle_epi8(_mm256_set_m128i(high, low), cut->bytes);
+    return _mm256_and_si256(_mm256_srlv_epi64(words, cut->bit), cut->mask);
 }
 #endif
 
