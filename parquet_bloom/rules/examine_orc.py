@@ -99,7 +99,8 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
     def opening(self) -> Examined:
         if self.options.pages:
             raise UnsupportedError(
-                f"{self.file.path}: --pages: ORC files have none, expected Parquet"
+                f"{self.file.path}: --pages: ORC files have no pages, expected Parquet; leave it out, and every"
+                " stored value is looked up in its filter"
             )
         opening = Examined()
         self.file.will_read_filters(self.parts, self.columns)

@@ -14,7 +14,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, TamperedError, UnsupportedError, without_place
 from parquet_bloom.native import _kernel
-from parquet_bloom.native.lazy import NDArray, np
+from parquet_bloom.native.lazy import np
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.value_order import KeyOf, is_signed, key_of
 from parquet_bloom.parquet.pages.page_places import index_range
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from parquet_bloom.values.types import LeafType
 
 
-# Entries of a dictionary that are looked at together.
-_AT_ONCE: Final = 1 << 16
+# Of a value and of a bound, so many are compared. Nobody writes bounds as long, and a value may fill a page.
+_MOST_BYTES: Final = 1 << 16
 
 
 class _Bound(NamedTuple):
@@ -326,7 +326,7 @@ class _ChunkCheck:
     ) -> None:
         if self._key is None or held is None or not isinstance(stored, bytes):
             return
-        key = self._key(stored)
+        key = self._key(stored[:_MOST_BYTES])
         if key is not None and excludes(key, held.key):
             self.claims.add(
                 "PB125", f"{what} excludes a value", page=ordinal, examples=self._shown(held.stored)
@@ -395,7 +395,7 @@ def _reach(part: PageValues, leaf: LeafType, key: KeyOf) -> tuple[_Bound | None,
     if leaf.physical in _NUMBERS and isinstance(part.run, FixedRun):
         return _reach_of_numbers(part, _NUMBERS[leaf.physical][is_signed(leaf)])
     least = greatest = None
-    for stored in part.run.take(_positions(part)):
+    for stored in _values(part):
         place = key(stored)
         if place is None:
             continue
@@ -406,21 +406,18 @@ def _reach(part: PageValues, leaf: LeafType, key: KeyOf) -> tuple[_Bound | None,
     return least, greatest
 
 
-def _positions(part: PageValues) -> Iterable[int]:
-    """Each value, or each entry of the dictionary that there is, once."""
-    if part.indices is None:
-        return range(len(part.run))
-    return _used(part.indices)
-
-
-def _used(indices: NDArray[np.uint32]) -> Iterator[int]:
-    """Few at a time: as numbers of 64 bits they would take more than the dictionary."""
-    is_used = np.zeros(int(indices.max()) + 1, np.bool_)
-    for start in range(0, indices.size, _AT_ONCE):
-        is_used[indices[start : start + _AT_ONCE]] = True
-    for start in range(0, is_used.size, _AT_ONCE):
-        found = np.flatnonzero(is_used[start : start + _AT_ONCE]) + start
-        yield from found.tolist()
+def _values(part: PageValues) -> Iterator[bytes]:
+    """Each value, or each entry of the dictionary that there is, once; of long ones, the beginning."""
+    is_used = None if part.used is None else np.frombuffer(part.used, np.bool_)
+    at = 0
+    # Few at a time: where they are takes as much room as short values do.
+    for some in part.run.parts():
+        count = len(some)
+        wanted = (
+            range(count) if is_used is None else np.flatnonzero(is_used[at : at + count]).tolist()
+        )
+        yield from some.take(wanted, _MOST_BYTES)
+        at += count
 
 
 # Of unsigned and of signed numbers.
@@ -434,8 +431,8 @@ _NUMBERS: Final = {
 
 def _reach_of_numbers(part: PageValues, kind: str) -> tuple[_Bound | None, _Bound | None]:
     numbers = np.frombuffer(part.run.data, kind)  # type: ignore[attr-defined]
-    if part.indices is not None:
-        numbers = numbers[part.indices]
+    if part.used is not None:
+        numbers = numbers[np.frombuffer(part.used, np.bool_)]
     if kind[1] == "f":
         numbers = numbers[~np.isnan(numbers)]
     if not numbers.size:

@@ -10,6 +10,7 @@ from make.pages import byte_arrays
 
 from parquet_bloom.errors import PageError
 from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.pages import runs
 from parquet_bloom.parquet.pages.runs import FixedRun, PrefixedRun, Run, SlicedRun
 
 
@@ -31,6 +32,18 @@ def test_fixed(width: int, data: st.DataObject) -> None:
 @given(st.lists(st.binary(max_size=40), max_size=20))
 def test_prefixed(values: list[bytes]) -> None:
     check_run(PrefixedRun(memoryview(byte_arrays(*values))), values)
+
+
+def test_parts_of_prefixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many values as there are said to be, whatever follows; damage is where it is in the whole."""
+    monkeypatch.setattr(runs, "PART_BYTES", 0)
+    monkeypatch.setattr(runs, "PART_VALUES", 2)
+    values = [b"a", b"", b"ccc", b"dd", b"e"]
+    whole = memoryview(byte_arrays(*values) + bytes(3))
+    found = [[*part.values()] for part in PrefixedRun(whole, 5).parts()]
+    assert found == [values[:2], values[2:4], values[4:]]
+    with pytest.raises(PageError, match=r"^BYTE_ARRAY: the value at byte 27 runs past the end$"):
+        next(PrefixedRun(whole).parts())
 
 
 @given(st.lists(st.binary(max_size=40), max_size=20), st.binary(max_size=5))

@@ -7,12 +7,13 @@ import pytest
 from make.commands import outcome
 from make.defects_pages import narrower, other_nulls, other_place, paged, with_index
 from make.filters import bits_of, stored_filter, with_filter_bytes
-from make.pages import data_page, dictionary_page, int64s
+from make.pages import byte_arrays, data_page, dictionary_page, int64s
 from make.parquet_files import Column, forge
 from oracle.specification import rle_run
 from pyarrow import orc
 
 import parquet_bloom as pb
+from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.parquet.thrift.ttypes import Encoding
 from parquet_bloom.rules.finding import Finding
 
@@ -54,7 +55,7 @@ def test_damage_of_a_column_without_a_filter(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     (damage,) = found(path, forge(Column(pages, 3, meta={"dictionary_page_offset": 4})))
     assert (damage.rule, damage.message) == (
-        "PB116", "page at 50: dictionary index 3, expected less than 2",
+        "PB116", "page at 50: dictionary indices: one is not below 2",
     )  # fmt: skip
     assert [each.reason for each in pb.find(path, "a", [1]).unknown] == [
         "row group 0, column a: page at 50: dictionary index 3, expected less than 2"
@@ -62,6 +63,22 @@ def test_damage_of_a_column_without_a_filter(tmp_path: Path) -> None:
     cut = forge(Column([data_page(int64s(1, 2), 3)], 3))
     (damage,) = found(path, with_filter_bytes(cut, 0, 0, stored_filter(bits_of([1], 2))))
     assert (damage.rule, damage.message) == ("PB116", "page at 21: 2 values, expected 3")
+
+
+@pytest.mark.parametrize(
+    ("least", "greatest", "rules"),
+    [(b"zz", b"zzz{", []), (b"zzz{", b"zz", ["PB125", "PB125"])],
+)
+def test_bounds_of_a_long_value(
+    tmp_path: Path, least: bytes, greatest: bytes, rules: list[str]
+) -> None:
+    """Of which no more than the beginning is held."""
+    page = data_page(byte_arrays(b"z" * 200_000), 1)
+    statistics = ttypes.Statistics(min_value=least, max_value=greatest)
+    column = Column([page], 1, type=ttypes.Type.BYTE_ARRAY, meta={"statistics": statistics})
+    findings = found(tmp_path / "a.parquet", forge(column))
+    assert [each.rule for each in findings] == rules
+    assert all(len(str(each.examples)) < 500 for each in findings)
 
 
 def test_what_cannot_be_decoded(tmp_path: Path) -> None:
@@ -76,6 +93,7 @@ def test_orc_files_have_no_pages(tmp_path: Path) -> None:
     path = tmp_path / "a.orc"
     orc.write_table(pa.table({"a": [1]}), path)
     with pytest.raises(
-        pb.UnsupportedError, match=r"--pages: ORC files have none, expected Parquet$"
+        pb.UnsupportedError,
+        match=r"ORC files have no pages, expected Parquet; leave it out, and every stored value is looked up in its filter$",
     ):
         pb.validate(path, pages=True)

@@ -255,7 +255,7 @@ def _runs_by_page(
         _, encoding = _num_values_and_encoding(page)
         if encoding not in DICTIONARY_ENCODINGS:
             section = _value_section(reader, footer, page, chunk)
-            runs = _data_runs(section, page, chunk, encoding)
+            runs = _data_runs(section, page, chunk)
             yield encoding, (ChunkRun(page.ordinal, run) for run in runs)
         elif not has_dictionary:
             raise PageError("dictionary-encoded page without a dictionary page")
@@ -298,10 +298,10 @@ def rows_of_pages(
 
 
 class PageValues(NamedTuple):
-    """Values of a data page: `run`, or entries of the dictionary by their `indices`."""
+    """Values of a data page: `run`, or those entries of it, the dictionary, that have a 1 in `used`."""
 
     run: Run
-    indices: NDArray[np.uint32] | None = None
+    used: bytearray | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,10 +348,14 @@ class _RowsOfPages:
     def of(self, page: Page) -> Iterator[PageRows]:
         section = self._section(page)
         rows, self.num_rows = section.rows(self.num_rows)
-        for run, indices in self._values(page, section, rows.size):
-            count = len(run) if indices is None else rows.size
-            yield PageRows(page.ordinal, rows[:count], run, indices)
-            rows = rows[count:]
+        dictionary = self._dictionary_of(page)
+        if dictionary is None:
+            for run in _data_runs(section, page, self._chunk):
+                count = len(run)
+                yield PageRows(page.ordinal, rows[:count], run)
+                rows = rows[count:]
+        elif rows.size:
+            yield PageRows(page.ordinal, rows, dictionary, self._indices(page, section, rows.size))
 
     def decoded(self, page: Page, header: ttypes.PageHeader, start: int, end: int) -> DecodedPage:
         section = self._section(page)
@@ -363,28 +367,41 @@ class _RowsOfPages:
             num_values=section.definition.count,
             num_stored=num_stored,
             num_rows=section.repetition.num_lowest(),
-            parts=self._values(page, section, num_stored),
+            parts=self._distinct(page, section),
         )
 
     def _section(self, page: Page) -> _Section:
         return _value_section(self.reader, self._footer, page, self._chunk)
 
-    def _values(self, page: Page, section: _Section, count: int) -> Iterator[PageValues]:
-        """The `count` values of a page, which are all, or some and then more."""
+    def _distinct(self, page: Page, section: _Section) -> Iterator[PageValues]:
+        """The values of a page, which are all, or some and then more. Of indices, there may be many for few entries: they
+        are read without being held."""
+        dictionary = self._dictionary_of(page)
+        if dictionary is None:
+            for run in _data_runs(section, page, self._chunk):
+                yield PageValues(run)
+        else:
+            used = bytearray(self._num_entries)
+            _mark_used(section, page, used)
+            yield PageValues(dictionary, used)
+
+    def _dictionary_of(self, page: Page) -> Run | None:
+        """The one that a data page refers to; None if it has its values itself."""
         _, encoding = _num_values_and_encoding(page)
         if encoding not in DICTIONARY_ENCODINGS:
-            for run in _data_runs(section, page, self._chunk, encoding):
-                yield PageValues(run)
-        elif self._dictionary is None:
+            return None
+        if self._dictionary is None:
             raise PageError("dictionary-encoded page without a dictionary page")
-        elif count:
-            check_fits(f"the dictionary indices of {count} values take", _INDEX_BYTES * count)
-            indices = hybrid(section.values[1:], section.values[0], count)
-            if (highest := int(indices.max())) >= self._num_entries:
-                raise PageError(
-                    f"page at {page.start}: dictionary index {highest}, expected less than {self._num_entries}"
-                )
-            yield PageValues(self._dictionary, indices)
+        return self._dictionary
+
+    def _indices(self, page: Page, section: _Section, count: int) -> NDArray[np.uint32]:
+        check_fits(f"the dictionary indices of {count} values take", _INDEX_BYTES * count)
+        indices = hybrid(section.values[1:], section.values[0], count)
+        if (highest := int(indices.max())) >= self._num_entries:
+            raise PageError(
+                f"page at {page.start}: dictionary index {highest}, expected less than {self._num_entries}"
+            )
+        return indices
 
 
 def definition_levels(source: Source, footer: Footer, chunk: ColumnChunk) -> NDArray[np.uint32]:
@@ -552,7 +569,8 @@ def _dictionary_run(reader: PageReader, page: Page, chunk: ColumnChunk) -> Run:
     return plain_run(values, chunk.leaf.type, count, f"dictionary page at {page.start}")
 
 
-def _data_runs(section: _Section, page: Page, chunk: ColumnChunk, encoding: int) -> Iterator[Run]:
+def _data_runs(section: _Section, page: Page, chunk: ColumnChunk) -> Iterator[Run]:
+    _, encoding = _num_values_and_encoding(page)
     count = section.definition.num_highest()
     if encoding == Encoding.PLAIN:
         yield plain_run(section.values, chunk.leaf.type, count, f"page at {page.start}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
 from operator import eq
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -229,7 +228,8 @@ class PrefixedRun(Run):
         return found
 
     def take(self, positions: Iterable[int], most: int | None = None) -> Iterator[bytes]:
-        starts = self._starts()
+        # Its numbers are those of Python, which slices by them more quickly.
+        starts = self._starts().data
         for position in positions:
             yield bytes(self._data[starts[position] : starts[position + 1] - LENGTH_BYTES][:most])
 
@@ -237,11 +237,12 @@ class PrefixedRun(Run):
         if len(self._data) <= PART_BYTES:
             yield self
             return
-        starts = self._starts()
-        ends = [*starts[PART_VALUES::PART_VALUES].tolist(), int(starts[-1])]
-        del starts
-        for start, end in pairwise(dict.fromkeys([LENGTH_BYTES, *ends])):
-            yield PrefixedRun(self._data[start - LENGTH_BYTES : end - LENGTH_BYTES])
+        left, at = len(self), 0
+        while left:
+            starts = checked(_kernel.byte_array_starts, self._data[at:], min(PART_VALUES, left))
+            end = at + int(starts[-1]) - LENGTH_BYTES
+            yield PrefixedRun(self._data[at:end])
+            left, at = left - len(starts) + 1, end
 
     def lengths(self) -> NDArray[np.int64]:
         return np.diff(self._starts()) - LENGTH_BYTES
