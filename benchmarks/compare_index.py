@@ -122,7 +122,6 @@ def make(lake: Path, index: Path, num_files: int) -> dict[str, float]:
 
     from parquet_bloom.index.building import NewSegment
     from parquet_bloom.index.collecting import KeyCollector, KeyRoom
-    from parquet_bloom.index.keys import wide_keys
     from parquet_bloom.index.kinds import parquet_kind
     from parquet_bloom.index.manifest import Manifest, Subject, commit
     from parquet_bloom.index.states import listed, state_of
@@ -149,7 +148,7 @@ def make(lake: Path, index: Path, num_files: int) -> dict[str, float]:
         hashes = _kernel.xxh64_fixed(values.view(np.uint8), 8)
         segment.units.append(Unit(file.path, file.size, file.version or "", 0, number, 1, VALUES))
         hashing += time.process_time() - started
-        segment.keys.add(wide_keys(hashes, number))
+        segment.keys.add(hashes, number)
     written = segment.written(folder)
     taken = time.process_time() - began - hashing
     start = Manifest(columns=("id",), places="row-group", sources=(str(lake),))
@@ -173,8 +172,7 @@ def folded_bits(num_files: int, in_each: int = 16, share: int = 16) -> float:
 
     import numpy as np
 
-    from parquet_bloom.index.collecting import sorted_distinct
-    from parquet_bloom.index.keys import bits_for, wide_keys
+    from parquet_bloom.index.keys import MOST_PLACES, bits_for
     from parquet_bloom.index.map_writer import MapWriter, are_to_fold
 
     random = np.random.default_rng(1)
@@ -182,7 +180,7 @@ def folded_bits(num_files: int, in_each: int = 16, share: int = 16) -> float:
     hashes = random.integers(0, (1 << 64) // share, num_pairs // share // in_each, np.uint64)
     places = random.integers(0, num_files, (in_each, hashes.size), np.uint64)
     bits = bits_for(num_pairs, num_files)
-    keys = bits.narrow(sorted_distinct((wide_keys(hashes, 0) | places).ravel()))
+    keys = bits.narrow(np.sort((hashes & ~np.uint64(MOST_PLACES - 1) | places).ravel()))
     writer = MapWriter(BytesIO(), "map", bits, num_pairs, are_to_fold(keys, bits))
     writer.add(keys)
     written = writer.close()

@@ -10,7 +10,7 @@ from parquet_bloom.container.protocols import Column, Container
 from parquet_bloom.errors import ParquetBloomError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.index.collecting import FilterCollector, KeyCollector, KeyRoom
-from parquet_bloom.index.keys import MOST_PLACES, wide_keys
+from parquet_bloom.index.keys import MOST_PLACES
 from parquet_bloom.index.manifest import IndexForm, Places, Segment, Subject
 from parquet_bloom.index.opened import as_ranges
 from parquet_bloom.index.segment_writer import SizeClass, write_segment, write_sliced_segment
@@ -233,7 +233,7 @@ class SegmentsBuilder:
                         )
                     )
                 for hashes in pages:
-                    segment.keys.add(wide_keys(hashes, place))
+                    segment.keys.add(hashes, place)
                     place += 1
 
     def _segment(self, subject: Subject, num_places: int) -> NewSegment:

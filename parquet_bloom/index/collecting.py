@@ -158,15 +158,15 @@ class KeyCollector:
 
     def __init__(self, room: KeyRoom) -> None:
         self._room = room
-        self._held: list[NDArray[np.uint64]] = []
+        self._held: list[tuple[NDArray[np.uint64], int]] = []
         self._runs: list[KeyRun] = []
         self.num_held = 0
         room.collectors.append(self)
 
-    def add(self, keys: NDArray[np.uint64]) -> None:
-        """Add keys in any order. Raises OSError."""
-        self._held.append(keys)
-        self.num_held += keys.size
+    def add(self, hashes: NDArray[np.uint64], place: int) -> None:
+        """Add the keys of hashes of 64 bits, in any order, that are in one place. Raises OSError."""
+        self._held.append((hashes, place))
+        self.num_held += hashes.size
         self._room.make_room()
 
     def spill(self) -> None:
@@ -176,7 +176,7 @@ class KeyCollector:
     def _in_parts(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Those that are held, and where each part begins; none are held then."""
         held, self._held, self.num_held = self._held, [], 0
-        return _kernel.parted_keys(held, _PART_BITS)
+        return _kernel.parted_keys(held, WIDE_PLACE_BITS, _PART_BITS)
 
     def write(self, file: BinaryIO, name: str, num_places: int) -> MapFile:
         """Write the map of all keys; nothing is left of them. Raises OSError, also if keys were lost."""
@@ -247,7 +247,7 @@ def write_map(
     ranges = (_sorted(runs, at, range_bits) for at in range(1 << range_bits))
     # Hashes are as good as random, so that those of one range tell how often all are repeated, and in how many places.
     some = next(ranges)
-    num_keys -= round(num_keys * (1 - sorted_distinct(some.copy()).size / max(1, some.size)))
+    num_keys -= round(num_keys * (1 - _num_distinct(some) / max(1, some.size)))
     bits = bits_for(num_keys, num_places, known_bits)
     some = bits.narrow(some)
     writer = MapWriter(file, name, bits, num_keys, are_to_fold(some, bits))
@@ -267,9 +267,9 @@ def _sorted(runs: Sequence[KeyRun], at: int, range_bits: int) -> NDArray[np.uint
     return keys
 
 
-def sorted_distinct(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Wide keys, ascending, each once, in the same memory."""
-    return keys[: _kernel.narrow_keys(keys, WIDE_PLACE_BITS, 0, WIDE_PLACE_BITS)]
+def _num_distinct(keys: NDArray[np.uint64]) -> int:
+    """Of ascending ones."""
+    return int(np.count_nonzero(keys[1:] != keys[:-1])) + min(1, keys.size)
 
 
 def _num_held(collector: Collector) -> int:

@@ -69,10 +69,3 @@ def bits_for(num_keys: int, num_places: int, at_most: int = WIDE_HASH_BITS) -> K
     place = max(0, num_places - 1).bit_length()
     wanted = max(_LEAST_HASH_BITS, int(num_keys / _TOO_MANY).bit_length())
     return KeyBits(min(wanted, at_most, WIDE_HASH_BITS, _MOST_BITS - place), place)
-
-
-def wide_keys(hashes: NDArray[np.uint64], place: int) -> NDArray[np.uint64]:
-    """The wide keys of hashes of 64 bits that are in one place."""
-    keys = hashes & ~np.uint64(MOST_PLACES - 1)
-    keys |= np.uint64(place)
-    return keys

@@ -115,8 +115,7 @@ def states_of(
         return None if found is None else found.version
 
     if not any(map(is_url, paths)):
-        statuses = ((path, _status(path)) for path in paths)
-        return {path: status and version_of(status) for path, status in statuses}
+        return {path: status and version_of(status) for path in paths for status in [_status(path)]}
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(_AT_ONCE, "pbloom-state") as pool:

@@ -415,10 +415,11 @@ def narrow_keys(keys: NDArray[np.uint64], from_bits: int, drop: int, place_bits:
     `from_bits`, only `place_bits`; equal keys are kept once. In place; returns how many there are."""
 
 def parted_keys(
-    runs: list[NDArray[np.uint64]], bits: int
+    runs: list[tuple[NDArray[np.uint64], int]], place_bits: int, bits: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """The keys of all runs in 2^bits parts, by their highest bits (up to 16), in no order within these; and where each
-    part begins, up to where the last one ends."""
+    """The keys | hash | place | of all runs, which are hashes in one place each, whose lowest `place_bits` are left out:
+    in 2^bits parts, by their highest bits (up to 16), in no order within these; and where each part begins, up to where
+    the last one ends."""
 
 def keys_in_page(page: _Bytes, lists: _Bytes | None, place_bits: int) -> NDArray[np.uint64]:
     """All keys of a page, with the page of its lists if it is folded. Raises ValueError for damage, as the following

@@ -247,6 +247,7 @@ cdef extern from "kernel.h" nogil:
     int64_t sorted_keys_unfold(
         const uint64_t *firsts, int64_t rows, const uint8_t *page, size_t size, int place_bits,
         uint64_t *listed, uint64_t *keys, int64_t room)
+    void sorted_keys_fetch(const uint8_t *page, size_t size)
     struct found_key:
         int64_t asked, place
     int64_t sorted_keys_find(
@@ -254,13 +255,14 @@ cdef extern from "kernel.h" nogil:
         int place_bits, found_key *found, int64_t room)
     enum: KEYS_IN_LINE
     struct key_parts:
-        int bits
+        int bits, place_bits
         const int64_t *starts
         int64_t *ends
         uint64_t *lines
         uint64_t *keys
-    void key_parts_count(const uint64_t *keys, int64_t count, int bits, int64_t *of_parts)
-    void key_parts_deal(const uint64_t *keys, int64_t count, key_parts *parts)
+    void key_parts_count(const uint64_t *hashes, int64_t count, int bits, int64_t *of_parts)
+    void key_parts_deal(
+        const uint64_t *hashes, int64_t count, uint64_t place, key_parts *parts)
     void key_parts_end(key_parts *parts)
     void split_block_bits(uint64_t hash, uint32_t *bits)
     enum: SLICE_ROWS

@@ -546,6 +546,9 @@ int64_t sorted_keys_decode(const uint8_t *page, size_t size, uint64_t until, uin
 int64_t sorted_keys_unfold(const uint64_t *firsts, int64_t rows, const uint8_t *page, size_t size,
                            int place_bits, uint64_t *listed, uint64_t *keys, int64_t room);
 
+/* Have a page at hand soon, which is to be decoded then. */
+void sorted_keys_fetch(const uint8_t *page, size_t size);
+
 struct found_key {
     int64_t asked, place;
 };
@@ -557,21 +560,21 @@ int64_t sorted_keys_find(const uint64_t *keys, int64_t count, const uint64_t *as
 
 /* ---- key_parts.c: keys in parts, by their highest bits ------------------------------------------ */
 
-/* 2^bits parts of `keys`: where each begins, up to where the last one ends, and where it ends by now. `lines` are the
- * last keys of each. */
+/* 2^bits parts of `keys`, | hash | place_bits |: where each begins, up to where the last one ends, and where it ends by
+ * now. `lines` are the last keys of each. */
 enum { KEYS_IN_LINE = 8 };
 struct key_parts {
-    int bits;
+    int bits, place_bits;
     const int64_t *starts;
     int64_t *ends;
     uint64_t *lines, *keys;
 };
 
-/* Add how many keys are in each part. */
-void key_parts_count(const uint64_t *keys, int64_t count, int bits, int64_t *of_parts);
+/* Add how many hashes are in each part. */
+void key_parts_count(const uint64_t *hashes, int64_t count, int bits, int64_t *of_parts);
 
-/* Put each key behind the others of its part, which has room for it. */
-void key_parts_deal(const uint64_t *keys, int64_t count, struct key_parts *parts);
+/* Put the keys of hashes in one place behind the others of their parts, which have room for them. */
+void key_parts_deal(const uint64_t *hashes, int64_t count, uint64_t place, struct key_parts *parts);
 
 /* Put there what is still in lines. */
 void key_parts_end(struct key_parts *parts);

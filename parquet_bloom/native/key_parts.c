@@ -27,8 +27,8 @@ INLINE void put_line(uint64_t *to, const uint64_t *line) { memcpy(to, line, LINE
 INLINE void end_lines(void) {}
 #endif
 
-void key_parts_count(const uint64_t *keys, int64_t count, int bits, int64_t *of_parts) {
-    for (int64_t i = 0; i < count; i++) of_parts[keys[i] >> (64 - bits)]++;
+void key_parts_count(const uint64_t *hashes, int64_t count, int bits, int64_t *of_parts) {
+    for (int64_t i = 0; i < count; i++) of_parts[hashes[i] >> (64 - bits)]++;
 }
 
 /* Where the line begins that has key `at`; `lead` keys would fit into the first one before the first key. */
@@ -36,13 +36,14 @@ INLINE int64_t line_of(int64_t at, int64_t lead) { return at - ((at + lead) & (P
 
 static int64_t lead_of(const uint64_t *keys) { return (int64_t)((uintptr_t)keys % LINE / sizeof *keys); }
 
-void key_parts_deal(const uint64_t *keys, int64_t count, struct key_parts *parts) {
+void key_parts_deal(const uint64_t *hashes, int64_t count, uint64_t place, struct key_parts *parts) {
+    uint64_t places = ((uint64_t)1 << parts->place_bits) - 1;
     int64_t lead = lead_of(parts->keys);
     for (int64_t i = 0; i < count; i++) {
-        uint64_t part = keys[i] >> (64 - parts->bits);
+        uint64_t part = hashes[i] >> (64 - parts->bits);
         uint64_t *line = parts->lines + part * PER_LINE;
         int64_t at = parts->ends[part]++, in_line = (at + lead) & (PER_LINE - 1);
-        line[in_line] = keys[i];
+        line[in_line] = (hashes[i] & ~places) | place;
         if (in_line < PER_LINE - 1) continue;
         int64_t first = parts->starts[part], before = first - line_of(at, lead);
         if (before <= 0) put_line(parts->keys + line_of(at, lead), line);

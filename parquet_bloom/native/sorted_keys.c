@@ -302,6 +302,10 @@ int64_t sorted_keys_unfold(const uint64_t *firsts, int64_t rows, const uint8_t *
     return row == rows && taken == num_listed ? count : -1;
 }
 
+void sorted_keys_fetch(const uint8_t *page, size_t size) {
+    for (size_t at = 0; at < size; at += 64) __builtin_prefetch(page + at);
+}
+
 /* The first of ascending keys that is not below `key`. */
 static int64_t first_from(const uint64_t *keys, int64_t count, uint64_t key) {
     int64_t low = 0;

@@ -78,20 +78,21 @@ def narrow_keys(uint64_t[::1] keys not None, int from_bits, int drop, int place_
     return kept
 
 
-def parted_keys(list runs not None, int bits):
+def parted_keys(list runs not None, int place_bits, int bits):
     import numpy as np
 
-    if not 1 <= bits <= 16:
-        raise ValueError(f"bits of a part: {bits}")
+    if not (1 <= bits <= 16 and 0 <= place_bits <= 64 - bits):
+        raise ValueError(f"bits: {bits} of a part, {place_bits} of a place")
     cdef int64_t count = 1 << bits
     starts, last = np.zeros(count + 1, np.int64), np.empty(KEYS_IN_LINE * count, np.uint64)
     cdef int64_t[::1] begins = starts, ends
     cdef uint64_t[::1] lines = last, out
-    cdef const uint64_t[::1] run
-    for run in runs:
-        if run.shape[0]:
+    cdef const uint64_t[::1] hashes
+    cdef uint64_t place
+    for hashes, _ in runs:
+        if hashes.shape[0]:
             with nogil:
-                key_parts_count(&run[0], run.shape[0], bits, &begins[1])
+                key_parts_count(&hashes[0], hashes.shape[0], bits, &begins[1])
     np.cumsum(starts, out=starts)
     ends = starts[:count].copy()
     keys = np.empty(starts[count], np.uint64)
@@ -99,12 +100,14 @@ def parted_keys(list runs not None, int bits):
         return keys, starts
     out = keys
     cdef key_parts parts
-    parts.bits, parts.starts, parts.ends = bits, &begins[0], &ends[0]
+    parts.bits, parts.place_bits, parts.starts, parts.ends = bits, place_bits, &begins[0], &ends[0]
     parts.lines, parts.keys = &lines[0], &out[0]
-    for run in runs:
-        if run.shape[0]:
+    for hashes, place in runs:
+        if place >> place_bits:
+            raise ValueError(f"place {place} of {place_bits} bits")
+        if hashes.shape[0]:
             with nogil:
-                key_parts_deal(&run[0], run.shape[0], &parts)
+                key_parts_deal(&hashes[0], hashes.shape[0], place, &parts)
     key_parts_end(&parts)
     return keys, starts
 
@@ -145,6 +148,12 @@ cdef const uint8_t[::1] _checked(
     if crc32(page) != pages[number, 2]:
         raise ValueError(f"page {number}: not the checksum of its record")
     return page
+
+
+cdef void _fetch(const uint8_t[::1] data, int64_t start, int64_t size) noexcept:
+    """Have a page at hand soon, if it is one."""
+    if 0 <= start < data.shape[0] and 0 <= size <= data.shape[0] - start:
+        sorted_keys_fetch(&data[start], size)
 
 
 cdef uint64_t *_room_for_keys() except NULL:
@@ -224,6 +233,8 @@ cdef class KeySearch:
             first, end = asked[i, 0], asked[i, 1]
             if not 0 <= first < end <= self._asked.shape[0]:
                 raise ValueError(f"page {i}: values {first} to {end} of {self._asked.shape[0]}")
+            if i + 1 < pages.shape[0]:
+                _fetch(data, pages[i + 1, 0], pages[i + 1, 1])
             page = _checked(data, pages, i)
             if lists is not None:
                 listed = _checked(data, lists, i)

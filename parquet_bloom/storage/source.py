@@ -182,17 +182,10 @@ def local_name(path: str | os.PathLike[str]) -> str:
     """The local path for `path`, which may be `file://…`, or `file:/…` as Spark writes it. Raises
     OSError for a URL with a host, which in `file://a/b` is `a`, and for what no path can have."""
     text = os.fspath(path)
-    if text.startswith("file://"):
-        from urllib.parse import unquote
-
-        host, _, rest = text[7:].partition("/")
-        if host not in ("", "localhost"):
-            what = f"is on the host {host}, expected file:///PATH"
-            raise OSError(errno.EINVAL, what, text)
-        text = "/" + unquote(rest, errors="surrogateescape")
-    elif text.startswith("file:/"):
-        text = text.removeprefix("file:")
-    _check_characters(text)
+    if text.startswith("file:"):
+        text = _of_file_url(text)
+    if "\0" in text or not text.isascii():
+        _check_characters(text)
     # As a Path has it: `a.parquet/` is `a.parquet`, and an empty name is the folder.
     if text and text[-1] != "/":
         return text
@@ -201,11 +194,22 @@ def local_name(path: str | os.PathLike[str]) -> str:
     return str(Path(text))
 
 
+def _of_file_url(text: str) -> str:
+    """The path of a URL, or `text` if it is none. Raises OSError for one with a host."""
+    if text.startswith("file://"):
+        from urllib.parse import unquote
+
+        host, _, rest = text[7:].partition("/")
+        if host not in ("", "localhost"):
+            what = f"is on the host {host}, expected file:///PATH"
+            raise OSError(errno.EINVAL, what, text)
+        return "/" + unquote(rest, errors="surrogateescape")
+    return text.removeprefix("file:") if text.startswith("file:/") else text
+
+
 def _check_characters(name: str) -> None:
-    """Raise OSError for a name that Python would not even give to the system."""
+    """Raise OSError for a name that Python would not even give to the system, which is not all ASCII without NUL."""
     if "\0" not in name:
-        if name.isascii():
-            return
         with suppress(UnicodeEncodeError):
             os.fsencode(name)
             return

@@ -101,13 +101,14 @@ FUNCTION(key_parts_deal) {
     static uint64_t lines[KEYS_IN_LINE * MOST_PARTS];
     int64_t starts[MOST_PARTS + 1] = {0}, filled[MOST_PARTS];
     int64_t count = (int64_t)COUNT(0, uint64_t), some = count / 3, num_parts = (int64_t)1 << NUMBER(0);
-    const uint64_t *keys = BUFFER(0);
+    const uint64_t *hashes = BUFFER(0);
     require(num_parts <= MOST_PARTS, "too many parts");
-    key_parts_count(keys, count, (int)NUMBER(0), starts + 1);
+    key_parts_count(hashes, count, (int)NUMBER(0), starts + 1);
     for (int64_t i = 0; i < num_parts; i++) filled[i] = starts[i], starts[i + 1] += starts[i];
-    struct key_parts parts = {(int)NUMBER(0), starts, filled, lines, ANSWER_OF(count, uint64_t)};
-    key_parts_deal(keys, some, &parts);
-    key_parts_deal(keys + some, count - some, &parts);
+    struct key_parts parts = {(int)NUMBER(0), (int)NUMBER(1), starts, filled, lines,
+                              ANSWER_OF(count, uint64_t)};
+    key_parts_deal(hashes, some, 0, &parts);
+    key_parts_deal(hashes + some, count - some, NUMBER(2), &parts);
     key_parts_end(&parts);
 }
 

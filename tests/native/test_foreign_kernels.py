@@ -367,17 +367,24 @@ def test_orc_times_that_are_refused(foreign: ForeignKernel) -> None:
 @pytest.mark.parametrize("bits", [1, 3, 8])
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 40, 2000])
 def test_keys_in_parts(foreign: ForeignKernel, bits: int, count: int) -> None:
-    keys = random_numbers(count, count)
+    hashes, some = random_numbers(count, count), count // 3
     # Where a part is empty, and one is much larger than others.
-    keys[::3] &= np.uint64(0x5FFFFFFFFFFFFFFF)
+    hashes[::3] &= np.uint64(0x5FFFFFFFFFFFFFFF)
+    keys = hashes & ~np.uint64(0xFFF)
+    keys[some:] |= np.uint64(77)
     of_part = keys >> np.uint64(64 - bits)
-    expected = keys[np.argsort(of_part, kind="stable")]
-    found = foreign.array(np.uint64, "key_parts_deal", keys, numbers=(bits,))
-    assert found.tolist() == expected.tolist()
-    for runs in ([keys], [keys[:1], keys[:0], keys[1:]]):
-        found, starts = _kernel.parted_keys(runs, bits)
-        assert found.tolist() == expected.tolist()
-        assert starts.tolist() == np.searchsorted(np.sort(of_part), range(2**bits + 1)).tolist()
+    expected = keys[np.argsort(of_part, kind="stable")].tolist()
+    there = foreign.array(np.uint64, "key_parts_deal", hashes, numbers=(bits, 12, 77))
+    assert there.tolist() == expected
+    runs = [(hashes[:some], 0), (hashes[:0], 5), (hashes[some:], 77)]
+    here, starts = _kernel.parted_keys(runs, 12, bits)
+    assert here.tolist() == expected
+    assert starts.tolist() == np.searchsorted(np.sort(of_part), range(2**bits + 1)).tolist()
+
+
+def test_keys_of_places_that_are_none():
+    with pytest.raises(ValueError, match="place 4096 of 12 bits"):
+        _kernel.parted_keys([(np.zeros(1, np.uint64), 4096)], 12, 8)
 
 
 # --- slices of filters ----------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import parquet_bloom as pb
 from parquet_bloom.index.building import NewSegment
 from parquet_bloom.index.collecting import KeyCollector, KeyRoom
 from parquet_bloom.index.compaction import merges
-from parquet_bloom.index.keys import KeyBits, bits_for, wide_keys
+from parquet_bloom.index.keys import KeyBits, bits_for
 from parquet_bloom.index.manifest import Manifest, Segment, Subject
 from parquet_bloom.index.sorted_map import MapFile
 from parquet_bloom.index.units import Unit, UnitsFile
@@ -100,8 +100,8 @@ def test_keys_that_do_not_fit_the_memory(most):
         room.most = most
         collector = KeyCollector(room)
         for place, some in enumerate(in_place):
-            collector.add(wide_keys(some, place))
-            collector.add(wide_keys(some[:100], place))
+            collector.add(some, place)
+            collector.add(some[:100], place)
         written = collector.write(file, "map", 10)
     expected = [
         key | place
@@ -129,7 +129,7 @@ def test_a_file_that_failed_twice_hides_no_other(tmp_path):
     new = NewSegment(Subject("c", "k"), KeyCollector(KeyRoom(1 << 20)))
     for at, path in enumerate(["good", "bad", "better", "worse"]):
         new.units.append(Unit(path, 1, "1", 0, at, 1, 1))
-        new.keys.add(wide_keys(np.array([at << 60], np.uint64), at))
+        new.keys.add(np.array([at << 60], np.uint64), at)
         if path in ("bad", "worse"):
             new.forget_last(path)
             new.forget_last(path)
