@@ -23,6 +23,7 @@ NAMES = (
     "hyparquet",
     "polars",
     "pyarrow",
+    "arrow-cpp",
     "daft",
     "parquetjs",
 )

@@ -5,7 +5,8 @@ import re
 
 from conftest import ROOT
 
-from parquet_bloom.conformance.suite import cases
+from parquet_bloom.conformance.suite import VERSION, cases, suite_files
+from parquet_bloom.conformance.written_columns import columns
 
 spec = importlib.util.spec_from_file_location("conformance_page", ROOT / "docs" / "conformance.py")
 page = importlib.util.module_from_spec(spec)
@@ -23,6 +24,13 @@ def test_the_tables_are_what_make_docs_writes():
     text = page.PAGE.read_text()
     assert page.renewed(text) == text
     assert "\t$(BIN)/python docs/conformance.py\n" in (ROOT / "Makefile").read_text()
+
+
+def test_the_page_counts_what_there_is():
+    text = page.PAGE.read_text()
+    assert f"A suite of {len(cases())} cases" in text
+    assert f"write {len(columns())} columns" in text
+    assert f"suite: {sum(1 for _ in suite_files())} files, suite {VERSION}" in text
 
 
 def test_all_results_are_in_the_tables():

@@ -91,14 +91,31 @@ class Engine:
         """`what`: reads or writes."""
         folder, program = self.folder(version), ADAPTERS / f"{self.adapter}_{what}"
         if self.adapter.endswith(".java"):
-            find = "import pathlib, pyspark; print(pathlib.Path(pyspark.__file__).parent / 'jars' / '*')"
-            python = [str(folder / "bin" / "python"), "-c", find]
-            jars = subprocess.run(python, check=True, capture_output=True, text=True).stdout.strip()
-            return ["java", "-cp", jars, str(ADAPTERS / self.adapter)]
+            jars = self._installed_at(folder) / "jars" / "*"
+            return ["java", "-cp", str(jars), str(ADAPTERS / self.adapter)]
+        if self.adapter.endswith(".cc"):
+            return [str(self._compiled(folder))]
         if self._is_javascript:
             return ["node", f"{program}.mjs", str(folder)]
         settings = [self.settings] if self.settings and what == "reads" else []
         return [str(folder / "bin" / "python"), f"{program}.py", *settings]
+
+    def _installed_at(self, folder: Path) -> Path:
+        find = f"import pathlib, {self.package} as it; print(pathlib.Path(it.__file__).parent)"
+        python = [str(folder / "bin" / "python"), "-c", find]
+        return Path(
+            subprocess.run(python, check=True, capture_output=True, text=True).stdout.strip()
+        )
+
+    def _compiled(self, folder: Path) -> Path:
+        """Against headers and libraries inside of the package."""
+        package, program = self._installed_at(folder), folder / Path(self.adapter).stem
+        libraries = [
+            str(path) for name in ("parquet", "arrow") for path in package.glob(f"lib{name}.so.*")
+        ]
+        source = [f"-I{package / 'include'}", "-o", str(program), str(ADAPTERS / self.adapter)]
+        _run("g++", "-std=c++20", *source, *libraries, f"-Wl,-rpath,{package}")
+        return program
 
 
 def _engine(name: str, package: str, adapter: str, **more: Any) -> Engine:
@@ -135,8 +152,11 @@ ENGINES = {
     "pyarrow": _engine("pyarrow", "pyarrow", "pyarrow", writes=_ARROW),
 }
 
-# What only the suite is asked of: Spark has all versions of it.
+# What only the suite is asked of: Spark and pyarrow have all versions of them.
 LIBRARIES = {
+    "arrow-cpp": Engine(
+        "Arrow C++", "pyarrow", "arrow_cpp_reads.cc", find_engine("pyarrow").asked[-1:]
+    ),
     "parquet-java": Engine(
         "parquet-java", "pyspark", "ParquetJavaReads.java", find_engine("spark").asked[-1:]
     ),
