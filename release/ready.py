@@ -73,10 +73,10 @@ def undecided() -> Iterator[str]:
     version = PROJECT["version"]
     if f"\n## {version} (unreleased)\n" in (ROOT / "CHANGELOG.md").read_text():
         yield f"CHANGELOG.md: {version} is unreleased, expected its date"
-    if "not on PyPI yet" in (ROOT / "README.md").read_text():
-        yield "README.md: says that it is not on PyPI yet"
     for name in git("ls-files").splitlines():
         text = (ROOT / name).read_bytes()
+        if name.endswith(".md") and f"Until {version} is on PyPI".encode() in text:
+            yield f"{name}: says that it is not on PyPI yet"
         if found := PLACEHOLDER.search(text):
             line = 1 + text.count(b"\n", 0, found.start())
             yield f"{name}: line {line}: OWNER, expected the account that the repository belongs to"

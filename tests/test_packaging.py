@@ -79,16 +79,18 @@ def test_what_only_who_releases_can_say_is_asked(tmp_path, monkeypatch):
     subprocess.run(["git", "add", *names], cwd=tmp_path, check=True)
     ready = runpy.run_path(str(ROOT / "release" / "ready.py"))
     monkeypatch.setitem(ready["undecided"].__globals__, "ROOT", tmp_path)
-    (tmp_path / "README.md").write_text("[parquet-bloom](https://github.com/OWNER/parquet_bloom)\n")
+    (tmp_path / "README.md").write_text("https://github.com/OWNER/parquet_bloom\n")
+    (tmp_path / "docs" / "ci.md").write_text("Until 0.1.0 is on PyPI, OWNER/parquet_bloom@v0.1.0\n")
     (tmp_path / "CHANGELOG.md").write_text(f"\n## {ready['PROJECT']['version']} (unreleased)\n")
-    found = list(ready["undecided"]())
-    assert found[0] == "CHANGELOG.md: 0.1.0 is unreleased, expected its date"
-    assert "README.md: line 1: OWNER, expected the account that the repository belongs to" in found
+    unreleased, *others = ready["undecided"]()
+    owner = "line 1: OWNER, expected the account that the repository belongs to"
+    on_pypi = "docs/ci.md: says that it is not on PyPI yet"
+    assert unreleased == "CHANGELOG.md: 0.1.0 is unreleased, expected its date"
+    assert {f"README.md: {owner}", f"docs/ci.md: {owner}", on_pypi} < {*others}
+    assert any(line.startswith("pyproject.toml: ") for line in others)
     subprocess.run(["sh", "-c", command.replace("ACCOUNT", "acme")], cwd=tmp_path, check=True)
-    assert list(ready["undecided"]()) == found[:1]
-    assert (
-        tmp_path / "README.md"
-    ).read_text() == "[parquet-bloom](https://github.com/acme/parquet_bloom)\n"
+    assert list(ready["undecided"]()) == [unreleased, on_pypi]
+    assert (tmp_path / "README.md").read_text() == "https://github.com/acme/parquet_bloom\n"
 
 
 def test_pypi_shows_links_that_lead_somewhere():
