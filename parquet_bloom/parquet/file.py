@@ -19,6 +19,8 @@ from parquet_bloom.parquet.footer import shredded
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.footer.tail import TAIL_BYTES
 from parquet_bloom.parquet.open_file import OpenFile
+from parquet_bloom.parquet.sealed.protection import MAGIC
+from parquet_bloom.storage.source import FileEnd
 
 if TYPE_CHECKING:
     from parquet_bloom.container import (
@@ -182,6 +184,15 @@ class ParquetContainer(OpenFile):
         from parquet_bloom.parquet.pages.row_reader import read_rows
 
         return read_rows(self, columns, rows)
+
+    def end_as_called(self) -> FileEnd:
+        """The end of the file for readers that know no names but those in it: with the table's. Raises
+        UnsupportedError if it is encrypted."""
+        if self.is_encrypted:
+            raise UnsupportedError(f"{self.path}: encrypted, and its columns have other names")
+        footer = self.footer.as_called()
+        end = footer + len(footer).to_bytes(TAIL_BYTES - len(MAGIC), "little") + MAGIC
+        return FileEnd(self.footer.start, end)
 
     def check_has_blocks(self, what: str) -> None:
         """Split block filters do."""

@@ -11,14 +11,19 @@ import pyarrow as pa
 from pyarrow import fs
 
 from parquet_bloom.storage import open_source, with_options
+from parquet_bloom.storage.source import Ended, FileEnd, Source
 
 
 class _Opened(io.RawIOBase):
     """A source that is read from where it stands."""
 
-    def __init__(self, path: str, options: Mapping[str, str] | None) -> None:
+    def __init__(
+        self, path: str, options: Mapping[str, str] | None, end: FileEnd | None = None
+    ) -> None:
         super().__init__()
-        self._source = open_source(with_options(path, options))
+        self._source: Source = open_source(with_options(path, options))
+        if end is not None:
+            self._source = Ended(self._source, end)
         self._at = 0
 
     def readable(self) -> bool:
@@ -49,13 +54,20 @@ class _Opened(io.RawIOBase):
 
 
 class SourceFileSystem(fs.FileSystemHandler):  # type: ignore[misc]
-    """For reading alone."""
+    """For reading alone. `ends`: of files that have others than they are to have."""
 
-    def __init__(self, options: Mapping[str, str] | None) -> None:
+    def __init__(
+        self, options: Mapping[str, str] | None, ends: Mapping[str, FileEnd] | None = None
+    ) -> None:
         self._options = None if options is None else dict(options)
+        self._ends = dict(ends or {})
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SourceFileSystem) and self._options == other._options
+        return (
+            isinstance(other, SourceFileSystem)
+            and self._options == other._options
+            and self._ends == other._ends
+        )
 
     def __hash__(self) -> int:
         return hash(SourceFileSystem)
@@ -67,7 +79,10 @@ class SourceFileSystem(fs.FileSystemHandler):  # type: ignore[misc]
         return path
 
     def open_input_file(self, path: str) -> Any:
-        return pa.PythonFile(_Opened(path, self._options), mode="r")
+        return pa.PythonFile(self._opened(path), mode="r")
+
+    def _opened(self, path: str) -> _Opened:
+        return _Opened(path, self._options, self._ends.get(path))
 
     def open_input_stream(self, path: str) -> Any:
         return self.open_input_file(path)
@@ -77,7 +92,7 @@ class SourceFileSystem(fs.FileSystemHandler):  # type: ignore[misc]
 
     def _info(self, path: str) -> Any:
         try:
-            with _Opened(path, self._options) as file:
+            with self._opened(path) as file:
                 return fs.FileInfo(path, fs.FileType.File, size=file.seek(0, io.SEEK_END))
         except FileNotFoundError:
             return fs.FileInfo(path, fs.FileType.NotFound)
@@ -90,8 +105,10 @@ class SourceFileSystem(fs.FileSystemHandler):  # type: ignore[misc]
     delete_file = move = copy_file = open_output_stream = open_append_stream = _refuse
 
 
-def file_system(paths: Sequence[str], options: Mapping[str, str] | None, are_local: bool) -> Any:
-    """What reads these paths."""
-    if are_local:
+def file_system(
+    options: Mapping[str, str] | None, are_local: bool, ends: Mapping[str, FileEnd]
+) -> Any:
+    """What reads files that are all local, or not."""
+    if are_local and not ends:
         return fs.LocalFileSystem()
-    return fs.PyFileSystem(SourceFileSystem(options))
+    return fs.PyFileSystem(SourceFileSystem(options, ends))

@@ -6,7 +6,7 @@ names of folders (`country=DE/`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.reads.filesystem import file_system
 from parquet_bloom.reads.partitions import Partitions
 from parquet_bloom.reads.pruning import Left
-from parquet_bloom.storage.source import is_url, local_name
+from parquet_bloom.storage.source import FileEnd, local_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,32 +25,37 @@ if TYPE_CHECKING:
 
 
 class Fragments:
-    """Makes a dataset of what is left of `paths`."""
+    """Makes a dataset of what is left of files that are all local, or not."""
 
     def __init__(
         self,
-        paths: Sequence[str],
         partitions: Partitions,
         keys: Keys | None,
         storage_options: Mapping[str, str] | None,
+        are_local: bool,
+        ends: Mapping[str, FileEnd],
     ) -> None:
-        """Raises UnsupportedError for keys that pyarrow cannot be given."""
-        self._are_local = not any(map(is_url, paths))
-        self._paths, self._partitions = paths, partitions
-        self._file_system = file_system(paths, storage_options, self._are_local)
+        """`ends`: of files that have others than pyarrow is to read. Raises UnsupportedError for keys that it cannot
+        be given."""
+        self._are_local, self._partitions = are_local, partitions
+        named = {self._name(path): end for path, end in ends.items()}
+        self._file_system = file_system(storage_options, are_local, named)
         self._format = pads.ParquetFileFormat(**_opening(keys))
 
-    def dataset(
-        self, left: Sequence[Left], schema: pa.Schema | None, of_all: bool
-    ) -> pads.FileSystemDataset:
-        """`of_all`: with the columns of all that is left, as files of a table get more columns. Raises FormatError if
-        pyarrow cannot read the first file."""
-        schemas = [self._inspected()]
-        if of_all:
-            schemas += [
-                self._format.inspect(self._name(path), self._file_system) for path, *_ in left
-            ]
-        schema = schema or pa.unify_schemas(schemas, promote_options="permissive")
+    def schema(self, paths: Sequence[str], among: Collection[str]) -> pa.Schema:
+        """Of the columns of these files, if any are named only of those `among` these, with the columns of
+        partitions. Raises FormatError for a file that pyarrow cannot read, UnsupportedError if types do not go
+        together."""
+        first, *others = map(self._inspected, paths)
+        try:
+            schemas = [first, self._partitions.schema, *others]
+            found = pa.unify_schemas(schemas, promote_options="permissive")
+        except pa.ArrowException as error:
+            raise UnsupportedError(f"columns of several files: {_in_one_line(error)}") from None
+        names = {*(among or found.names), *self._partitions.schema.names}
+        return pa.schema([field for field in found if field.name in names], found.metadata)
+
+    def dataset(self, left: Sequence[Left], schema: pa.Schema) -> pads.FileSystemDataset:
         fragments = [
             self._format.make_fragment(
                 self._name(each.path),
@@ -65,14 +70,12 @@ class Fragments:
     def _name(self, path: str) -> str:
         return local_name(path) if self._are_local else str(path)
 
-    def _inspected(self) -> pa.Schema:
-        """Of the first file, with the columns of partitions."""
-        first = self._name(self._paths[0])
+    def _inspected(self, path: str) -> pa.Schema:
+        name = self._name(path)
         try:
-            schema = self._format.inspect(first, self._file_system)
-            return pa.unify_schemas([schema, self._partitions.schema])
+            return self._format.inspect(name, self._file_system)
         except (pa.ArrowException, OSError) as error:
-            raise FormatError(f"{first}: pyarrow: {_in_one_line(error)}") from None
+            raise FormatError(f"{name}: pyarrow: {_in_one_line(error)}") from None
 
 
 def _opening(keys: Keys | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from threading import Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from parquet_bloom.errors import FormatError, RewriteError
 
@@ -387,6 +387,32 @@ class Cut(DelegatingSource):
 
     def window(self) -> Window | Cut:
         return self if self.is_remote else Window(self)
+
+
+class FileEnd(NamedTuple):
+    """Bytes from `start` on, in place of those that a file has there."""
+
+    start: int
+    data: bytes
+
+
+class Ended(DelegatingSource):
+    """A Source with another end."""
+
+    def __init__(self, source: Source, end: FileEnd) -> None:
+        super().__init__(source, end.start + len(end.data))
+        self._end = end
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        check_length(self.path, offset, length, max(0, min(length, self.size - offset)))
+        start, data = self._end.start, self._end.data
+        behind = max(0, offset + length - start)
+        before = self._source.read_at(offset, length - behind) if behind < length else b""
+        at = max(0, offset - start)
+        return bytes(before) + data[at : at + min(behind, length)]
+
+    def window(self) -> Ended:
+        return self
 
 
 class Window(DelegatingSource):

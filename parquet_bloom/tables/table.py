@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.engines.engine import Situation
     from parquet_bloom.native.lazy import Array
+    from parquet_bloom.storage.source import FileEnd
 
 # Smaller files an engine may not be able to read any more, see the notes on "longer than recorded".
 MIN_FILE_SIZE: Final = 4 << 20
@@ -198,6 +199,13 @@ class TableColumns:
         raise ColumnError(f"{where}: {no_column(name, sorted(self.leaves), 'table')}")
 
 
+class _DataFile(Container, Protocol):
+    """A Parquet file, whose columns are called as a table calls them."""
+
+    def end_as_called(self) -> FileEnd:
+        """Its end, with these names in its footer. Raises UnsupportedError if it is encrypted."""
+
+
 class LakeTable(ABC):
     """A table at one version."""
 
@@ -307,6 +315,13 @@ class LakeTable(ABC):
             for leaf in file.leaves
         )
 
+    def end_for_others(self, recorded: TableFile, keys: Keys | None) -> FileEnd | None:
+        """The end of a file for readers that know no names but those in it: with the table's; None if its own has
+        them. Raises UnsupportedError if the table says more about its columns than that."""
+        with self._opened(recorded, keys, open_source) as file:
+            self.columns_in(file, recorded, self.top_columns)
+            return None if self.is_called_alike(file) else file.end_as_called()
+
     def columns_in(
         self, file: Askable, recorded: TableFile, wanted: Collection[str]
     ) -> tuple[str, ...]:
@@ -321,11 +336,13 @@ class LakeTable(ABC):
             others = sorted(_other_inside(self.names, file) & {*wanted})
             problem = f"column {others[0]}: something else inside of it" if others else None
         if problem is not None:
-            raise UnsupportedError(
-                f"{file.path}: {self.location} says more about it than is in it: {problem};"
-                " expected an engine that reads the table"
-            )
+            raise self.says_more(file.path, problem)
         return there
+
+    def says_more(self, path: str, what: str) -> UnsupportedError:
+        """That a file is not all of what it has there."""
+        problem = f"{path}: {self.location} says more about it than is in it: {what}"
+        return UnsupportedError(f"{problem}; expected an engine that reads the table")
 
     def _otherwise(self, name: str, there: Collection[str], recorded: TableFile) -> str | None:
         """What the table says about one of its columns that a file does not."""
@@ -391,6 +408,9 @@ class LakeTable(ABC):
         self, file: TableFile, keys: Keys | None = None, opener: Opener = open_source
     ) -> Container:
         """The same, as verbs know it."""
+        return self._opened(file, keys, opener)
+
+    def _opened(self, file: TableFile, keys: Keys | None, opener: Opener) -> _DataFile:
         if not isinstance(file, TableFile):
             raise TypeError(f"file: {file!r}, expected one of the table's files()")
         if file.unfit is not None:
@@ -405,4 +425,4 @@ class LakeTable(ABC):
         except BaseException:
             opened.close()
             raise
-        return cast("Container", opened)
+        return cast("_DataFile", opened)

@@ -36,8 +36,8 @@ def dataset(
 
     Where little is excluded, most files are not asked, and are in it as a whole. Columns of Hive partitions
     (`country=DE/`) are columns. schema: of the dataset; by default that of the first file. All others as for
-    row_groups; of a `table`, so far as its files hold all that it says but for partitions: no deleted rows, no renamed
-    columns. keys: one key, as pyarrow takes no others.
+    row_groups; of a `table`, under its names and with the columns of its partitions, but of no file with deleted rows,
+    of which pyarrow cannot be told. keys: one key, as pyarrow takes no others.
 
     Raises as row_groups, and UnsupportedError for ORC files and for what pyarrow cannot be told.
     """

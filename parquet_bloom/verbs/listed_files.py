@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from parquet_bloom.reads.partitions import Partitions
     from parquet_bloom.reads.rows import RowSource
     from parquet_bloom.storage.cache import CacheUse
+    from parquet_bloom.storage.source import FileEnd
     from parquet_bloom.tables.table import LakeTable, TableFile
 
     # By path, the tables of files and their records of them.
@@ -92,15 +93,26 @@ class ListedFiles:
             and self.read_as(unit.path, column) == read_as
         )
 
-    def check_plain(self, paths: Iterable[str], keys: Keys | None) -> None:
-        """Raise UnsupportedError for a file of a table that says more about it than is in it, besides the values of its
-        partition: rows that are deleted, columns with other names."""
+    def ends(self, paths: Iterable[str], keys: Keys | None) -> dict[str, FileEnd]:
+        """Those of files that are not called as their tables call them, see LakeTable.end_for_others. Raises
+        UnsupportedError."""
+        of_tables = {path: self._recorded[path] for path in paths if path in self._recorded}
+        ends = {path: table.end_for_others(file, keys) for path, (table, file) in of_tables.items()}
+        return {path: end for path, end in ends.items() if end is not None}
+
+    def check_not_deleted(self, paths: Iterable[str]) -> None:
+        """Raise UnsupportedError for a file of which its table has deleted rows."""
         for path in paths:
-            if path in self._recorded:
-                table, file = self._recorded[path]
-                if (more := _said_of(table, file, keys)) is not None:
-                    problem = f"{path}: {table.location} says more about it than is in it: {more}"
-                    raise UnsupportedError(f"{problem}; expected an engine that reads the table")
+            if self.may_hide_rows(path):
+                raise self._recorded[path][0].says_more(path, "deleted rows")
+
+    def check_plain(self, paths: Sequence[str], keys: Keys | None) -> None:
+        """Raise UnsupportedError for a file that other readers would read otherwise than its table."""
+        self.check_not_deleted(paths)
+        for path in self.ends(paths, keys):
+            raise UnsupportedError(
+                f"{path}: its table has other names for its columns; expected an engine that reads the table"
+            )
 
     @property
     def table_columns(self) -> tuple[str, ...]:
@@ -173,19 +185,6 @@ class ListedFiles:
         """Whether a table may have deleted rows of a file that are still in it."""
         of_table = self._recorded.get(path)
         return of_table is not None and of_table[0].may_hide_rows(of_table[1])
-
-
-def _said_of(table: LakeTable, file: TableFile, keys: Keys | None) -> str | None:
-    """What a table says about a file that is not in it."""
-    if table.may_hide_rows(file):
-        return "deleted rows"
-    with table.open_file(file, keys) as opened:
-        if not table.is_called_alike(opened):
-            return "other columns"
-        own, known = {".".join(leaf.path) for leaf in opened.leaves}, table.partition_types
-        if any(name in table.columns and name not in own | known.keys() for name in file.partition):
-            return "columns of partitions"
-    return None
 
 
 def list_files(

@@ -116,7 +116,7 @@ class Reading:
         # Whoever asks may do so long after the files were found; those of tables stay what they are.
         now = self._listed() if self._view is None else self.files
         left = self._pushed(pushed, now, _MOST_LEFT_IN_SLICES, of_whole=False)
-        self._check_plain(left)
+        self.files.check_plain([each.path for each in left], self.keys)
         return left
 
     def groups(self, pushed: Predicate) -> list[Left]:
@@ -161,9 +161,15 @@ class Reading:
             self.check_first()
             files = self.files
             left = self._pruner(files, self.predicate, self._open_parquet).left(list(files.found))
-        self._check_plain(left)
-        fragments = Fragments(list(files.found), self._partitions, self.keys, self.storage_options)
-        return fragments.dataset(left, schema, of_all=self._view is not None)
+        files.check_not_deleted([each.path for each in left])
+        every = list(files.found)
+        # Files of a table get more columns.
+        paths = [each.path for each in left if files.leaf_columns] or every[:1]
+        ends = files.ends([*paths, *(each.path for each in left)], self.keys)
+        are_local = not any(map(is_url, every))
+        fragments = Fragments(self._partitions, self.keys, self.storage_options, are_local, ends)
+        schema = schema or fragments.schema(paths, files.table_columns)
+        return fragments.dataset(left, schema)
 
     def rows(self, filters: Any, columns: Sequence[str] | None) -> pa.Table:
         """The rows of all files that match the filters. Raises as verbs.rows."""
@@ -232,10 +238,6 @@ class Reading:
             return file
         file.close()
         raise UnsupportedError(f"{path}: {FORMAT_TITLES[file.format]}, expected Parquet")
-
-    def _check_plain(self, left: Sequence[Left]) -> None:
-        """Raise UnsupportedError for files that other readers would read otherwise."""
-        self.files.check_plain([each.path for each in left], self.keys)
 
     def _asked(self) -> AbstractContextManager[AskedIndex]:
         return (

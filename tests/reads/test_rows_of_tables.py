@@ -1,5 +1,6 @@
 """Rows of tables: those that the table has, under its names, whatever is in its files."""
 
+import pickle
 import random
 import struct
 from pathlib import Path
@@ -136,6 +137,19 @@ def test_columns_of_a_delta_table_have_its_names(tmp_path: Path) -> None:
     assert report.values.to_pylist() == [{"who": {"name": row["id"]}}]
 
 
+def test_a_dataset_of_a_delta_table_has_its_names(tmp_path: Path) -> None:
+    table, _ = make_mapped(tmp_path / "table")
+    wanted = pb.rows(table, {"n": [3, 97]}, table="delta")
+    dataset = pb.dataset(table, {"n": [3, 97]}, table="delta")
+    # Two of four row groups.
+    assert dataset.to_table().num_rows == 50
+    for each in (dataset, pickle.loads(pickle.dumps(dataset))):
+        found = each.to_table(filter=pc.field("n").isin([3, 97]))
+        assert found.select(wanted.column_names).to_pylist() == wanted.to_pylist()
+    nothing = pb.dataset(table, {"n": -1}, table="delta")
+    assert (nothing.to_table().num_rows, nothing.schema.names) == (0, dataset.schema.names)
+
+
 def test_polars_reads_what_a_delta_table_has(tmp_path: Path) -> None:
     table = with_vectors(make_table(tmp_path / "table", partition_by=["day"]))
     first, second, *_ = pb.open_table(table).files()
@@ -244,6 +258,10 @@ def test_columns_of_an_iceberg_table_have_its_names(iceberg: Any) -> None:
     assert rows({"n": "1"}, ["id"]).num_rows == 0
     of_polars = pb.polars_source(iceberg.NAME, table=VIEW).filter(pl.col("was_id") == "user 007919")
     assert of_polars.collect().to_dicts() == wanted.to_pylist()
+    dataset = pb.dataset(iceberg.NAME, {"was_id": "user 007919"}, table=VIEW)
+    of_pyarrow = dataset.to_table(filter=pc.field("was_id") == "user 007919")
+    # Of a column that no file has, pyarrow knows no type.
+    assert of_pyarrow.to_pylist() == wanted.drop_columns("n").to_pylist()
     with pytest.raises(pb.ColumnError):
         rows({"m": 1})
     with pytest.raises(pb.ColumnError):
@@ -279,6 +297,9 @@ def test_fields_of_structs_have_the_names_of_the_table(iceberg: Any) -> None:
         evolve(*change)
     found = rows({"n": 1})
     assert found.to_pylist() == [{"n": 1, "t": {"b": "x", "a": ["y"]}}]
+    assert (
+        pb.dataset(iceberg.NAME, {"n": 1}, table=VIEW).to_table() == found.replace_schema_metadata()
+    )
     assert found.to_pylist() == iceberg.load().scan().to_arrow().to_pylist()
     evolve("delete_column", "t.b")
     assert rows({"n": 1}, ["n"]).num_rows == 1

@@ -116,6 +116,11 @@ def binary(data: bytes) -> tuple[int, bytes]:
     return TYPE_BINARY, varint(len(data)) + data
 
 
+def list_of(structs: Sequence[bytes]) -> tuple[int, bytes]:
+    """A field that is a list of structs, as splice takes it."""
+    return TYPE_LIST, b"".join((list_header(TYPE_STRUCT, len(structs)), *structs))
+
+
 def read_binary(data: bytes, at: int) -> bytes:
     """The bytes behind their length."""
     length, start = read_varint(data, at)

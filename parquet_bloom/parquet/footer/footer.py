@@ -50,6 +50,7 @@ _FILE_FIELDS = {
     8: ("encryption_algorithm", compact.TYPE_STRUCT),
     9: ("footer_signing_key_metadata", compact.TYPE_BINARY),
 }
+_SCHEMA = 2
 BLOOM_FILTER_OFFSET, BLOOM_FILTER_LENGTH = 14, 15
 
 # Of a ColumnMetaData; in it, min_value and max_value, the deprecated min and max, and nan_count.
@@ -240,6 +241,11 @@ class Footer:
         bounds = self._boundaries(self._fields["schema"][0])
         stored = [self.raw[start:end] for start, end in pairwise(bounds)]
         return top_fields_of(stored, self.elements)
+
+    def as_called(self) -> bytes:
+        """FileMetaData with the names that the table has for which the file is opened. Raises as leaves."""
+        elements = self.top_fields.as_called(self.leaves)
+        return compact.splice(self.raw, 0, {_SCHEMA: compact.list_of(elements)})
 
     @read_once
     def row_groups(self) -> GroupTable:

@@ -44,14 +44,15 @@ class TopField(NamedTuple):
         return self.name + NOT_IN_TABLE
 
     def as_called(self, leaves: Sequence[LeafColumn]) -> TopField:
-        """With the names that the table has for what is inside."""
+        """With the names that the table has for it and for what is inside."""
         of_field = self.leaves_in(leaves)
-        if len(self.elements) == 1 or all(leaf.called is None for leaf in of_field):
+        if all(leaf.called is None for leaf in of_field):
             return self
         names: dict[int, str] = {}
         decoded = [compact.decode(ttypes.SchemaElement, each)[0] for each in self.elements]
         for leaf, places in zip(of_field, _paths(decoded), strict=True):
             names |= dict(zip(places, _called_inside(leaf), strict=False))
+        names[0] = self.called(leaves)
         elements = [
             compact.splice(each, 0, {_NAME: compact.binary(names[at].encode())})
             for at, each in enumerate(self.elements)
@@ -93,8 +94,13 @@ class TopFields:
         """As the table calls them that the file is opened for; without groups that have nothing in them."""
         return tuple(field.called(leaves) for field in self.fields if field.num_leaves)
 
+    def as_called(self, leaves: Sequence[LeafColumn]) -> list[bytes]:
+        """All SchemaElements, with the names that the table has."""
+        fields = [field.as_called(leaves) for field in self.fields]
+        return [self.root, *(element for field in fields for element in field.elements)]
+
     def find(self, leaves: Sequence[LeafColumn], names: Iterable[str]) -> list[TopField]:
-        """The fields with these names, which what is inside of them has, too. Raises ColumnError, which suggests similar names."""
+        """The fields with these names, as the table calls them. Raises ColumnError, which suggests similar names."""
         called: dict[str, list[TopField]] = {}
         for field in self.fields:
             if field.num_leaves:

@@ -179,7 +179,7 @@ def decoded(
             chunks.append(_struct({2: _i64(0), 3: meta_data}))
             data += cut.data
             at += size
-    group = _struct({1: _list(chunks), 2: _i64(at - len(_MAGIC)), 3: _i64(num_rows)})
+    group = _struct({1: compact.list_of(chunks), 2: _i64(at - len(_MAGIC)), 3: _i64(num_rows)})
     fields = [field for field, _ in columns]
     foot = _foot(footer, fields, num_rows, [group] if chunks else [])
     data += [foot, len(foot).to_bytes(4, "little"), _MAGIC]
@@ -239,13 +239,17 @@ def _foot(
     number = compact.TYPE_I32, compact.zigzag(len(fields))
     root = compact.splice(footer.top_fields.root, 0, {_NUM_CHILDREN: number})
     elements = [root, *(element for field in fields for element in field.elements)]
-    stored = {1: (compact.TYPE_I32, compact.zigzag(2)), 2: _list(elements), 3: _i64(num_rows)}
-    stored[4] = _list(groups)
+    stored = {
+        1: (compact.TYPE_I32, compact.zigzag(2)),
+        2: compact.list_of(elements),
+        3: _i64(num_rows),
+    }
+    stored[4] = compact.list_of(groups)
     arrow = _arrow_schema(footer)
     if arrow is not None:
         chosen = pa.schema([arrow.field(field.number) for field in fields])
         value = b64encode(chosen.serialize())
-        stored[5] = _list(
+        stored[5] = compact.list_of(
             [_struct({1: compact.binary(_ARROW_SCHEMA.encode()), 2: compact.binary(value)})]
         )
     # Readers know defects of writers by it.
@@ -278,11 +282,6 @@ def _arrow_schema_of(text: str) -> pa.Schema | None:
 
 def _i64(number: int) -> tuple[int, bytes]:
     return compact.TYPE_I64, compact.zigzag(number)
-
-
-def _list(structs: Sequence[bytes]) -> tuple[int, bytes]:
-    header = compact.list_header(compact.TYPE_STRUCT, len(structs))
-    return compact.TYPE_LIST, b"".join((header, *structs))
 
 
 def _struct(fields: dict[int, tuple[int, bytes]]) -> bytes:
