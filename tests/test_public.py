@@ -226,7 +226,10 @@ def test_one_number_is_one_row_group(verb):
         (lambda: pb.dump(FILE, "int64", "0"), "row_group: '0', expected a whole number"),
         (lambda: pb.dump(FILE, "int64", [0]), r"row_group: \[0\], expected a whole number"),
         (lambda: pb.probe(FILE, ["int64"], 5), r"column: \['int64'\], expected one name"),
-        (lambda: pb.report([FILE]), "path: .*expected one path or URL, as str or os.PathLike"),
+        (
+            lambda: pb.dump([FILE], "int64", 0),
+            "path: .*expected one path or URL, as str or os.PathLike",
+        ),
         (lambda: pb.diff(FILE, None), "path: None, expected one path or URL"),
         (lambda: pb.open(b"a.parquet"), "path: b'a.parquet', expected one path or URL"),
         (lambda: pb.Policy(require=5), "require: 5, expected a name or a list of names"),

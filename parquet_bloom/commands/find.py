@@ -19,7 +19,7 @@ from parquet_bloom.commands.table_options import table_views
 from parquet_bloom.container import number_of
 from parquet_bloom.program import FINE, NO, TROUBLE
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
-from parquet_bloom.render.wording import size
+from parquet_bloom.render.wording import files_of, size
 from parquet_bloom.verbs.find import FindReport
 from parquet_bloom.verbs.find import find as find_rows
 
@@ -128,8 +128,13 @@ def _write(report: FindReport) -> None:
         complain(
             f"{files} with rows that the table may have deleted: they are in it until it is written anew"
         )
+    paths_by_reason: dict[str, list[str]] = {}
     for file in report.unknown:
-        complain(f"{file.path}: unknown: {file.reason}")
+        paths_by_reason.setdefault(file.reason, []).append(file.path)
+    for reason, paths in paths_by_reason.items():
+        complain(f"{files_of(paths, report.num_files)}: unknown: {reason}")
+    if len(report.unknown) == report.num_files:
+        return
     read = f"{number_of(report.parts_read, 'row group')} of {number_of(report.files_read, 'file')} read"
     write_text(
         f"{number_of(len(report.rows), 'row')} in {number_of(report.num_files, 'file')}: {read},"

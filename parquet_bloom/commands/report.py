@@ -71,7 +71,7 @@ def report(
     with needing("report", "jinja2", "report"):
         import_module("parquet_bloom.render.report")
     inputs = option.inputs_of(files, view)
-    options = ValidateOptions(deep=deep, policy=policy, **given)
+    options = ValidateOptions(deep=deep, diagnose=deep, policy=policy, **given)
     advised = AdviseOptions(fpp=fpp, **given)
 
     def page() -> _Page:
@@ -114,7 +114,7 @@ def _of_one_file(
         )
         found = report_file(
             file,
-            replace(options, diagnose=options.deep),
+            options,
             looked_at,
             replace(advised, fpp=advised.fpp or DEFAULT_FPP),
             show,

@@ -47,7 +47,7 @@ def render_lake_report(report: LakeReport) -> str:
         to_do=verdicts,
         in_order=in_order,
         no_advice="the files have no values" if report.deep else NOT_DEEP,
-        text=lambda finding: FindingGroup((finding,)).text,
+        group=lambda finding: FindingGroup((finding,)),
         commands=_commands,
     )
 

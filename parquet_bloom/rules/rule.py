@@ -169,7 +169,11 @@ def find_rule(word: str) -> Rule:
     if word in names:
         return names[word]
     close = similar(word, names, cutoff=0.7)
-    hint = f"did you mean {', '.join(close)}" if close else "`pbloom rule` lists them"
+    hint = (
+        f"did you mean {', '.join(close)}"
+        if close
+        else "`pbloom rule` lists them, docs/diagnosis.md has those of diagnoses"
+    )
     raise ConfigError(f"no such rule {word!r}, {hint}")
 
 

@@ -3,6 +3,7 @@ tables, local or in an object store."""
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
@@ -87,8 +88,11 @@ class LocalFolder:
 
     def entries(self, name: str) -> list[Entry]:
         found = []
+        path = self.path_of(name)
         with suppress(FileNotFoundError):
-            for each in os.scandir(self.path_of(name)):
+            if os.path.isfile(path):
+                raise NotADirectoryError(errno.ENOTDIR, "a file, expected a folder", path)
+            for each in os.scandir(path):
                 # One may be removed meanwhile.
                 with suppress(FileNotFoundError):
                     if each.is_file():

@@ -96,7 +96,16 @@ def encode_literal(leaf: LeafType, text: str, read_as: str | None = None) -> Enc
         case "string":
             return encode(replace(leaf, logical=None), text)
         case _:
-            return encode(leaf, _READERS[read_as.upper()](leaf, text))
+            return encode(leaf, _read_as(read_as, leaf, text))
+
+
+def _read_as(read_as: str, leaf: LeafType, text: str) -> object:
+    """The value that `--type` says, whatever the column is; only then may it be one of the column."""
+    try:
+        return _READERS[read_as.upper()](leaf, text)
+    except ValueTypeError as error:
+        _, _, expected = str(error).partition(": expected ")
+        raise ValueTypeError(f"{text}: not of type {read_as}: expected {expected}") from None
 
 
 def _as_integer(leaf: LeafType) -> LogicalType | None:

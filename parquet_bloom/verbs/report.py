@@ -3,7 +3,6 @@ they look like, what would be better."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
@@ -15,7 +14,6 @@ from parquet_bloom.container.descriptions import ChunkDescription, GetBits
 from parquet_bloom.container.room import TO_REPORT, check_room
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError
-from parquet_bloom.files import open_file
 from parquet_bloom.filters.occupancy import measured_fpp
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.options import AdviseOptions, InspectOptions, ValidateOptions
@@ -27,6 +25,7 @@ from parquet_bloom.verbs.advise import AdviceReport, Advisor
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 from parquet_bloom.verbs.occupancy import FilterOccupancy, occupancy_of
+from parquet_bloom.verbs.several import for_several, one_of, read_each
 from parquet_bloom.verbs.validate import ValidationReport, validate_file
 
 if TYPE_CHECKING:
@@ -115,8 +114,9 @@ class FileReport(VerbReport):
         return self.inspection.format
 
 
+@for_several
 def report(
-    path: str | os.PathLike[str],
+    path: Any,
     *,
     columns: SomeNames | None = None,
     row_groups: SomeNumbers | None = None,
@@ -132,9 +132,13 @@ def report(
     """Inspect, validate and advise on `columns` (dotted leaf paths; default: all) of one file, in
     `row_groups` (default: all).
 
+    A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
+    FilesReport, with the report on each, and the errors of files that failed.
+
     deep: look up every stored value, and advise; otherwise only footer and filters are read. fpp:
     the target of the advice, 0 to 1, exclusive. progress: called with (done, in all), first of the
-    filters to check, then of the chunks to read for the advice. All others as for validate.
+    filters to check, then of the chunks to read for the advice; or, of several files, with (files done, files in all).
+    All others as for validate.
 
     Raises ColumnError, FormatError for a footer that cannot be read, UnsupportedError, OSError,
     EncryptionError if a key is wrong, ValueError for an impossible fpp.
@@ -144,8 +148,22 @@ def report(
     to_advise = AdviseOptions.of(given)
     options = ValidateOptions.of(given, diagnose=deep, policy=policy_given(policy))
     looked_at = InspectOptions.of(given)
-    with open_file(path, keys, storage_options) as file:
-        return report_file(file, options, looked_at, to_advise, progress)
+    is_one = one_of(path) is not None
+
+    def read(file: Container, wanted: ValidateOptions) -> FileReport:
+        return report_file(
+            file,
+            wanted,
+            replace(looked_at, threads=wanted.threads),
+            replace(to_advise, threads=wanted.threads),
+            progress if is_one else None,
+        )
+
+    found: FileReport = read_each(
+        path, options, read, keys=keys, storage_options=storage_options,
+        progress=None if is_one else progress,
+    )  # fmt: skip
+    return found
 
 
 def report_file(

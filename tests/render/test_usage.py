@@ -31,7 +31,10 @@ from make.commands import outcome
         ("inspect x --color blue", "--color: 'blue': expected auto, always or never"),
         ("build x --fpp 1%", "--fpp: '1%': expected a rate between 0 and 1, such as 0.01"),
         ("probe x -c a --values-from gone", "--values-from: 'gone': No such file or directory"),
-        ("rule PB999", "no such rule 'PB999', `pbloom rule` lists them"),
+        (
+            "rule length-prefix",
+            "no such rule 'length-prefix', `pbloom rule` lists them, docs/diagnosis.md has those of diagnoses",
+        ),
         ("build x -o y", "expected exactly one of --column and --auto"),
     ],
 )

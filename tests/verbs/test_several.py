@@ -99,6 +99,12 @@ def test_the_command_resumes(lake):
     )
 
 
+def test_report_of_several(lake):
+    report = pb.report("lake", threads=2)
+    assert [each.path for each in report.reports] == [A, B]
+    assert report.reports[0] == pb.report(A)
+
+
 def test_one_that_fails_keeps_no_other_from_being_done(lake):
     pb.build(A, in_place=True, columns="id")
     (lake / "b" / "b.parquet").write_bytes(b"nothing")
