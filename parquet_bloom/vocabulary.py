@@ -106,6 +106,7 @@ NO_FILTER: Final = "no filter"
 HAS_ONE: Final = "has a filter already"
 NO_VALUES: Final = "no non-null values"
 NO_KEY: Final = "encrypted, no key"
+NO_INDEX: Final = "no index, expected a folder with manifest-*.json"
 # A table that got a column later can still have values of it for the rows of an older file: those of a
 # partition, or the column's default.
 LACKS_COLUMN: Final = "no such column in the file"

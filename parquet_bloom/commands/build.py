@@ -83,8 +83,8 @@ def build(
       pbloom build lake/ --auto --budget 2GiB --in-place
     """
     dialect, columns = take_dialect(given, columns)
-    if auto == bool(columns) and of_table is None:
-        raise click.UsageError("expected exactly one of --column and --auto")
+    if of_table is None:
+        option.check_chosen(columns, auto)
     if auto and click.get_current_context().params["shard"] is not None:
         # Its advice would be about its own files, and not that of one run.
         raise click.UsageError(

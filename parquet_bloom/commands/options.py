@@ -6,7 +6,7 @@ order of the help; it says what the command gets if that is not what was typed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial, wraps
@@ -349,11 +349,21 @@ unconditional = files_option(
 )
 
 
-def _where_to_write(ways: Collection[str], number: int) -> str:
+def check_chosen(columns: Collection[str] | None, auto: bool) -> None:
+    """Raise UsageError unless either says which columns get filters."""
+    if auto and columns:
+        raise click.UsageError("expected --column or --auto, not both")
+    if not auto and not columns:
+        raise click.UsageError(
+            "expected --column COLUMN, or --auto for the columns that `pbloom advise` recommends"
+        )
+
+
+def _where_to_write(ways: Mapping[str, bool]) -> str:
     """What to say if none of these options, or more than one, says where new versions go."""
     *most, last = ways
-    if number:
-        return f"expected exactly one of {', '.join(most)} and {last}"
+    if given := [name for name, is_given in ways.items() if is_given]:
+        return f"expected exactly one of {', '.join(most)} and {last}, found {' and '.join(given)}"
     return (
         "expected where to write: -o FILE for a copy, --output-dir DIRECTORY for copies of several files, or"
         f" {' or '.join([*most[2:], last])} to change the files themselves"
@@ -409,7 +419,7 @@ def destinations(command: Callback) -> Callback:
             ways["--append-in-place"] = bool(given["append_in_place"])
         number = sum(ways.values())
         if number != 1 and not (dry_run and number == 0):
-            raise click.UsageError(_where_to_write(ways, number))
+            raise click.UsageError(_where_to_write(ways))
         if output is not None and (len(inputs.files) > 1 or files.shard is not None):
             raise click.UsageError("--output takes one input; use --output-dir for several")
         if resume and (output_dir is None or overwrite):

@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 
 
 class LocalPath(click.Path):
-    """A path; a URL is refused, as it would become a folder called `s3:`."""
+    """A path of a file or of a folder, which need not be there; a URL is refused, as it would become a folder called
+    `s3:`."""
+
+    def __init__(self, *, is_for_folders: bool) -> None:
+        super().__init__()
+        self.is_for_folders = is_for_folders
 
     def convert(
         self,
@@ -35,11 +40,16 @@ class LocalPath(click.Path):
 
         if is_url(os.fspath(value)):
             self.fail(f"'{value}' is a URL, expected a local path", param, ctx)
-        return Path(os.fsdecode(super().convert(value, param, ctx)))
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if self.is_for_folders and path.is_file():
+            self.fail(f"'{value}' is a file, expected a folder", param, ctx)
+        if not self.is_for_folders and path.is_dir():
+            self.fail(f"'{value}' is a folder, expected a file", param, ctx)
+        return path
 
 
-FILE = LocalPath(dir_okay=False)
-FOLDER = LocalPath(file_okay=False)
+FILE = LocalPath(is_for_folders=False)
+FOLDER = LocalPath(is_for_folders=True)
 
 
 class Number(click.IntRange):

@@ -129,12 +129,8 @@ def _needs_columns(command: Callback) -> Callback:
         of_table: TableOptions | None, columns: tuple[str, ...] | None, auto: bool,
         budget: int | None, **given: object,
     ) -> object:  # fmt: skip
-        if of_table is None and columns is None and not auto:
-            context = click.get_current_context()
-            named = {parameter.name: parameter for parameter in context.command.params}
-            raise click.MissingParameter(ctx=context, param=named["columns"])
-        if auto and columns is not None:
-            raise click.UsageError("expected exactly one of --column and --auto")
+        if of_table is None or auto:
+            option.check_chosen(columns, auto)
         if budget is not None and not auto:
             raise click.UsageError("--budget: expected with --auto")
         if auto:

@@ -26,7 +26,7 @@ from parquet_bloom.index.slices import MOST_SLOTS, SlicesFile, SlicesFiles
 from parquet_bloom.index.sorted_map import KeyGroup, MapFile
 from parquet_bloom.index.units import UnitGroup, UnitsFile
 from parquet_bloom.storage.folder import Folder
-from parquet_bloom.vocabulary import TableChoice, words
+from parquet_bloom.vocabulary import NO_INDEX, TableChoice, words
 
 # Readers refuse greater ones. What has nothing that an older version did not know yet is of that version.
 VERSION: Final = 3
@@ -179,9 +179,7 @@ def existing(folder: Folder) -> Manifest:
     """The same of a folder that is one of an index. Raises FileNotFoundError, too."""
     found = newest(folder)
     if found is None:
-        raise FileNotFoundError(
-            errno.ENOENT, "no index: expected a folder with manifest-*.json", folder.path
-        )
+        raise FileNotFoundError(errno.ENOENT, NO_INDEX, folder.path)
     return found
 
 

@@ -8,13 +8,14 @@ from typing import Final
 
 from parquet_bloom.container.in_commands import AsFile, InCommands, command_for
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.vocabulary import HAS_ONE, NO_FILTER, NO_KEY, NO_MEMORY
+from parquet_bloom.vocabulary import HAS_ONE, NO_FILTER, NO_INDEX, NO_KEY, NO_MEMORY
 
 _HINTS: Final = {
     HAS_ONE: "--existing replace rebuilds it",
     NO_FILTER: "pbloom build adds one",
     NO_MEMORY: "--memory raises it",
     NO_KEY: "pass keys with --keys",
+    NO_INDEX: "pbloom index build makes one",
 }
 
 

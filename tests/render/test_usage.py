@@ -35,7 +35,20 @@ from make.commands import outcome
             "rule length-prefix",
             "no such rule 'length-prefix', `pbloom rule` lists them, docs/diagnosis.md has those of diagnoses",
         ),
-        ("build x -o y", "expected exactly one of --column and --auto"),
+        (
+            "build x -o y",
+            "expected --column COLUMN, or --auto for the columns that `pbloom advise` recommends",
+        ),
+        ("build x -c a --auto -o y", "expected --column or --auto, not both"),
+        ("build x -c a -o .", "--output: '.' is a folder, expected a file"),
+        (
+            "build x -c a --in-place --output-dir y",
+            "expected exactly one of --output, --output-dir, --in-place and --append-in-place, found --output-dir and --in-place",
+        ),
+        (
+            "index add x --index .",
+            ".: no index, expected a folder with manifest-*.json; pbloom index build makes one",
+        ),
     ],
 )
 def test_it_is_one_line(arguments, said, tmp_path, monkeypatch):

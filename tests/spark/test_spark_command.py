@@ -194,7 +194,10 @@ def test_since(lake):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("build", "x"), "expected --column COLUMN; see pbloom spark build --help"),
+        (
+            ("build", "x"),
+            "expected --column COLUMN, or --auto for the columns that `pbloom advise` recommends",
+        ),
         (
             ("build", "x", "-c", "a", "--since", "yesterday"),
             "'yesterday': expected a time such as 2026-11-20, or an age: a number and s, m",

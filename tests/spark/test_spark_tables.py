@@ -256,7 +256,7 @@ def test_command(spark, table, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ((), "expected --column COLUMN; see pbloom spark build --help"),
+        ((), "expected --column COLUMN, or --auto for the columns that `pbloom advise` recommends"),
         (("-c", "id", "--where", "day=1"), "--where: expected with --table only"),
         (("--table", "auto", "--manifest", "y"), "--manifest: not with --table"),
         (
