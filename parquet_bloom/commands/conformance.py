@@ -187,7 +187,9 @@ def write(
       pbloom conformance write suite --adapter bloom_adapter --level should
     """
     if (command is None) == (written is None):
-        raise click.UsageError("expected either --adapter or --written")
+        raise click.UsageError(
+            "expected --adapter COMMAND, which writes, or --written FOLDER, which was written: one of them"
+        )
     asked = _Given(**given)
     known = asked.check()
     with (

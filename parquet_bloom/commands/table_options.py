@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import click
 from click.core import ParameterSource
@@ -38,6 +39,12 @@ def _partitions(
         found[name] = (*found.get(name, ()), value)
     return found
 
+
+# With --table, what is to be done instead.
+_INSTEAD: Final = {
+    "auto": ": name the columns with -c; `pbloom advise --table` recommends some",
+    "in_place": ", which changes the files of the table in any case",
+}
 
 _kind = table_option(
     "--table",
@@ -128,7 +135,7 @@ def _with_table(
             if table is None:
                 _refuse(of_table, "expected with --table only")
             else:
-                _refuse(refused, "not with --table")
+                _refuse(refused, "not with --table", _INSTEAD)
             return command(**{name: make(table, of_table)}, **given)
 
         return with_table
@@ -144,13 +151,16 @@ def _names(options: Iterable[Decorator]) -> list[str]:
     return [param.name for param in vars(together(*options)(probe))["__click_params__"]]
 
 
-def _refuse(names: Collection[str], why: str) -> None:
-    """Raise UsageError for those of these parameters that were given."""
+def _refuse(
+    names: Collection[str], why: str, instead: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Raise UsageError for those of these parameters that were given; `instead`: what else helps, by parameter."""
     context = click.get_current_context()
     for parameter in context.command.params:
         is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
         if is_given and parameter.name in names:
-            raise click.UsageError(f"{parameter.opts[0]}: {why}")
+            more = instead.get(parameter.name or "", "")
+            raise click.UsageError(f"{parameter.opts[0]}: {why}{more}")
 
 
 def _view(table: TableChoice | None, given: _Given) -> TableView | None:

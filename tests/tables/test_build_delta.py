@@ -422,8 +422,14 @@ def test_command_on_several_tables(table, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("--table", "auto", "-c", "id", "--in-place"), "--in-place: not with --table"),
-        (("--table", "auto", "--auto"), "--auto: not with --table"),
+        (
+            ("--table", "auto", "-c", "id", "--in-place"),
+            "--in-place: not with --table, which changes the files of the table in any case",
+        ),
+        (
+            ("--table", "auto", "--auto"),
+            "--auto: not with --table: name the columns with -c; `pbloom advise --table` recommends some",
+        ),
         (("-c", "id", "--in-place", "--no-commit"), "--no-commit: expected with --table only"),
         (("-c", "id", "--in-place", "--where", "a=b"), "--where: expected with --table only"),
         (

@@ -214,7 +214,7 @@ def test_the_command_on_several_tables(sound, write_table, tmp_path):
     )
 
 
-@pytest.mark.parametrize("option", ["--in-place", "--layout=append", "--overwrite"])
+@pytest.mark.parametrize("option", ["--output-dir=x", "--layout=append", "--overwrite"])
 def test_options_that_are_only_about_files(option):
     result = outcome("repair", "x", "--table", "auto", option)
     assert result.code == 2
