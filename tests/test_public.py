@@ -288,7 +288,7 @@ def test_a_wrong_guess_at_build_is_told_before_the_file_is_opened(guess):
             "pb.inspect_summary([b'a'])",
             "paths: b'a', expected a path or a list of paths, as str or os.PathLike",
         ),
-        ("pb.advise(5)", "path: 5, expected one path or URL, as str or os.PathLike"),
+        ("pb.advise(5)", "path: 5, expected a path or a list of paths, as str or os.PathLike"),
         ("pb.advise(FILE, value_sample=[5])", "value_sample: a list, expected values by name"),
         ("pb.probe(FILE, 'int64', 5, row_groups=[])", "row_groups: none, expected at least one"),
         ("pb.validate(FILE, columns=[])", "columns: none, expected at least one"),

@@ -27,7 +27,7 @@ class LocalPath(click.Path):
     `s3:`."""
 
     def __init__(self, *, is_for_folders: bool) -> None:
-        super().__init__()
+        super().__init__(file_okay=not is_for_folders, dir_okay=is_for_folders)
         self.is_for_folders = is_for_folders
 
     def convert(
@@ -40,12 +40,11 @@ class LocalPath(click.Path):
 
         if is_url(os.fspath(value)):
             self.fail(f"'{value}' is a URL, expected a local path", param, ctx)
-        path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        if self.is_for_folders and path.is_file():
+        if self.is_for_folders and os.path.isfile(value):
             self.fail(f"'{value}' is a file, expected a folder", param, ctx)
-        if not self.is_for_folders and path.is_dir():
+        if not self.is_for_folders and os.path.isdir(value):
             self.fail(f"'{value}' is a folder, expected a file", param, ctx)
-        return path
+        return Path(os.fsdecode(super().convert(value, param, ctx)))
 
 
 FILE = LocalPath(is_for_folders=False)

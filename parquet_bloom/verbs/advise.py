@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, ClassVar
+from threading import Lock
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from parquet_bloom.advice.budget import Offer, allot, offers_of
 from parquet_bloom.advice.lookups import ExpectedReads
@@ -48,6 +49,14 @@ from parquet_bloom.options import AdviseOptions, BuildOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import with_options
 from parquet_bloom.verbs.documents import VerbReport
+from parquet_bloom.verbs.several import (
+    Failure,
+    FilesReport,
+    each_read,
+    for_several,
+    message_of,
+    one_of,
+)
 from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Format
 
 if TYPE_CHECKING:
@@ -167,8 +176,9 @@ class AdviceReport(VerbReport):
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
 
 
+@for_several
 def advise(
-    path: str | os.PathLike[str],
+    path: Any,
     *,
     columns: SomeNames | None = None,
     row_groups: SomeNumbers | None = None,
@@ -187,23 +197,58 @@ def advise(
     """Judge each of `columns` (dotted paths; default: all) of one file, by the values in `row_groups`
     (default: all), which are the stripes of an ORC file.
 
+    A list of paths, a folder, a glob, and a URL that ends with / stand for several files: those with the same columns
+    are judged together, and this returns a FilesReport, with a report on each such table, and the errors of files that
+    failed.
+
     fpp: the target false positive rate, 0 to 1, exclusive; by default 0.01, and lower ones are recommended where there
     are many row groups. rates: also say what each of several rates would cost and save.
     engines: judge for these alone, such as Spark; for all by default. max_bytes: the limit of a
     bitset, 64 to 134,217,728 (the default); not for ORC. budget: the most bytes of all filters together, 1 or
     more: which columns to build then, and at which rates, is in the report's `budget`. value_sample: by column, the values that
     are really looked up, repeated as often as they are, given as for probe. progress: called with
-    (chunks done, chunks in all). ignore_checksums as for build, all others as for inspect.
+    (chunks done, chunks in all), or of several files with (files done, files in all). ignore_checksums as for build, all others as for inspect.
 
     Raises ColumnError, ValueTypeError for values that the column cannot hold, UnsupportedError
     for an option that the format does not support, FormatError for damage in what is read,
     EncryptionError if a file cannot be decrypted, OSError. A column that cannot be read for lack of
     a codec, an encoding or a key is not an error: its `reason` says so.
     """
-    advisor = Advisor(AdviseOptions.of(locals()), keys)
-    advisor.add(with_options(path, storage_options), progress)
+    options = AdviseOptions.of(locals())
+    one = one_of(path)
+    if one is None:
+        together: Any = _advise_together(path, options, keys, storage_options, progress)
+        return cast("AdviceReport", together)
+    advisor = Advisor(options, keys)
+    advisor.add(with_options(one, storage_options), progress)
     (report,) = advisor.reports()
     return report
+
+
+def _advise_together(
+    files: Any,
+    options: AdviseOptions,
+    keys: Keys | None,
+    storage_options: Mapping[str, str] | None,
+    progress: Progress | None,
+) -> FilesReport[AdviceReport]:
+    """A report on each table."""
+    advisor, alone = TableAdvisor(options, keys), Lock()
+    failures: list[Failure] = []
+
+    def read(file: Any, _: AdviseOptions) -> None:
+        # Several are open at a time behind URLs.
+        with alone:
+            advisor.add_file(file)
+
+    def take(path: str, found: Any) -> None:
+        if isinstance(found, Exception):
+            failures.append(Failure(path, message_of(path, found)))
+
+    each_read(
+        files, options, read, take, keys=keys, storage_options=storage_options, progress=progress
+    )
+    return FilesReport(tuple(advisor.tables()), tuple(failures))
 
 
 class TableAdvisor:

@@ -82,7 +82,8 @@ class FindReport(VerbReport):
 
     def __repr__(self) -> str:
         found = number_of(len(self.rows), "row")
-        return f"<FindReport {self.column}: {found} in {number_of(self.num_files, 'file')}>"
+        doubt = f"; {len(self.unknown):,} unknown: {self.unknown[0].reason}" if self.unknown else ""
+        return f"<FindReport {self.column}: {found} in {number_of(self.num_files, 'file')}{doubt}>"
 
     @property
     def is_absent(self) -> bool:

@@ -99,6 +99,27 @@ def test_the_command_resumes(lake):
     )
 
 
+def test_advice_on_several_is_about_tables(lake):
+    pq.write_table(pa.table({"other": ["a", "b"]}), lake / "c.parquet")
+    (lake / "d.parquet").write_bytes(b"nothing")
+    advice = pb.advise("lake", rates=True)
+    assert [(each.path, each.files) for each in advice.reports] == [
+        (f"{A} and 1 more", 2),
+        ("lake/c.parquet", 1),
+    ]
+    assert [each.path for each in advice.failures] == ["lake/d.parquet"]
+    assert isinstance(pb.advise(A), pb.AdviceReport)
+    with pytest.raises(pb.ColumnError, match="no column nope"):
+        pb.advise(["lake/a.parquet"], columns="nope")
+
+
+def test_find_shows_what_is_unknown(lake):
+    assert repr(pb.find("lake", "id", "x")) == (
+        "<FindReport id: 0 rows in 2 files; 2 unknown: column id: x: cannot be a value of INT64: expected an"
+        " integer, or pb.literal(…) to read it from text>"
+    )
+
+
 def test_report_of_several(lake):
     report = pb.report("lake", threads=2)
     assert [each.path for each in report.reports] == [A, B]
