@@ -18,8 +18,8 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.reader import (
     OrcReader,
-    filter_ranges,
     footers_with_indexes,
+    index_ranges,
     value_ranges,
 )
 from parquet_bloom.orc.stripe import FILTER_KINDS, OrcChunk
@@ -212,7 +212,7 @@ class OrcContainer(OrcReader):
                 asked = self.encode(column, values)
         if holds is None and asked is None:
             return parts
-        self.will_read_filters(parts, [column], None if asked is None else len(asked))
+        self._will_read_indexes(parts, [column], () if asked is None else FILTER_KINDS)
         return [part for part in parts if self._may_hold(column, part, holds, asked)]
 
     def _may_hold(
@@ -327,16 +327,22 @@ class OrcContainer(OrcReader):
     ) -> None:
         """Fetch the filter streams and row indexes ahead, if the file is remote, for any number of
         values: each filter lies in the midst of a compressed stream."""
+        wanted = range(self.num_stripes) if parts is None else parts
+        self._will_read_indexes(wanted, columns, FILTER_KINDS)
+
+    def _will_read_indexes(
+        self, wanted: Sequence[int], columns: Sequence[OrcColumn], kinds: Sequence[int]
+    ) -> None:
+        """The same of row indexes, and of filters of these kinds."""
         if not self.source.is_remote:
             return
-        wanted = range(self.num_stripes) if parts is None else parts
         if any(part not in self._stripes for part in wanted):
             places = [self.tail.stripes[part] for part in wanted]
             if (both := footers_with_indexes(places)) is not None:
                 self.source.will_read(both)
                 return
         self.will_read_stripes(wanted)
-        self.source.will_read(filter_ranges(self, wanted, columns))
+        self.source.will_read(index_ranges(self, wanted, columns, kinds))
 
     def will_read_values(self, chunks: Sequence[OrcChunk]) -> None:
         """Fetch their streams ahead, if the file is remote."""

@@ -217,17 +217,17 @@ def footers_with_indexes(places: Sequence[StripePlace]) -> list[tuple[int, int]]
     ]
 
 
-def filter_ranges(
-    file: OrcReader, parts: Iterable[int], columns: Sequence[OrcColumn]
+def index_ranges(
+    file: OrcReader, parts: Iterable[int], columns: Sequence[OrcColumn], kinds: Sequence[int]
 ) -> Iterator[tuple[int, int]]:
-    """The row indexes and filters of these columns; a damaged stripe has none."""
+    """The row indexes of these columns, and filters of these kinds; a damaged stripe has none."""
     for part in parts:
         try:
             stripe = file.stripe(part)
         except ParquetBloomError:
             continue
         for column in columns:
-            for stream in stripe.streams_of(column.id, (ROW_INDEX, *FILTER_KINDS)):
+            for stream in stripe.streams_of(column.id, (ROW_INDEX, *kinds)):
                 yield stream.offset, stream.offset + stream.length
 
 

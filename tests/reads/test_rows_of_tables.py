@@ -23,6 +23,7 @@ from make.delta_tables import (
     stored_vector,
     with_features,
 )
+from make.s3_server import S3Server
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.types import ListType, LongType, NestedField, StringType, StructType
@@ -189,6 +190,28 @@ def test_polars_opens_files_of_other_partitions_for_no_rows(
     source.filter((pl.col("day") == "2026-11-02") & (pl.col("n") > 5)).collect()
     assert read
     assert all("day=2026-11-02" in path for path in read)
+
+
+def test_tables_in_a_store(tmp_path: Path, s3: S3Server) -> None:
+    table = with_vectors(make_table(tmp_path / "table", partition_by=["day"], commits=1))
+    first, _ = pb.open_table(table).files()
+    delete_rows(table, first.name, stored_vector(table, range(0, 150, 2)))
+    make_mapped(tmp_path / "mapped")
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            s3.put(f"lake/{path.relative_to(tmp_path)}", path.read_bytes())
+    more: dict[str, Any] = {"table": "delta", "storage_options": s3.options}
+    wanted = pb.rows(table, ALL, table="delta").to_pylist()
+    assert pb.rows("s3://lake/table", ALL, **more).to_pylist() == wanted
+    assert pb.polars_source("s3://lake/table", **more).collect().to_dicts() == wanted
+    mapped = pb.dataset("s3://lake/mapped", {"n": 97}, **more).to_table(filter=pc.field("n") == 97)
+    assert mapped.to_pylist() == pb.rows("s3://lake/mapped", {"n": 97}, **more).to_pylist()
+    (name,) = [name for name in s3.objects if "deletion_vector" in name]
+    del s3.objects[name]
+    with pytest.raises(
+        FileNotFoundError, match=r"no such object: 's3://lake/table/deletion_vector"
+    ):
+        pb.rows("s3://lake/table", ALL, **more)
 
 
 @pytest.fixture
