@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -426,13 +427,14 @@ def _write_answers(report: IndexReport) -> None:
 
 def _write_many(values: IndexedValues) -> None:
     """A screen of them: how many are in no file, some of these, and some of the others."""
-    absent, left = values.absent.nonzero()[0].tolist(), (~values.absent).nonzero()[0].tolist()
+    left = values.not_absent
+    absent, others = len(values) - len(left), {*left}
     write_text(
-        f"{number_of(len(values), 'value')}: {len(absent):,} in no file, {len(left):,} maybe in one or unknown"
+        f"{number_of(len(values), 'value')}: {absent:,} in no file, {len(left):,} maybe in one or unknown"
     )
     if absent:
-        texts = [values[number].value for number in absent[:MOST_SHOWN]]
-        write_text(f"in no file: {shortened(texts, len(absent))}")
+        some = islice((at for at in range(len(values)) if at not in others), MOST_SHOWN)
+        write_text(f"in no file: {shortened([values[at].value for at in some], absent)}")
     shown = [values[number] for number in left[:MOST_SHOWN]]
     if shown:
         write_table(

@@ -120,6 +120,21 @@ class Command(click.Command):
         with augment_usage_errors(ctx):
             return super().parse_args(ctx, args)
 
+    def make_parser(self, ctx: click.Context) -> Any:
+        # click looks for `-v42` among the long options first, and compares it with each of them, to suggest one: a
+        # hundred of those take longer than what they ask for. What is not `--…` is none of them.
+        parser: Any = super().make_parser(ctx)
+        match_long: Any = getattr(parser, "_match_long_opt", None)
+
+        def match(name: str, *others: Any) -> None:
+            if not name.startswith("--"):
+                raise click.NoSuchOption(name, ctx=ctx)
+            match_long(name, *others)
+
+        if match_long is not None:
+            parser._match_long_opt = match
+        return parser
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
         rare = [] if is_all_wanted(ctx) else [each for each in options if is_rare(each)]

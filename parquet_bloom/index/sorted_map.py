@@ -23,6 +23,7 @@ import mmap
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Final, NamedTuple, TypeVar
 from zlib import crc32
 
@@ -90,10 +91,8 @@ class _Pages:
 
     def __init__(self, start: int, sizes: array[int], checksums: array[int]) -> None:
         self.sizes, self.checksums = sizes, checksums
-        self.starts, self.end = array("q"), start
-        for size in sizes:
-            self.starts.append(self.end)
-            self.end += size
+        self.starts = array("q", accumulate(sizes, initial=start))
+        self.end = self.starts.pop()
 
     @read_once
     def table(self) -> NDArray[np.int64]:

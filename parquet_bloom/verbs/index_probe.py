@@ -68,6 +68,11 @@ class IndexedValues(ValueAnswers[IndexedValue]):
         return self._answers.absent(len(self))
 
     @property
+    def not_absent(self) -> list[int]:
+        """The numbers of the others, ascending."""
+        return self._answers.not_absent(len(self))
+
+    @property
     def askable(self) -> NDArray[np.bool_]:
         """Which values can be looked up at all. Shape (n,), dtype bool."""
         return self._answers.askable(len(self))
@@ -296,6 +301,20 @@ class Answers:
             counts = np.isin(hits.units, [*units])
             absent[np.asarray(hits.values, np.int64)[counts]] = False
         return absent
+
+    def not_absent(self, num_values: int) -> list[int]:
+        """The numbers of the others; of a few, without numpy."""
+        if not all(isinstance(hits.values, list) for hits, _ in self._hits):
+            return np.flatnonzero(~self.absent(num_values)).tolist()
+        if self._unknown or self._parts:
+            return [*range(num_values)]
+        found = {
+            value
+            for hits, units in self._hits
+            for value, unit in zip(hits.values, hits.units, strict=True)
+            if unit in units
+        }
+        return sorted(found.union(self._not_asked))
 
     def askable(self, num_values: int) -> NDArray[np.bool_]:
         """Which of so many values can be looked up."""

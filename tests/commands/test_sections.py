@@ -101,3 +101,15 @@ def test_encrypted_files_have_a_section_of_their_own():
         "                              precedence.  [env var: PBLOOM_KEYS]\n"
         "  --footer-key KEYSPEC        Key of the footer."
     )
+
+
+def test_short_options_are_compared_with_no_long_ones(monkeypatch):
+    """Which click does for each, before it looks whether it is a short one."""
+
+    def compare(name, *others):
+        raise AssertionError(f"{name} was compared")
+
+    monkeypatch.setattr("difflib.get_close_matches", compare)
+    command = ALL["index", "probe"]
+    given = command.make_context("probe", ["--index", "i", "-cid", "-v", "7", "-v-8"]).params
+    assert (given["columns"], given["texts"]) == (("id",), ("7", "-8"))
