@@ -193,6 +193,10 @@ class TableColumns:
             raise ColumnError(f"{where}: column {name}: {problem}")
         if name in self.leaves:
             return self.leaves[name]
+        variant, colon, field = name.partition(":")
+        if colon and variant in self.leaves:
+            # Files have more inside of a VARIANT than the table knows.
+            return f"{self.leaves[variant]}:{field}"
         tops = {top(leaf) for leaf in self.leaves} if self.has_own_names else ()
         if any(name.startswith(f"{each}.") for each in tops):
             return name

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 from parquet_bloom.arguments import SomeNames
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.errors import ColumnError, UnsupportedError
 from parquet_bloom.files import open_file
 from parquet_bloom.options import DEFAULT_FPP, FILES_PER_COMMIT, BuildOptions, TableOptions
 from parquet_bloom.parallel import Progress
@@ -54,6 +54,7 @@ from parquet_bloom.verbs.table_step import (
 from parquet_bloom.vocabulary import Existing, TableChoice, TableKind
 
 if TYPE_CHECKING:
+    from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
 
 
@@ -189,11 +190,11 @@ class Appending:
         with open_file(file.path, keys) as opened:
             check_record(file, opened)
             called = names_in_table(self.names, opened)
-            stored = [name for name in opened.columns if called.get(name) in self.rates]
+            stored = self._rates_of(opened, called)
             if not stored:
                 return without_columns(file, opened)
             # A rate that was asked for goes before those of the table.
-            fpp_of = tuple((name, fpp) for name in stored if (fpp := self.rates[called[name]]))
+            fpp_of = tuple((name, fpp) for name, fpp in stored.items() if fpp)
             wanted = replace(
                 self.options,
                 columns=tuple(stored),
@@ -211,6 +212,32 @@ class Appending:
             requests=in_all([report.requests, asked]),
             returning=tuple(sorted(called.get(name, name) for name in returning - {*stored})),
         )
+
+    def _rates_of(self, opened: Container, called: Mapping[str, str]) -> dict[str, float | None]:
+        """Of the leaf columns of an open file that are wanted, by the file's names."""
+        found = {
+            name: self.rates[called[name]]
+            for name in opened.columns
+            if called.get(name) in self.rates
+        }
+        for wanted, rate in self.rates.items():
+            if wanted not in called.values():
+                found |= dict.fromkeys(_inside(opened, called, wanted), rate)
+        return found
+
+
+def _inside(opened: Container, called: Mapping[str, str], wanted: str) -> Sequence[str]:
+    """The leaf columns of a VARIANT, or of a field of one (`v:a`), of which only files know."""
+    variant, colon, field = wanted.partition(":")
+    for stored, name in called.items():
+        if name.startswith(f"{variant}."):
+            in_file = stored.removesuffix(name.removeprefix(variant))
+            try:
+                return [leaf.name for leaf in opened.select([f"{in_file}{colon}{field}"])]
+            except ColumnError:
+                # Writers choose anew for each file what they shred.
+                return ()
+    return ()
 
 
 def _told_writers(

@@ -7,6 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 from make.delta_features import mapped_field
 from make.delta_tables import build, write_commit
+from make.footers import edited
+from make.variant import shredded
 
 import parquet_bloom as pb
 
@@ -17,8 +19,15 @@ def numbered(name, number, kind=None):
 
 def table_of(folder, mode, fields, data):
     """A table of one file."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(data, sink)
+    protocol = {"minReaderVersion": 2, "minWriterVersion": 5}
+    return table_of_bytes(folder, mode, fields, bytes(sink.getvalue()), protocol)
+
+
+def table_of_bytes(folder, mode, fields, data, protocol):
     (folder / "_delta_log").mkdir(parents=True)
-    pq.write_table(data, folder / "part-0.parquet")
+    (folder / "part-0.parquet").write_bytes(data)
     metadata = {
         "id": "x",
         "format": {"provider": "parquet", "options": {}},
@@ -26,9 +35,7 @@ def table_of(folder, mode, fields, data):
         "partitionColumns": [],
         "configuration": {"delta.columnMapping.mode": mode},
     }
-    size = (folder / "part-0.parquet").stat().st_size
-    add = {"path": "part-0.parquet", "partitionValues": {}, "size": size, "dataChange": True}
-    protocol = {"minReaderVersion": 2, "minWriterVersion": 5}
+    add = {"path": "part-0.parquet", "partitionValues": {}, "size": len(data), "dataChange": True}
     write_commit(folder, {"protocol": protocol}, {"metaData": metadata}, {"add": add})
     return folder
 
@@ -139,3 +146,39 @@ def test_a_name_of_two_columns_is_no_columns(tmp_path, mode):
     assert str(raised.value) == (
         f"{file.path}: column a.b: 2 leaf columns have this path, expected one by its index: #0, #1"
     )
+
+
+@pytest.mark.parametrize("mode", ["name", "id", "none"])
+def test_fields_of_a_variant(tmp_path, mode):
+    """Of which only files know: 40 is in the first row group, and one value of the last is not shredded."""
+    groups = [[(0, 40), (1, 41)], [(2, 42), (3, 43)], [(4, 44), (5, "text")]]
+    names = {"n": "col-n", "v": "col-v"} if mode != "none" else {"n": "n", "v": "v"}
+
+    def rename(footer):
+        for number, name in enumerate(names, 1):
+            (element,) = (each for each in footer.schema if each.name == name)
+            element.name, element.field_id = names[name], number
+        for chunk in (chunk for group in footer.row_groups for chunk in group.columns):
+            path = chunk.meta_data.path_in_schema
+            path[0] = names[path[0]]
+
+    fields = [mapped_field("n", "integer", names, 1), mapped_field("v", "variant", names, 2)]
+    features = ["variantType", "variantShredding", "columnMapping"]
+    protocol = {"minReaderVersion": 3, "minWriterVersion": 7}
+    protocol |= {"readerFeatures": features, "writerFeatures": features}
+    data = edited(shredded(groups), rename)
+    place = table_of_bytes(tmp_path / "events", mode, fields, data, protocol)
+    assert build(place, columns=["v:a"]).num_filters == 3
+    table = pb.open_table(place)
+    (file,) = table.files()
+    with table.open(file) as opened:
+        found = [(each.verdict, each.reason) for each in opened.probe("v:a", 42)]
+    assert found == [
+        ("absent", None),
+        ("maybe", None),
+        ("maybe", "1 value of the field is not shredded"),
+    ]
+    for lacking in ("v:b", "n:a"):
+        (file,) = build(place, columns=[lacking]).files
+        assert (file.action, file.reason) == ("unchanged", "has none of these columns")
+    assert build(place, columns=["v"], existing="replace").num_filters == 3

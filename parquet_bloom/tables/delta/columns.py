@@ -57,14 +57,18 @@ class OwnNames:
 
 @dataclass(frozen=True, slots=True)
 class ByName:
-    """Columns that are found by their paths in a file. `names`: what the table calls them."""
+    """Columns that are found by their paths in a file, which has more inside of a VARIANT. `names`: what the table calls
+    them."""
 
     names: Mapping[tuple[str, ...], str]
 
     def called(self, file: Overview) -> dict[int, str]:
         """See StoredNames."""
         return {
-            leaf.index: self.names[leaf.path] for leaf in file.leaves if leaf.path in self.names
+            leaf.index: ".".join((self.names[leaf.path[:end]], *leaf.path[end:]))
+            for leaf in file.leaves
+            for end in range(1, len(leaf.path) + 1)
+            if leaf.path[:end] in self.names
         }
 
     def stored_as(self, column: str) -> str:
@@ -87,16 +91,19 @@ class ById:
                 f"{file.path}: no field ids, expected them in a table whose delta.columnMapping.mode is id"
             )
         found: dict[int, str] = {}
-        seen: set[Leaf] = set()
+        seen: set[tuple[Leaf, tuple[str, ...]]] = set()
         for leaf in stored:
             wanted = self._wanted(leaf)
-            if wanted in seen:
+            if wanted is None:
+                continue
+            # A file has more inside of a VARIANT.
+            inside = leaf.path[len(wanted.ids) :]
+            if (wanted, inside) in seen:
                 raise FormatError(
                     f"{file.path}: two columns of the ids of {wanted.name}, expected one"
                 )
-            if wanted is not None:
-                seen.add(wanted)
-                found[leaf.index] = wanted.name
+            seen.add((wanted, inside))
+            found[leaf.index] = ".".join((wanted.name, *inside))
         return found
 
     def stored_as(self, column: str) -> str:
@@ -108,8 +115,8 @@ class ById:
         """The leaf of the table that is stored there. A list's element may have an id, too."""
         segments = [*zip(stored.field_ids, stored.path, strict=True)]
         for leaf in self.leaves.get(stored.field_ids[0] or 0, ()):
-            if len(leaf.ids) == len(segments) and all(
-                wanted in segment for wanted, segment in zip(leaf.ids, segments, strict=True)
+            if len(leaf.ids) <= len(segments) and all(
+                wanted in segment for wanted, segment in zip(leaf.ids, segments, strict=False)
             ):
                 return leaf
         return None

@@ -22,6 +22,8 @@ _READ: Final = {
     "typeWidening-preview",
     "v2Checkpoint",
     "vacuumProtocolCheck",
+    "variantShredding",
+    "variantShredding-preview",
     "variantType",
     "variantType-preview",
 }
