@@ -67,6 +67,10 @@ class Partitions:
             for field in self.schema
         }
 
+    def known(self, path: str) -> dict[str, object]:
+        """The same as values of Python."""
+        return {name: value.as_py() for name, value in self.of(path).items()}
+
     def expression(self, path: str) -> pc.Expression | None:
         """What is so in all rows of a file; None if nothing is known of them."""
         parts = [

@@ -87,11 +87,20 @@ class Rows:
 
 
 class RowsOfTables:
-    """The same of tables whose files do not hold all that they say, read row group by row group."""
+    """The same of tables. Files that hold all that a table says about them are read by polars; if others are left, row
+    group by row group here."""
 
-    def __init__(self, paths: Sequence[str], left_by: LeftBy, groups: WholeGroups) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str],
+        left_by: LeftBy,
+        are_plain: Callable[[Sequence[Left]], bool],
+        groups: WholeGroups,
+        storage_options: Mapping[str, str] | None,
+    ) -> None:
         """Raises as WholeGroups.schema."""
-        self._left_by, self._groups = left_by, groups
+        self._first, self._left_by, self._are_plain = paths[0], left_by, are_plain
+        self._groups, self._options = groups, storage_options
         self._schema = groups.schema(paths)
 
     def schema(self) -> pl.Schema:
@@ -105,14 +114,16 @@ class RowsOfTables:
         batch_size: int | None,
     ) -> Iterator[pl.DataFrame]:
         """See Rows."""
+        columns = self._schema.names if columns is None else columns
         query = _Query(columns, predicate)
-        asked = None if predicate is None else predicate.meta.root_names()
-        names = self._schema.names
-        if columns is not None:
-            wanted = {*columns, *(asked or ())}
-            names = [name for name in names if name in wanted]
-        schema = pa.schema([self._schema.field(name) for name in names])
-        for table in self._groups.read(self._left_by(query.pushed.tree), schema):
+        left = self._left_by(query.pushed.tree)
+        if left and self._are_plain(left):
+            plain = Rows(self._first, lambda _: left, self._options)
+            yield from plain(columns, predicate, num_rows, batch_size)
+            return
+        asked = [] if predicate is None else predicate.meta.root_names()
+        schema = pa.schema([self._schema.field(name) for name in dict.fromkeys([*columns, *asked])])
+        for table in self._groups.read(left, schema):
             frame = query.of(_frame(table).lazy(), True, num_rows)
             if num_rows is not None:
                 num_rows -= frame.height

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias
 
 from parquet_bloom.container.conditions import Condition
 from parquet_bloom.container.protocols import Container
@@ -27,7 +27,6 @@ from parquet_bloom.reads.predicates import (
 )
 from parquet_bloom.storage.source import is_url
 
-Result = TypeVar("Result")
 Open: TypeAlias = Callable[[str], AbstractContextManager[Container]]
 
 # So many files, spread over all, tell whether it is worth asking the others.
@@ -141,8 +140,14 @@ class Pruner:
         """Columns that have values of another kind in all files that have been asked."""
         return [column for column in self._unlike if column not in self._alike]
 
-    def _each(self, paths: Sequence[str], wanted: Mapping[str, Predicate]) -> list[Left]:
-        return at_once(lambda path: self._of_file(path, wanted.get(path, ANYTHING)), paths)
+    def _each(self, paths: Sequence[str], wanted: Mapping[str, Predicate]) -> Iterable[Left]:
+        if len(paths) < 2 or not any(map(is_url, paths)):
+            return [self._of_file(path, wanted.get(path, ANYTHING)) for path in paths]
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(_AT_ONCE, "pbloom-prune") as pool:
+            predicates = [wanted.get(path, ANYTHING) for path in paths]
+            return list(pool.map(self._of_file, paths, predicates))
 
     def _of_file(
         self, path: str, predicate: Predicate, among: tuple[int, ...] | None = None
@@ -203,16 +208,6 @@ class Pruner:
         else:
             error = ValueTypeError(f"{file.path}: filters: column {condition.column}: {problem}")
             self._unlike.setdefault(condition.column, error)
-
-
-def at_once(work: Callable[[str], Result], paths: Sequence[str]) -> list[Result]:
-    """What becomes of each file, several at a time if they are behind URLs."""
-    if len(paths) < 2 or not any(map(is_url, paths)):
-        return [work(path) for path in paths]
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(_AT_ONCE, "pbloom-prune") as pool:
-        return list(pool.map(work, paths))
 
 
 def _of_path(predicate: Predicate, path: str) -> Predicate:

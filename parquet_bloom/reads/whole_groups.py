@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.reads.partitions import PartitionedFile, Partitions
-from parquet_bloom.reads.pruning import at_once
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
@@ -31,22 +30,18 @@ class WholeGroups:
         self._files, self._partitions, self._open = files, partitions, opener
 
     def schema(self, paths: Sequence[str]) -> pa.Schema:
-        """Of all columns of the tables, as these files have them. Raises UnsupportedError if their types do not go
-        together."""
-        schemas = at_once(self._schema_of, paths)
-        try:
-            found = pa.unify_schemas(schemas, promote_options="permissive")
-        except pa.ArrowException as error:
-            raise UnsupportedError(f"columns of several files: {error}") from None
+        """Of all columns of the tables, of the types that they have in the first of these files which has them. A
+        column that none has is of nulls."""
         names = dict.fromkeys((*self._files.table_columns, *self._partitions.schema.names))
-        return pa.schema(
-            [found.field(name) if name in found.names else (name, pa.null()) for name in names]
-        )
-
-    def _schema_of(self, path: str) -> pa.Schema:
-        with self._open(path) as file:
-            source = self._source(file, self._files.table_columns)
-            return source.read_rows(source.top_columns, _NOTHING).schema
+        found: dict[str, pa.Field] = {}
+        for path in paths:
+            if found.keys() >= names.keys():
+                break
+            with self._open(path) as file:
+                source = self._source(file, self._files.table_columns)
+                schema = source.read_rows(source.top_columns, _NOTHING).schema
+            found = {field.name: field for field in schema} | found
+        return pa.schema([found.get(name, pa.field(name, pa.null())) for name in names])
 
     def read(self, left: Sequence[Left], schema: pa.Schema) -> Iterator[pa.Table]:
         """Each row group that is left and has rows, with columns of this schema."""
@@ -79,7 +74,7 @@ def _read(source: PartitionedFile, group: Group, rows: Any, schema: pa.Schema) -
 
 
 def _as(path: str, schema: pa.Schema, found: pa.Table, num_rows: int) -> pa.Table:
-    """With nulls in columns that a file lacks, and of the types that files have had since."""
+    """With nulls in columns that a file lacks, and of the types of this schema."""
     columns = [
         found.column(field.name)
         if field.name in found.column_names
@@ -89,4 +84,7 @@ def _as(path: str, schema: pa.Schema, found: pa.Table, num_rows: int) -> pa.Tabl
     try:
         return pa.table(columns, schema.names).cast(schema)
     except (pa.ArrowException, ValueError) as error:
-        raise FormatError(f"{path}: pyarrow: {' '.join(str(error).split())}") from None
+        reason = " ".join(str(error).split())
+        raise UnsupportedError(
+            f"{path}: columns have other types than in other files: {reason}"
+        ) from None

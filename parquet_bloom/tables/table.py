@@ -298,11 +298,6 @@ class LakeTable(ABC):
         return self._columns.tops
 
     @property
-    def has_one_schema(self) -> bool:
-        """Whether all files have the same columns under the table's names, as far as the table tells."""
-        return self._columns.has_own_names
-
-    @property
     def defaults(self) -> frozenset[str]:
         """Whole columns that, with all in them, are not null where a file lacks them."""
         return frozenset()
@@ -325,6 +320,13 @@ class LakeTable(ABC):
         with self._opened(recorded, keys, open_source) as file:
             self.columns_in(file, recorded, self.top_columns)
             return None if self.is_called_alike(file) else file.end_as_called()
+
+    def is_plain(self, recorded: TableFile, keys: Keys | None) -> bool:
+        """Whether any reader of a file reads what the table has."""
+        if self.partition_types or self.may_hide_rows(recorded):
+            return False
+        with self._opened(recorded, keys, open_source) as file:
+            return self.is_called_alike(file) and {*file.top_columns} == {*self.top_columns}
 
     def columns_in(
         self, file: Askable, recorded: TableFile, wanted: Collection[str]

@@ -106,14 +106,6 @@ class ListedFiles:
             if self.may_hide_rows(path):
                 raise self._recorded[path][0].says_more(path, "deleted rows")
 
-    def check_plain(self, paths: Sequence[str], keys: Keys | None) -> None:
-        """Raise UnsupportedError for a file that other readers would read otherwise than its table."""
-        self.check_not_deleted(paths)
-        for path in self.ends(paths, keys):
-            raise UnsupportedError(
-                f"{path}: its table has other names for its columns; expected an engine that reads the table"
-            )
-
     @property
     def table_columns(self) -> tuple[str, ...]:
         """See reads.matching.Listed."""
@@ -155,12 +147,10 @@ class ListedFiles:
                     raise UnsupportedError(f"{table.location}: {problem}")
         return found
 
-    @property
-    def are_plain(self) -> bool:
-        """Whether any reader of the files reads what their tables have, as far as these tell without them."""
-        return not any(
-            table.partition_types or not table.has_one_schema or table.may_hide_rows(file)
-            for table, file in self._recorded.values()
+    def are_plain(self, paths: Iterable[str], keys: Keys | None) -> bool:
+        """Whether any reader of these files reads what their tables have."""
+        return all(
+            table.is_plain(file, keys) for table, file in (self._recorded[path] for path in paths)
         )
 
     def partitions(

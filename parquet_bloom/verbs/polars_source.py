@@ -32,8 +32,9 @@ def polars_source(
     by, too, such as `is_in` with the same values, into which nobody can look. Its rows are those of `scan_parquet` of
     all files, if the query filters by at least the same `filters`.
 
-    Of a `table` whose files do not hold all that it says, such as deleted rows, names or values of partitions, row groups
-    are read here as pb.rows reads them, and given to polars: rows and columns are the table's.
+    Rows and columns of a `table` are the table's. Where files are left that do not hold all that it says about them, such
+    as deleted rows, names, values of partitions or columns that it got later, row groups are read here as pb.rows reads
+    them, and given to polars.
 
     All others as for dataset. storage_options: polars is given the same, and its own names of them are the same.
 
@@ -48,9 +49,9 @@ def polars_source(
 
     reading.check_first()
     paths = list(reading.files.found)
-    rows: Rows | RowsOfTables
-    if reading.is_plain:
-        rows = Rows(paths[0], reading.slices, storage_options)
-    else:
-        rows = RowsOfTables(paths, reading.groups, reading.whole_groups())
+    rows: Rows | RowsOfTables = Rows(paths[0], reading.slices, storage_options)
+    if reading.is_of_tables:
+        rows = RowsOfTables(
+            paths, reading.groups, reading.are_plain, reading.whole_groups(), storage_options
+        )
     return register_io_source(rows, schema=rows.schema())

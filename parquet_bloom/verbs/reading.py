@@ -115,12 +115,10 @@ class Reading:
         as a whole. Raises as dataset."""
         # Whoever asks may do so long after the files were found; those of tables stay what they are.
         now = self._listed() if self._view is None else self.files
-        left = self._pushed(pushed, now, _MOST_LEFT_IN_SLICES, of_whole=False)
-        self.files.check_plain([each.path for each in left], self.keys)
-        return left
+        return self._pushed(pushed, now, _MOST_LEFT_IN_SLICES, of_whole=False)
 
     def groups(self, pushed: Predicate) -> list[Left]:
-        """The same with the rows of all row groups."""
+        """The same of tables, with the rows of all row groups."""
         return self._pushed(pushed, self.files, MOST_LEFT, of_whole=True)
 
     def _pushed(
@@ -130,21 +128,17 @@ class Reading:
         opener = partial(self._open_parquet, files=files)
         pruner = self._pruner(files, predicate, opener, most_left)
         paths = list(files.found)
-        if self._view is not None:
-            of_path = self._partitions.of
-            paths = [
-                path
-                for path in paths
-                if may_hold(
-                    predicate, {name: value.as_py() for name, value in of_path(path).items()}
-                )
-            ]
+        if self.is_of_tables:
+            paths = [path for path in paths if may_hold(predicate, self._partitions.known(path))]
         return pruner.with_groups(pruner.left(paths), of_whole)
 
     @property
-    def is_plain(self) -> bool:
-        """Whether any reader of the files reads what their tables have, if they are of tables."""
-        return self._view is None or self.files.are_plain
+    def is_of_tables(self) -> bool:
+        return self._view is not None
+
+    def are_plain(self, left: Sequence[Left]) -> bool:
+        """Whether any reader of these files of tables reads what the tables have."""
+        return self.files.are_plain([each.path for each in left], self.keys)
 
     def whole_groups(self) -> WholeGroups:
         """What reads row groups as tables have them. Raises as dataset."""

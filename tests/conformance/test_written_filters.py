@@ -234,4 +234,7 @@ def test_that_nothing_was_judged_is_no_success(tmp_path):
 
 def test_one_or_the_other():
     result = outcome("conformance", "write")
-    assert (result.code, "expected --adapter COMMAND, which writes, or --written FOLDER" in result.stderr) == (2, True)
+    assert (
+        result.code,
+        "expected --adapter COMMAND, which writes, or --written FOLDER" in result.stderr,
+    ) == (2, True)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import DeltaTable, QueryBuilder, write_deltalake
 from make import iceberg_tables
 from make.delta_features import make_mapped
 from make.delta_tables import (
@@ -172,6 +172,18 @@ def test_polars_reads_what_a_delta_table_has(tmp_path: Path) -> None:
     mapped, _ = make_mapped(tmp_path / "mapped")
     found = pb.polars_source(mapped, table="delta").filter(pl.col("n") == 97).collect()
     assert found.to_dicts() == pb.rows(mapped, {"n": 97}, table="delta").to_pylist()
+
+
+def test_polars_reads_columns_that_a_table_got_later(tmp_path: Path) -> None:
+    table = str(tmp_path / "table")
+    write_deltalake(table, pa.table({"id": range(100)}))
+    later = pa.table({"id": range(100, 110), "more": range(10)})
+    write_deltalake(table, later, mode="append", schema_mode="merge")
+    source = pb.polars_source(table, table="delta")
+    found = source.filter(pl.col("id").is_in([5, 105])).sort("id").collect()
+    assert found.to_dicts() == [{"id": 5, "more": None}, {"id": 105, "more": 5}]
+    # Of one file, polars reads it itself.
+    assert source.filter(pl.col("id") == 105).collect().to_dicts() == found.to_dicts()[1:]
 
 
 def test_polars_opens_files_of_other_partitions_for_no_rows(

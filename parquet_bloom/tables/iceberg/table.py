@@ -161,10 +161,6 @@ class IcebergTable(LakeTable):
         return columns_of(self._schema, self.loaded.name_mapping())
 
     @property
-    def has_one_schema(self) -> bool:
-        return len(self.loaded.metadata.schemas) == 1 and self.loaded.name_mapping() is None
-
-    @property
     def defaults(self) -> frozenset[str]:
         schema = self._schema
         with_defaults = [
