@@ -65,6 +65,16 @@ def pytest_collection() -> None:
     gc.disable()
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What is marked `long` is part of `make long` alone, unless it is asked for by name."""
+    if IS_LONG or any("::" in each for each in config.args):
+        return
+    long = [each for each in items if each.get_closest_marker("long")]
+    if long:
+        config.hook.pytest_deselected(items=long)
+        items[:] = [each for each in items if not each.get_closest_marker("long")]
+
+
 def pytest_collection_finish() -> None:
     """Nor is any of them looked at again while the tests run."""
     gc.freeze()

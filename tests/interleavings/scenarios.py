@@ -40,6 +40,8 @@ _MODES = (
     ("exchange", USUAL),
     ("no exchange", RENAME),
 )
+# Of pairs of commands at a place that differs little from another.
+_FIRST_ALONE = (1, None, None, None)
 _APPENDED = (
     ("two builds", (_APPEND_A, _APPEND_B)),
     ("build, one in place", (_APPEND_A, _B)),
@@ -122,9 +124,12 @@ SEARCHED = (
         deep=2,
     ),
     *(
-        Searched("Delta Lake", who, where, delta.scenario(commands, can), deep=2)
-        for where, can in _MODES
+        Searched("Delta Lake", who, "exchange", delta.scenario(commands), deep=2)
         for who, commands in _OF_TABLE
+    ),
+    *(
+        Searched("Delta Lake", who, "no exchange", delta.scenario(commands, RENAME), short, deep=2)
+        for short, (who, commands) in zip(_FIRST_ALONE, _OF_TABLE, strict=True)
     ),
     *(
         Searched(
@@ -180,9 +185,13 @@ SEARCHED = (
         deep=1,
     ),
     *(
-        Searched("an object", who, store, stores.scenario(kind, commands), deep=2)
-        for store, kind in _STORES
+        Searched("an object", who, "S3", stores.scenario("s3", commands), deep=2)
         for who, commands in _OBJECTS
+    ),
+    *(
+        Searched("an object", who, store, stores.scenario(kind, commands), short, deep=2)
+        for store, kind in _STORES[1:]
+        for short, (who, commands) in zip(_FIRST_ALONE, _OBJECTS, strict=True)
     ),
     *(
         Searched(

@@ -20,7 +20,7 @@ from parquet_bloom.errors import ColumnError, FormatError, ParquetBloomError
 
 PUBLIC = SHARED / "data"
 # So many files are damaged.
-TIMES = 300 if IS_LONG else 60
+TIMES = 300 if IS_LONG else 30
 
 
 def read(

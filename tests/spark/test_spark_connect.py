@@ -19,10 +19,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.interop]
 VERBS = "test_spark_verbs.py"
 SUITE = [
     f"{VERBS}::test_each_file_has_one_outcome",
-    f"{VERBS}::test_report_as_data",
     f"{VERBS}::test_verbs_that_only_read",
-    f"{VERBS}::test_strip",
-    f"{VERBS}::test_clean_temp_does_everything_once",
     "test_spark_meter.py::test_a_task_that_is_done_is_told_while_another_runs",
 ]
 if os.environ.get("PBLOOM_CLUSTER") == "full":

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import FIXTURES, IS_LONG, ROOT
+from conftest import FIXTURES, ROOT
 from make.commands import outcome
 from make.documents import blocks, comparable
 from make.notebooks import code_cells, executed
@@ -35,7 +35,7 @@ def without_seconds(text):
     return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "#", text)
 
 
-@pytest.mark.skipif(not IS_LONG, reason="most of it is in the next test: `make long`")
+@pytest.mark.long
 def test_the_notebook_shows_what_is_stored(spark, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     notebook = json.loads((ROOT / "docs" / "examples" / "spark.ipynb").read_text())

@@ -89,6 +89,7 @@ def is_running(process):
     return False
 
 
+@pytest.mark.long
 def test_an_interrupted_command_ends_as_others_do(tmp_path, tmp_path_factory):
     """^C in the middle of a job, from a terminal: to all processes of the command. The account of what was
     done stays, and is named."""

@@ -18,7 +18,7 @@ from parquet_bloom.index import collecting
 
 MOST_STEPS = 200
 # Odd: a process dies before some calls and after others.
-STRIDE = 1 if IS_LONG else 3
+STRIDE = 1 if IS_LONG else 7
 
 
 @pytest.fixture(params=["map", "slices", "auto"])

@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from conftest import IS_LONG, ROOT
+from conftest import ROOT
 from make.commands import outcome
 from make.documents import blocks, figures
 from make.footers import edited
@@ -257,7 +257,7 @@ def test_duckdb_finds_nothing_that_is_absent(tmp_path):
     check(by_duckdb, tmp_path, QUERIES)
 
 
-@pytest.mark.skipif(not IS_LONG, reason="takes a minute: make long")
+@pytest.mark.long
 def test_spark_finds_nothing_that_is_absent(spark, tmp_path):
     check(partial(by_spark, spark), tmp_path, QUERIES)
 

@@ -1,0 +1,33 @@
+"""What a consumer writes, and which mistakes of theirs mypy finds: `make lint` checks it."""
+
+from typing import Any
+
+import numpy as np
+
+import parquet_bloom as pb
+
+report: pb.BuildReport = pb.build("a.parquet", "b.parquet", columns="user_id", row_groups=0)
+document: dict[str, Any] = report.to_dict()
+sizes: list[int] = [each.num_bytes for each in report.filters]
+with pb.open("b.parquet") as file:
+    names: tuple[str, ...] = file.columns
+    rows: int = sum(part.num_rows for part in file.parts)
+    for answer in file.probe("user_id", np.int64(42)):
+        verdict: str = answer.verdict
+    filter: pb.ColumnFilter = file.bloom_filter(0, "user_id", dialect="murmur3", seed=7)
+    mean: float = float(filter.check_many(np.arange(3)).mean())
+    found: bool = filter.check(pb.literal("42"))
+for result in pb.probe("b.parquet", "user_id", [42, pb.literal("0x2a", "bytes")]).results:
+    shown: tuple[object, str, int] = (result.value, result.verdict, result.rows_to_read)
+summary: pb.InspectionSummary = pb.inspect_summary(["a.parquet", "lake"], columns="user_id")
+share: float = summary.columns[0].filter_share + len(summary.to_dict())
+sound: bool = pb.validate("b.parquet", require="user_id", ignore=["PB301"]).ok
+columns: tuple[str, ...] = pb.advise("a.parquet", value_sample={"user_id": [1, 2]}).recommended
+several: pb.FilesReport[pb.ProbeReport] = pb.probe(["a.parquet"], "user_id", 42, explain=True)
+absent: list[bool] = [each.is_absent for each in several.reports]
+sought: pb.ValuesReport = pb.probe_values("lake", "user_id", [42, 43])
+pb.build("a.parquet", "b.parquet", columns=7)  # type: ignore[call-overload]
+pb.build("a.parquet", "b.parquet", columns="user_id", existing="no")  # type: ignore[call-overload]
+pb.probe(7, "user_id", 42)  # type: ignore[call-overload]
+pb.literal(42)  # type: ignore[arg-type]
+pb.nothing  # type: ignore[attr-defined]  # noqa: B018
