@@ -81,9 +81,9 @@ class NewSlices:
         if not parts:
             self._units[_NO_BLOCKS].append(file)
         for part, (num_rows, found) in enumerate(parts):
-            unit = file._replace(row_group=part, num_rows=num_rows)
             if isinstance(found, str):
-                self._units[_NO_BLOCKS].append(unit._replace(reason=found))
+                unit = file._replace(row_group=part, num_rows=num_rows, reason=found)
+                self._units[_NO_BLOCKS].append(unit)
                 continue
             check_fits("a filter takes", found.num_bytes)
             size = found.num_bytes // BLOCK_BYTES
@@ -92,7 +92,8 @@ class NewSlices:
                 collector = self._collectors[size] = FilterCollector(self._room, size)
             collector.add(found.bitset())
             self.num_places += 1
-            _append(self._units.setdefault(size, []), unit._replace(num_places=1))
+            unit = file._replace(row_group=part, num_places=1, num_rows=num_rows)
+            _append(self._units.setdefault(size, []), unit)
 
     def forget_last(self, path: str) -> None:
         """The units of this file, if they are the last ones, are dead."""

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import BinaryIO, Final
+from itertools import chain
+from struct import Struct
+from typing import Any, BinaryIO, Final
 from zlib import crc32
 
 from parquet_bloom.index.parquet_writer import ParquetWriter, PlainColumn, WrittenPage, plain_page
 from parquet_bloom.index.units import TEXTS, Unit, UnitGroup, UnitsFile
 from parquet_bloom.parquet.thrift import ttypes as thrift
+
+# Of a text, before it.
+_LENGTH: Final = Struct("<I")
 
 _PER_GROUP: Final = 1024
 # Of many units, more of them come together: a manifest should not name too many groups.
@@ -44,8 +49,9 @@ def write_units(file: BinaryIO, name: str, units: Sequence[Unit]) -> UnitsFile:
     return UnitsFile(name, writer.close(), len(units), places, tuple(groups))
 
 
-def _plain(leaf: PlainColumn, values: Sequence[str | int]) -> bytes:
+def _plain(leaf: PlainColumn, values: Sequence[Any]) -> bytes:
     if not leaf.is_text:
-        return array("q", map(int, values)).tobytes()
-    plain = [str(value).encode("utf-8", "surrogateescape") for value in values]
-    return b"".join([part for each in plain for part in (len(each).to_bytes(4, "little"), each)])
+        return array("q", values).tobytes()
+    plain = [value.encode("utf-8", "surrogateescape") for value in values]
+    lengths = map(_LENGTH.pack, map(len, plain))
+    return b"".join(chain.from_iterable(zip(lengths, plain, strict=True)))
