@@ -24,7 +24,7 @@ from parquet_bloom.render.hints import would_refuse
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, SummarizedView, Summary
 from parquet_bloom.render.terminal import Cells, progress, write_line, write_table, write_text
-from parquet_bloom.render.wording import in_one, shortened, size, without_numbers
+from parquet_bloom.render.wording import MOST_SHOWN, in_one, shortened, size, without_numbers
 from parquet_bloom.values.types import literal
 from parquet_bloom.verbs.advise import (
     AdviceReport,
@@ -107,7 +107,7 @@ def advise(
         for report in reports:
             answers.write(report, view)
             if details and not as_json:
-                _write_details(report)
+                _write_details(report, answers.verbose)
     else:
         summary = Summary(len(reports), view, "table")
         for report in reports:
@@ -151,7 +151,8 @@ class AdviceView(SummarizedView[AdviceReport]):
         if not sys.stdout.isatty():
             write_table([name.format(unit) for name in HEADER], cells)
             return
-        write_table(NARROW, [row[: len(NARROW)] for row in cells], _GIVES, verbose)
+        rows = [row[: len(NARROW)] for row in cells]
+        write_table(NARROW, rows, _GIVES, verbose, more="--verbose shows all")
         for line in _reasons(report.columns, verbose):
             write_text(line)
 
@@ -219,13 +220,14 @@ def _read(by_statistics: float | None, with_filter: float | None) -> str:
     return f"{by_statistics:.2f} → {with_filter:.2f}"
 
 
-def _write_details(report: AdviceReport) -> None:
+def _write_details(report: AdviceReport, verbose: bool) -> None:
     """What each of several rates would be for all columns to build; then for each column that may deserve a
-    filter: its rates, which engines use it, and settings for writers."""
+    filter, on a terminal for the first ten unless `verbose`: its rates, which engines use it, and settings for
+    writers."""
     _write_rates(report)
-    for advice in report.columns:
-        if advice.verdict == "skip":
-            continue
+    deserving = [each for each in report.columns if each.verdict != "skip"]
+    shown = deserving if verbose or not sys.stdout.isatty() else deserving[:MOST_SHOWN]
+    for advice in shown:
         write_line("")
         write_line(f"{advice.column}: {painted(advice.verdict)}")
         for offer in advice.rates or ():
@@ -241,6 +243,8 @@ def _write_details(report: AdviceReport) -> None:
             write_line(f"  {settings.writer}:")
             for line in settings.text.split("\n"):
                 write_line(f"    {line}")
+    if left := len(deserving) - len(shown):
+        write_text(f"And {number_of(left, 'more column')}: -c NAME shows one, --verbose shows all.")
 
 
 def _write_rates(report: AdviceReport) -> None:
