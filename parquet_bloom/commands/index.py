@@ -475,5 +475,6 @@ def _where(file: IndexedFile) -> str:
         return "maybe, pages " + shortened([f"{group}/{page}" for group, page in file.pages])
     why = f" ({file.reason})" if file.reason else ""
     if file.parts:
-        return "maybe, row groups " + shortened([str(group) for group in file.parts]) + why
+        groups = "row groups" if len(file.parts) > 1 else "row group"
+        return f"maybe, {groups} {shortened([str(group) for group in file.parts])}{why}"
     return f"maybe{why}"

@@ -312,6 +312,8 @@ def literals(command: Callback) -> Callback:
             columns = named if isinstance(named, tuple) else ()
             values += tuple(values_in(values_from, values_column, columns, read_as))
         if not values:
+            if values_from is not None:
+                raise click.UsageError(f"--values-from: {values_from.name}: has no values")
             raise click.UsageError("expected at least one --value or --values-from")
         return command(values=values, **given)
 

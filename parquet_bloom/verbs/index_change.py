@@ -282,6 +282,10 @@ class _Change:
         # A source may have no files any more, but an index is not made of nothing.
         if files.errors and not files.found and not start.generation:
             raise files.errors[0]
+        for error in files.errors:
+            # Nor is anything new that is not there.
+            if error.filename in more and error.filename not in start.sources:
+                raise error
         if not start.generation:
             files.check_columns(start.columns)
         known = self._known(start, files)

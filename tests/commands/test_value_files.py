@@ -61,7 +61,7 @@ def test_parquet_from_standard_input():
 WRONG = {
     "bytes": (b"7\n\xff\n", "ids: byte 2: not UTF-8, expected values"),
     "no Parquet": (b"PAR1 and more", "ids: cannot be read: "),
-    "nothing": (b"", "expected at least one --value or --values-from"),
+    "nothing": (b"", "--values-from: ids: has no values"),
 }
 
 

@@ -103,6 +103,18 @@ def test_new_values_are_in_no_file(lake, tmp_path):
         assert not index.new_values("id", others, files=lake).any()
 
 
+def test_what_is_not_there_is_not_added(lake, tmp_path):
+    pb.Index.build(tmp_path / "index", lake, "id").close()
+    with pb.Index(tmp_path / "index") as index:
+        for name in ("nowhere", "lake/*.orc"):
+            with pytest.raises(FileNotFoundError, match=name.replace("*", r"\*")):
+                index.add(tmp_path / name)
+        assert index.generation == 1
+        # What is named already may be gone.
+        shutil.rmtree(lake)
+        assert index.add(lake).removed == FILES
+
+
 def test_add_sees_what_is_new_changed_and_gone(lake, tmp_path):
     pb.Index.build(tmp_path / "index", lake, "id").close()
     other = pq.read_table(lake / "02.parquet")["id"][0].as_py()
