@@ -14,7 +14,7 @@ import pytest
 from conftest import FIXTURES, ROOT
 
 KEY = "000102030405060708090a0b0c0d0e0f"
-# Of docs/install.md, without what is in the install of 12 MB.
+# Of docs/install.md, without what is in the small install.
 LARGE = ("numpy", "pyarrow", "rich", "pygments", "cryptography", "google", "jinja2", "zstandard")
 
 # Runs each command in a process of its own, forked before anything of ours is there, without some packages.
@@ -111,7 +111,7 @@ def test_what_is_missing_is_said(runs: dict[str, tuple[int, str]], name: str, me
 
 
 def test_all_else_works(runs: dict[str, tuple[int, str]]) -> None:
-    """The install of 12 MB builds, asks and validates ordinary files."""
+    """The small install builds, asks and validates ordinary files."""
     assert [runs[name][0] for name in ("no zstandard", "build", "inspect", "probe", "strip")] == [
         0
     ] * 5
