@@ -69,28 +69,31 @@ def test_versions_have_to_agree(changed, said):
 
 
 def test_what_only_who_releases_can_say_is_asked(tmp_path, monkeypatch):
-    """Once an account stands for OWNER, an address of ours has it everywhere; CONTRIBUTING.md has the command."""
+    """Once an account stands for OWNER, each address has it; CONTRIBUTING.md has the command."""
     (command,) = re.findall(r"`(git grep .* sed .*)`", (ROOT / "CONTRIBUTING.md").read_text())
-    names = ["pyproject.toml", "docs/ci.md", "README.md", "CHANGELOG.md"]
-    for name in names:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    subprocess.run(["git", "add", *names], cwd=tmp_path, check=True)
     ready = runpy.run_path(str(ROOT / "release" / "ready.py"))
     monkeypatch.setitem(ready["undecided"].__globals__, "ROOT", tmp_path)
-    (tmp_path / "README.md").write_text("https://github.com/OWNER/parquet_bloom\n")
-    (tmp_path / "docs" / "ci.md").write_text("Until 0.1.0 is on PyPI, OWNER/parquet_bloom@v0.1.0\n")
-    (tmp_path / "CHANGELOG.md").write_text(f"\n## {ready['PROJECT']['version']} (unreleased)\n")
-    unreleased, *others = ready["undecided"]()
-    owner = "line 1: OWNER, expected the account that the repository belongs to"
-    on_pypi = "docs/ci.md: says that it is not on PyPI yet"
-    assert unreleased == "CHANGELOG.md: 0.1.0 is unreleased, expected its date"
-    assert {f"README.md: {owner}", f"docs/ci.md: {owner}", on_pypi} < {*others}
-    assert any(line.startswith("pyproject.toml: ") for line in others)
+    version, account = ready["PROJECT"]["version"], "OWNER"
+    texts = {
+        "README.md": f"\nhttps://github.com/{account}/parquet_bloom\n",
+        "docs/ci.md": f"Until {version} is on PyPI, {account}/parquet_bloom@v1\n",
+        "CHANGELOG.md": f"\n## {version} (unreleased)\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for arguments in (["init", "-q"], ["add", *texts]):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True)
+    owner = "OWNER, expected the account that the repository belongs to"
+    left = [
+        f"CHANGELOG.md: {version} is unreleased, expected its date",
+        "docs/ci.md: says that it is not on PyPI yet",
+    ]
+    expected = [left[0], f"README.md: line 2: {owner}", left[1], f"docs/ci.md: line 1: {owner}"]
+    assert list(ready["undecided"]()) == expected
     subprocess.run(["sh", "-c", command.replace("ACCOUNT", "acme")], cwd=tmp_path, check=True)
-    assert list(ready["undecided"]()) == [unreleased, on_pypi]
-    assert (tmp_path / "README.md").read_text() == "https://github.com/acme/parquet_bloom\n"
+    assert list(ready["undecided"]()) == left
+    assert (tmp_path / "README.md").read_text() == "\nhttps://github.com/acme/parquet_bloom\n"
 
 
 def test_pypi_shows_links_that_lead_somewhere():
