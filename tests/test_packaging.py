@@ -2,7 +2,6 @@
 
 import re
 import runpy
-import shutil
 import subprocess
 import sys
 import sysconfig
