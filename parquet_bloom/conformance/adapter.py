@@ -103,7 +103,7 @@ class Session:
         try:
             line = self._lines.get(timeout=self._patience)
         except Empty:
-            return None, f"no answer within {self._patience:g} s"
+            return None, f"no answer within {self._patience:g} s: does it flush each line?"
         if line:
             return line, ""
         code = self._process.wait()

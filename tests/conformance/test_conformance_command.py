@@ -212,7 +212,10 @@ def test_report_and_badge(judged, tmp_path, forms, color):
         ("no-such-program", "no-such-program: No such file or directory"),
         (command("-c", "print(1)"), "expected a first line such as"),
         (command("-c", ""), "found: the adapter ended, exit code 0"),
-        (command("-c", "import time; time.sleep(60)"), "found: no answer within 0.3 s"),
+        (
+            command("-c", "import time; time.sleep(60)"),
+            "found: no answer within 0.3 s: does it flush each line?",
+        ),
         ("", "an empty command"),
         ("'", "No closing quotation"),
     ],

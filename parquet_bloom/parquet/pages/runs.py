@@ -228,7 +228,6 @@ class PrefixedRun(Run):
         return found
 
     def take(self, positions: Iterable[int], most: int | None = None) -> Iterator[bytes]:
-        # Its numbers are those of Python, which slices by them more quickly.
         starts = self._starts().data
         for position in positions:
             yield bytes(self._data[starts[position] : starts[position + 1] - LENGTH_BYTES][:most])
@@ -280,8 +279,9 @@ class SlicedRun(Run):
         return hasher.slices(self._data, self._offsets, 0)
 
     def take(self, positions: Iterable[int], most: int | None = None) -> Iterator[bytes]:
+        offsets = self._offsets.data
         for position in positions:
-            yield bytes(self._data[self._offsets[position] : self._offsets[position + 1]][:most])
+            yield bytes(self._data[offsets[position] : offsets[position + 1]][:most])
 
     def lengths(self) -> NDArray[np.int64]:
         return np.diff(self._offsets)
