@@ -113,7 +113,7 @@ class KeyRoom:
         self.collectors: list[Collector] = []
         self._folder = folder
         self._files = ExitStack()
-        self._failure: OSError | None = None
+        self._failure: OSError | MemoryError | None = None
 
     @classmethod
     def within_budget(cls) -> Self:
@@ -132,23 +132,23 @@ class KeyRoom:
 
     def make_room(self) -> None:
         """Let keys go to files, if there are more than fit. Raises OSError."""
-        while sum(each.num_held for each in self.collectors) > self.most:
-            max(self.collectors, key=_num_held).spill()
+        try:
+            while sum(each.num_held for each in self.collectors) > self.most:
+                max(self.collectors, key=_num_held).spill()
+        except (OSError, MemoryError) as error:
+            self._failure = error
+            raise
 
     @contextmanager
     def temporary(self) -> Iterator[IO[bytes]]:
         """A file to be written, which is there until the room is left, unless by an exception. Raises OSError."""
-        try:
-            with naming(self._folder or gettempdir()), ExitStack() as files:
-                yield files.enter_context(TemporaryFile(dir=self._folder))
-                self._files.push(files.pop_all())
-        except OSError as error:
-            self._failure = error
-            raise
+        with naming(self._folder or gettempdir()), ExitStack() as files:
+            yield files.enter_context(TemporaryFile(dir=self._folder))
+            self._files.push(files.pop_all())
 
     def check(self) -> None:
-        """Raise the OSError with which keys were lost, if any were: those of other files, too, than of the one that
-        was read then."""
+        """Raise the OSError or MemoryError with which keys were lost, if any were: those of other files, too, than of
+        the one that was read then."""
         if self._failure is not None:
             raise self._failure
 
@@ -175,8 +175,9 @@ class KeyCollector:
 
     def _in_parts(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Those that are held, and where each part begins; none are held then."""
-        held, self._held, self.num_held = self._held, [], 0
-        return _kernel.parted_keys(held, WIDE_PLACE_BITS, _PART_BITS)
+        found = _kernel.parted_keys(self._held, WIDE_PLACE_BITS, _PART_BITS)
+        self._held, self.num_held = [], 0
+        return found
 
     def write(self, file: BinaryIO, name: str, num_places: int) -> MapFile:
         """Write the map of all keys; nothing is left of them. Raises OSError, also if keys were lost."""

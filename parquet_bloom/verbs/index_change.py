@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.arguments import columns_needed, paths_given, threads_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ColumnError, ParquetBloomError, RewriteError
+from parquet_bloom.errors import ColumnError, ParquetBloomError, RewriteError, complaint
 from parquet_bloom.files import FORMATS
 from parquet_bloom.index.asking import hash_key_given, key_of
 from parquet_bloom.index.manifest import (
@@ -199,7 +199,11 @@ class ReadFile:
     version: str
     reasons: Mapping[str, str]
     lacking: tuple[str, ...] = ()
-    error: ParquetBloomError | OSError | None = None
+    error: Exception | None = None
+
+
+# What can go wrong with one file and must not stop the others.
+_FAILURES: Final = (ParquetBloomError, OSError, ValueError, MemoryError)
 
 
 class FileIndexer:
@@ -221,12 +225,12 @@ class FileIndexer:
                 opened.source.check_unchanged()
                 lacking = [column for column in reasons if not _has(opened, column)]
                 return ReadFile(version, reasons, tuple(lacking))
-        except (ParquetBloomError, OSError) as error:
-            # Whatever was added of it is about a state that it may not be in any more.
+        except _FAILURES as error:
+            # Whatever was added of it is about a state that it may not be in any more, or is not all of it.
             self._builder.forget_last(file.path)
-            reason = str(error).removeprefix(f"{file.path}: ")
+            reason = (str(error) or complaint(error)).removeprefix(f"{file.path}: ")
             # What may pass is tried again by the next `add`, in whatever state the file is.
-            version = "" if isinstance(error, OSError) else file.version or ""
+            version = "" if isinstance(error, OSError | MemoryError) else file.version or ""
             for column in columns:
                 self._builder.add_unknown(
                     file.path, file.size, version, column, reason, read_as[column]

@@ -8,13 +8,15 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import IS_LONG
 from make.dying import builds
 from make.index_lakes import write_file, write_filtered
 
 import parquet_bloom as pb
-from parquet_bloom.index import collecting
+from parquet_bloom.index import building, collecting
 
 MOST_STEPS = 200
 # Odd: a process dies before some calls and after others.
@@ -82,8 +84,12 @@ def problems(index: pb.Index) -> tuple[tuple[str, str], ...]:
     return tuple((finding.problem, finding.message) for finding in found)
 
 
+FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("error", [FULL, MemoryError()], ids=["disk", "memory"])
 @pytest.mark.parametrize("form", ["map", "slices"])
-def test_what_cannot_be_spilled_ends_the_whole(tmp_path, monkeypatch, form):
+def test_what_cannot_be_spilled_ends_the_whole(tmp_path, monkeypatch, form, error):
     """Keys and filters are those of files that were read before, of which an index without them would say `absent`."""
     lake, index = tmp_path / "lake", tmp_path / "index"
     lake.mkdir()
@@ -91,7 +97,7 @@ def test_what_cannot_be_spilled_ends_the_whole(tmp_path, monkeypatch, form):
         write_filtered(lake / f"{number}.parquet", random.Random(number), 200)
 
     def full(dir: str | None = None) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise error
 
     def room() -> collecting.KeyRoom:
         made = collecting.KeyRoom(0)
@@ -100,7 +106,40 @@ def test_what_cannot_be_spilled_ends_the_whole(tmp_path, monkeypatch, form):
 
     monkeypatch.setattr(collecting.KeyRoom, "within_budget", room)
     monkeypatch.setattr(collecting, "TemporaryFile", full)
-    with pytest.raises(OSError, match="No space left") as raised:
+    with pytest.raises(type(error)) as raised:
         pb.Index.build(index, lake, "id", form=form)
-    assert raised.value.filename == tempfile.gettempdir()
+    if error is FULL:
+        assert (raised.value.errno, raised.value.filename) == (FULL.errno, tempfile.gettempdir())
     assert not list(index.glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (MemoryError(), "not in the index as it is now"),
+        (ValueError("not a number"), "not a number"),
+    ],
+    ids=["memory", "value"],
+)
+def test_a_file_that_fails_half_read_is_unknown(tmp_path, monkeypatch, error, reason):
+    """Also where others go on, as on the executors of Spark: what was read of it is not all of it."""
+    lake, parts = tmp_path / "lake", building.hashes_of_parts
+    lake.mkdir()
+    for number in range(3):
+        table = pa.table({"id": range(100 * number, 100 * number + 100)})
+        pq.write_table(table, lake / f"{number}.parquet", row_group_size=50)
+
+    def failing(reader, *others):
+        for number, part in enumerate(parts(reader, *others)):
+            if number and reader.file.path.endswith("1.parquet"):
+                raise error
+            yield part
+
+    monkeypatch.setattr(building, "hashes_of_parts", failing)
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        absent, there, lost = index.probe("id", [500, 250, 180]).results
+    unknown = (str(lake / "1.parquet"), "unknown", reason)
+    assert [(each.path, each.verdict, each.reason) for each in absent.files] == [unknown]
+    assert [(each.path, each.verdict, each.reason) for each in lost.files] == [unknown]
+    assert {each.path for each in there.files} == {unknown[0], str(lake / "2.parquet")}
+    assert [each.verdict for each in (absent, there, lost)] == ["unknown", "maybe", "unknown"]
