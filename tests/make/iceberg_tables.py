@@ -248,8 +248,10 @@ def delete_by_vector(table: Table, name: str, positions: Iterable[int]) -> Path:
     return path
 
 
-def delete_positions(table: Table, name: str, positions: Iterable[int]) -> None:
-    """Commit a position delete file for one data file."""
+def delete_positions(
+    table: Table, name: str, positions: Iterable[int], says_which: bool = True
+) -> None:
+    """Commit a position delete file for one data file, which it says, or may be about all of its partition."""
     numbers = list(positions)
     schema = pa.schema(
         [_field("file_path", pa.string(), 2147483546), _field("pos", pa.int64(), 2147483545)]
@@ -257,7 +259,7 @@ def delete_positions(table: Table, name: str, positions: Iterable[int]) -> None:
     rows = pa.table({"file_path": [name] * len(numbers), "pos": numbers}, schema=schema)
     file = entries(table)[name].data_file
     # Polars wants to know that they are those of one file.
-    bounds = {2147483546: name.encode()}
+    bounds = {2147483546: name.encode()} if says_which else {}
     content = DataFileContent.POSITION_DELETES
     _add_deletes(table, rows, content, file, lower_bounds=bounds, upper_bounds=bounds)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import binascii
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,6 +31,7 @@ from pyiceberg.manifest import (
     ManifestEntryStatus,
     ManifestFile,
 )
+from pyiceberg.typedef import Record
 
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import FormatError, UnsupportedError
@@ -45,6 +46,12 @@ _PLACES: Final = {field.name: at for at, field in enumerate(DATA_FILE_TYPE[_VERS
 _POSITION_BYTES: Final = 16
 
 
+# The number of its spec, and its values.
+_Partition: TypeAlias = tuple[int, Record]
+# The field of paths in position delete files.
+_PATH: Final = 2147483546
+
+
 class _Entry(NamedTuple):
     """A live file of a snapshot, and when it was added."""
 
@@ -54,6 +61,22 @@ class _Entry(NamedTuple):
     def told(self, name: str) -> Any:
         """A field that PyIceberg has no name for."""
         return self.file._data[_PLACES[name]]
+
+    @property
+    def partition(self) -> _Partition:
+        return self.file.spec_id, self.file.partition
+
+    @property
+    def target(self) -> str:
+        """The only data file that it is about; empty if there may be several."""
+        named: str | None = self.told("referenced_data_file")
+        if named is not None:
+            return named
+        bounds = [
+            (each or {}).get(_PATH) for each in (self.file.lower_bounds, self.file.upper_bounds)
+        ]
+        low, high = bounds
+        return low.decode(errors="replace") if low is not None and low == high else ""
 
 
 class Deletes:
@@ -75,6 +98,16 @@ class Deletes:
             for entry in _entries(io, each)
         }
         self._positions: dict[str, pa.Table] = {}
+        self._by_values: list[_Entry] = []
+        self._of_files: dict[str, list[_Entry]] = {}
+        self._of_partitions: dict[_Partition, list[_Entry]] = {}
+        for entry in self._all:
+            if entry.file.content == DataFileContent.EQUALITY_DELETES:
+                self._by_values.append(entry)
+            elif (target := entry.target) in self._data:
+                self._of_files.setdefault(target, []).append(entry)
+            elif entry.told("referenced_data_file") is None:
+                self._of_partitions.setdefault(entry.partition, []).append(entry)
 
     def in_words(self) -> str | None:
         """`2 position delete files and 1 equality delete file`, None if there are none."""
@@ -102,6 +135,8 @@ class Deletes:
                 )
             if each.file.key_metadata is not None:
                 raise UnsupportedError(f"{each.file.file_path}: encrypted by the table")
+            if each.file.file_format == FileFormat.PUFFIN and each.target != name:
+                raise FormatError(f"{each.file.file_path}: a deletion vector of no data file")
         vectors = [each for each in found if each.file.file_format == FileFormat.PUFFIN]
         if vectors:
             # It has all rows of position delete files.
@@ -112,18 +147,15 @@ class Deletes:
     def _of(self, name: str) -> Iterator[_Entry]:
         if (data := self._data.get(name)) is None:
             return
-        for each in self._all:
-            if each.file.content == DataFileContent.EQUALITY_DELETES:
-                # Those of an unpartitioned spec are about all partitions; others are not told apart either.
-                if data.sequence < each.sequence:
-                    yield each
-            elif (
-                data.sequence <= each.sequence
-                and each.told("referenced_data_file") in (None, name)
-                and data.file.spec_id == each.file.spec_id
-                and data.file.partition == each.file.partition
-            ):
+        of_partition = data.partition
+        for each in self._of_files.get(name, ()):
+            if data.sequence <= each.sequence and of_partition == each.partition:
                 yield each
+        for each in self._of_partitions.get(of_partition, ()):
+            if data.sequence <= each.sequence:
+                yield each
+        # Those of an unpartitioned spec are about all partitions; others are not told apart either.
+        yield from (each for each in self._by_values if data.sequence < each.sequence)
 
     def _listed(self, file: DataFile, name: str) -> NDArray[np.int64]:
         """The rows in a position delete file."""
