@@ -7,6 +7,7 @@ import json
 import math
 import os
 import random
+import re
 from collections.abc import Callable, Iterator
 from contextlib import chdir
 from datetime import UTC, date, datetime
@@ -323,7 +324,7 @@ def test_names_that_are_no_fields(path):
     fields = "v:a, v:b.c d, v:['x.y']"
     cases = {
         "v": f"column v: a VARIANT, expected one of its shredded fields: {fields}",
-        "v:a[0]": f"column v:a[0]: not shredded; fields of v that are: {fields}",
+        "v:a[0]": f"column v:a[0]: arrays are not supported; shredded fields of v: {fields}",
         "v.typed_value.a": "column v.typed_value.a: a group, expected a leaf column such as"
         " v.typed_value.a.value, v.typed_value.a.typed_value",
     }
@@ -331,8 +332,21 @@ def test_names_that_are_no_fields(path):
         with pytest.raises(pb.ColumnError) as caught:
             pb.probe(path, name, 1)
         assert str(caught.value) == f"{path}: {message}"
-    with pytest.raises(pb.ColumnError, match="column v:zz: not shredded; fields of v that are: "):
+    with pytest.raises(pb.ColumnError, match="column v:zz: not shredded; shredded fields of v: "):
         pb.build(path, path.with_suffix(".new"), columns=["v:zz"])
+
+
+def test_arrays_are_refused(tmp_path):
+    path = tmp_path / "arrays.parquet"
+    duckdb.sql("SELECT {'l': [i], 'a': i}::VARIANT AS v FROM range(9) t(i)").write_parquet(
+        str(path)
+    )
+    for name in ("v:l", "v:l[0]"):
+        with pytest.raises(
+            pb.ColumnError,
+            match=re.escape(f"column {name}: arrays are not supported; shredded fields of v: v:a"),
+        ):
+            pb.build(path, tmp_path / "new.parquet", columns=[name])
 
 
 def test_verbs_take_fields_and_whole_variants(path):

@@ -91,6 +91,9 @@ def _typed(leaf: LeafColumn) -> Iterator[tuple[int, str]]:
 # `.a`, `['a']`, `["a"]`; the first dot may be left out.
 _STEP: Final = re.compile(r"""\.?([^.'"\[\]]+)|\[(?:'([^']*)'|"([^"]*)")\]""")
 
+# An element of an array.
+_ELEMENT: Final = re.compile(r"\[-?\d+\]")
+
 
 @dataclass(frozen=True, slots=True)
 class ShreddedField(LeafColumn):
@@ -131,6 +134,16 @@ class VariantPath:
         if self.fields is None or not found:
             return None
         return _as_field(found[0], asked, self.name, _values(self.in_file))
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it leads to an array whose elements are shredded."""
+        steps = (*(step for field in self.fields or () for step in (TYPED, field)), TYPED)
+        return any(
+            leaf.path[(top := _top(leaf)) : (end := top + len(steps))] == steps
+            and leaf.groups[end - 1 : end] == ("LIST",)
+            for leaf in self.leaves
+        )
 
     def all_fields(self) -> list[LeafColumn]:
         """The typed leaves of fields of objects."""
@@ -208,7 +221,9 @@ def not_a_leaf(path: VariantPath, name: str) -> ColumnError:
         return ColumnError(
             f"column {name}: a VARIANT, expected one of its shredded fields: {known}"
         )
-    return ColumnError(f"column {name}: not shredded; fields of {path.name} that are: {known}")
+    is_in_array = path.is_array or _ELEMENT.search(name)
+    problem = "arrays are not supported" if is_in_array else "not shredded"
+    return ColumnError(f"column {name}: {problem}; shredded fields of {path.name}: {known}")
 
 
 def _steps(path: str) -> tuple[str, ...] | None:
