@@ -174,4 +174,5 @@ def test_many_columns_in_several_row_groups_are_summed_up(tmp_path):
         "And 2 more rows: --summary shows all.",
         "-c NAME shows a column by row group, --verbose shows each row group of all.",
     ]
-    assert max(map(len, shown)) <= 80
+    # The first line has the path, which may be longer.
+    assert max(map(len, shown[1:])) <= 80
