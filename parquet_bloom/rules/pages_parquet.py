@@ -413,9 +413,7 @@ def _values(part: PageValues) -> Iterator[bytes]:
     # Few at a time: where they are takes as much room as short values do.
     for some in part.run.parts():
         count = len(some)
-        wanted = (
-            range(count) if is_used is None else np.flatnonzero(is_used[at : at + count]).tolist()
-        )
+        wanted = range(count) if is_used is None else np.flatnonzero(is_used[at : at + count]).data
         yield from some.take(wanted, _MOST_BYTES)
         at += count
 

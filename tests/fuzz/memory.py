@@ -55,6 +55,7 @@ VERBS = (
     "find",
     "validate",
     "validate --no-deep",
+    "validate --pages",
     "advise",
     "report",
     "diff",
