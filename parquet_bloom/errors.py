@@ -159,10 +159,19 @@ def similar(word: str, words: Iterable[str], cutoff: float = 0.5) -> list[str]:
 
 def no_column(name: str, names: Sequence[str], what: str = "file") -> str:
     """`no column userid; did you mean user_id?`"""
+    if matching := _matching(name, names):
+        return f"no column {name}: a pattern, expected names such as {', '.join(matching)}"
     close = similar(name, names)
     if close:
         return f"no column {name}; did you mean {', '.join(close)}?"
     return f"no column {name}; the {what} has {', '.join(names[:5])}{', …' * (len(names) > 5)}"
+
+
+def _matching(pattern: str, names: Sequence[str]) -> list[str]:
+    """Up to three of `names` that a shell's pattern means; none if it is no pattern."""
+    from fnmatch import filter
+
+    return filter(names, pattern)[:3] if "*" in pattern else []
 
 
 # What replaces a file that is there, as Python's callers say it.

@@ -256,8 +256,18 @@ LATE = {
         *("reads.fragments", "reads.partitions", "reads.polars_rows", "reads.whole_groups"),
     },
     "the standard library's, for what few runs need": {
-        *("concurrent.futures", "csv", "ctypes", "difflib", "glob", "hashlib", "html", "json"),
-        *("pathlib", "shlex", "shutil", "tomllib", "traceback", "urllib.parse", "zoneinfo"),
+        *("concurrent.futures", "csv", "ctypes", "difflib", "fnmatch", "glob", "hashlib"),
+        *(
+            "html",
+            "json",
+            "pathlib",
+            "shlex",
+            "shutil",
+            "tomllib",
+            "traceback",
+            "urllib.parse",
+            "zoneinfo",
+        ),
     },
     "click, which comes after what says how often garbage is looked for": {
         *("commands.pbloom", "program"),

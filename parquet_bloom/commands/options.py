@@ -361,6 +361,14 @@ def check_chosen(columns: Collection[str] | None, auto: bool) -> None:
         )
 
 
+def _check_no_column(names: Sequence[str], given: Mapping[str, object]) -> None:
+    """Raise UsageError for a column among the files: without it, all columns would be meant."""
+    from parquet_bloom.render.usage import column_meant
+
+    if not given.get("columns") and not given.get("auto") and (column := column_meant(names)):
+        raise click.UsageError(column)
+
+
 def _where_to_write(ways: Mapping[str, bool]) -> str:
     """What to say if none of these options, or more than one, says where new versions go."""
     *most, last = ways
@@ -411,6 +419,7 @@ def destinations(command: Callback) -> Callback:
             answers = Answers(tables(files.names), as_json=as_json, verbose=verbose)
             given["of_table"] = replace(of_table, since=files.since, **changes)
             return command(answers=answers, destination_of=None, **given)
+        _check_no_column(files.names, given)
         inputs = Inputs(files.found())
         ways = {
             "--output": output is not None,

@@ -13,6 +13,7 @@ import gzip
 import hashlib
 import io
 import json
+import shlex
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -117,6 +118,9 @@ def opened(folder: Path) -> Mapping[str, Any]:
             _ = case["ask"]["sql"].get("*")
         for column in manifest["columns"]:
             _ = [column[key] for key in ("id", "values", "rows", "is_float")]
+    except FileNotFoundError:
+        fetched = f"`pbloom conformance fetch -o {shlex.quote(str(folder))}` writes one"
+        raise ConfigError(f"{folder}: no suite in it: {fetched}") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ConfigError(f"{path}: is no manifest of a suite") from None
     if version.partition(".")[0] != VERSION.partition(".")[0]:

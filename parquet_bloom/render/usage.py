@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Sequence
 from typing import Final
 
 import click
 
 from parquet_bloom.errors import similar
 from parquet_bloom.render.wording import either
+from parquet_bloom.storage.source import has_data_suffix
 
 # How alike a name must be to be suggested: --colum is near --column, --foo near nothing.
 _NEAR: Final = 0.65
@@ -27,6 +30,10 @@ def in_one_line(error: click.UsageError) -> str:
             return f"{error.option_name}: no such option; {_option_meant(error)}"
         case click.exceptions.NoSuchCommand():
             return f"{error.command_name}: no such command; {_command_meant(error)}"
+        case click.MissingParameter(ctx=click.Context() as ctx) if column := column_meant(
+            ctx.params.get("files") or ()
+        ):
+            return column
         case click.MissingParameter():
             return f"expected {_missing(error)}; {_see_help(error)}"
         case click.BadOptionUsage():
@@ -38,6 +45,15 @@ def in_one_line(error: click.UsageError) -> str:
     if extra := _TOO_MANY.fullmatch(error.message):
         return f"{extra[1]}: more arguments than expected; {_see_help(error)}"
     return error.message
+
+
+def column_meant(files: Sequence[str]) -> str | None:
+    """What to say of names of FILE... where no column is named: after the first, a word that is no file may be one."""
+    for name in files[1:]:
+        is_word = all(part.isidentifier() for part in name.split("."))
+        if is_word and not has_data_suffix(name) and not os.path.lexists(name):
+            return f"{name}: no such file; did you mean -c {name}?"
+    return None
 
 
 def _see_help(error: click.UsageError) -> str:

@@ -366,6 +366,15 @@ def test_what_is_no_suite(tmp_path, manifest, complaint):
     assert (result.code, result.complaint) == (2, f"{path}: {complaint}")
 
 
+def test_no_suite_names_the_command_that_writes_one(tmp_path):
+    folder = tmp_path / "no suite"
+    result = outcome("conformance", "read", folder, "--adapter", "true")
+    assert (result.code, result.complaint) == (
+        2,
+        f"{folder}: no suite in it: `pbloom conformance fetch -o '{folder}'` writes one",
+    )
+
+
 def test_encrypted_files_are_as_this_package_reads_them(tmp_path):
     """Which DuckDB does not, and pyarrow without their filters."""
     for case in suite.cases():

@@ -3,6 +3,8 @@
 import pytest
 from make.commands import outcome
 
+WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRECTORY for copies of several files,"
+
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
@@ -20,6 +22,10 @@ from make.commands import outcome
         ("build x --out a", "--out: no such option; did you mean --output?"),
         ("build x --FPP 1", "--FPP: no such option; did you mean --fpp?"),
         ("probe", "expected --column COLUMN; see pbloom probe --help"),
+        ("probe x id 42", "id: no such file; did you mean -c id?"),
+        ("build x user.id", "user.id: no such file; did you mean -c user.id?"),
+        ("strip x id --in-place", "id: no such file; did you mean -c id?"),
+        ("strip x y.orc", f"{WHERE_TO_WRITE} or --in-place to change the files themselves"),
         ("inspect", "expected FILE; see pbloom inspect --help"),
         ("diff a", "expected A B; see pbloom diff --help"),
         ("diff a b c d", "c d: more arguments than expected; see pbloom diff --help"),
@@ -33,8 +39,9 @@ from make.commands import outcome
         ("probe x -c a --values-from gone", "--values-from: 'gone': No such file or directory"),
         (
             "rule length-prefix",
-            "no such rule 'length-prefix', `pbloom rule` lists them, docs/diagnosis.md has those of diagnoses",
+            "no such rule 'length-prefix', `pbloom rule` lists them; diagnoses have a page of their own in the documentation",
         ),
+        ("rule PB999", "no such rule 'PB999', `pbloom rule` lists them"),
         (
             "build x -o y",
             "expected --column COLUMN, or --auto for the columns that `pbloom advise` recommends",

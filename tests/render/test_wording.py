@@ -72,3 +72,12 @@ def test_the_same_name_in_another_case_is_the_only_suggestion():
 def test_without_a_suggestion_the_columns_are_named():
     assert no_column("x", ["a", "b"]) == "no column x; the file has a, b"
     assert no_column("x", list("abcdef")) == "no column x; the file has a, b, c, d, e, …"
+
+
+def test_a_pattern_is_no_column():
+    names = [f"measurement_{number:03}" for number in range(20)]
+    assert no_column("measurement_00*", names) == (
+        "no column measurement_00*: a pattern, expected names such as"
+        " measurement_000, measurement_001, measurement_002"
+    )
+    assert no_column("x*", ["a"]) == "no column x*; the file has a"

@@ -133,7 +133,7 @@ def test_an_empty_table_demands_nothing(tmp_path):
         ),
         (
             "[validate]\nignore = ['PB111', '§']",
-            "validate.ignore: no such rule '§', `pbloom rule` lists them, docs/diagnosis.md has those of diagnoses",
+            "validate.ignore: no such rule '§', `pbloom rule` lists them; diagnoses have a page of their own in the documentation",
         ),
         ("[validate]\ncolumns = ['a']", "validate.columns: expected a table, found ['a']"),
         ("[validate.columns]\na = true", "validate.columns.a: expected a table, found True"),
