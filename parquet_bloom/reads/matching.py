@@ -34,6 +34,8 @@ _COMPARISONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     ">=": operator.ge,
 }
 
+_INT64_END: Final = 1 << 63
+
 # The number of a row.
 _ROW_BYTES: Final = 8
 
@@ -45,13 +47,16 @@ class _Condition(NamedTuple):
     operator: str
     value: Any
 
-    def of(self, names: Sequence[str]) -> pc.Expression:
+    def of(self, schema: pa.Schema) -> pc.Expression:
         """What it says about files with these columns."""
-        field = pc.field(*_path(self.column, names))
+        path = _path(self.column, schema.names)
+        field = pc.field(*path)
         if self.operator in ("in", "not in"):
             is_in = field.isin(self.value)
             return is_in if self.operator == "in" else ~is_in
-        return _COMPARISONS[self.operator](field, self.value)
+        return _COMPARISONS[self.operator](
+            field, _as_stored(self.value, schema.field(path[0]).type)
+        )
 
 
 def _path(column: str, names: Sequence[str]) -> list[str]:
@@ -83,6 +88,13 @@ def _condition(column: str, operator: str, value: Any) -> _Condition:
 def _one_of(column: str, value: Any) -> _Condition:
     is_one = isinstance(value, str | bytes) or not hasattr(value, "__iter__")
     return _condition(column, "==" if is_one else "in", value)
+
+
+def _as_stored(value: Any, kind: pa.DataType) -> Any:
+    """An integer, given as a float to a column of such: pyarrow would make floats of the column, and fail on large ones."""
+    if not isinstance(value, float) or not pa.types.is_integer(kind) or not value.is_integer():
+        return value
+    return int(value) if abs(value) < _INT64_END else value
 
 
 def _plain(value: Any) -> Any:
@@ -217,10 +229,11 @@ class Matching:
         self, path: str, keys: pa.Table, any_of: Sequence[Sequence[_Condition]]
     ) -> NDArray[np.int64]:
         """The numbers of the rows that match."""
-        *names, number = keys.column_names
+        *_, number = keys.column_names
         try:
             each_of = [
-                reduce(operator.and_, [each.of(names) for each in all_of]) for all_of in any_of
+                reduce(operator.and_, [each.of(keys.schema) for each in all_of])
+                for all_of in any_of
             ]
             found = keys.filter(reduce(operator.or_, each_of))
         except (pa.ArrowException, OverflowError, TypeError) as error:

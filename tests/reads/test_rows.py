@@ -189,3 +189,18 @@ def test_a_file_in_a_store_is_opened_once(s3: S3Server, tmp_path: Path) -> None:
     assert s3.kinds() == ["GET"] * 6
     with pytest.raises(FileNotFoundError, match=r"lake/none\.parquet"):
         pb.rows("s3://lake/none.parquet", {"id": 5}, **options)
+
+
+@pytest.mark.parametrize(
+    ("condition", "held"),
+    [
+        (("id", "==", 5.0), [5]),
+        (("id", "!=", 5.0), [7, 2**53 + 1]),
+        (("id", ">", 7.0), [2**53 + 1]),
+        (("id", "in", [5.0, 7.0]), [5, 7]),
+    ],
+)
+def test_integers_given_as_floats(tmp_path: Path, condition: Any, held: list[int]) -> None:
+    """Beside one that no float is, of which pyarrow would make a float, and fail."""
+    pq.write_table(pa.table({"id": [5, 7, 2**53 + 1]}), tmp_path / "a.parquet")
+    assert pb.rows(tmp_path / "a.parquet", [condition])["id"].to_pylist() == held
