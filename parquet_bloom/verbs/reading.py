@@ -231,7 +231,9 @@ class Reading:
         if file.units is ROW_GROUPS:
             return file
         file.close()
-        raise UnsupportedError(f"{path}: {FORMAT_TITLES[file.format]}, expected Parquet")
+        raise UnsupportedError(
+            f"{path}: {FORMAT_TITLES[file.format]}, expected Parquet; pb.row_groups and pb.rows take it"
+        )
 
     def _asked(self) -> AbstractContextManager[AskedIndex]:
         return (

@@ -178,4 +178,4 @@ def test_orc_files_are_refused(tmp_path: Path) -> None:
     orc.write_table(table_of(0), path)
     with pytest.raises(pb.UnsupportedError) as caught:
         pb.dataset(path, {"id": 1})
-    assert str(caught.value) == f"{path}: ORC, expected Parquet"
+    assert str(caught.value) == f"{path}: ORC, expected Parquet; pb.row_groups and pb.rows take it"
