@@ -123,7 +123,7 @@ def make(lake: Path, index: Path, num_files: int) -> dict[str, float]:
     from parquet_bloom.index.building import NewSegment
     from parquet_bloom.index.collecting import KeyCollector, KeyRoom
     from parquet_bloom.index.kinds import parquet_kind
-    from parquet_bloom.index.manifest import Manifest, Subject, commit
+    from parquet_bloom.index.manifest import IndexedColumn, Manifest, commit
     from parquet_bloom.index.states import listed, state_of
     from parquet_bloom.index.units import Unit
     from parquet_bloom.native import _kernel
@@ -137,7 +137,7 @@ def make(lake: Path, index: Path, num_files: int) -> dict[str, float]:
     link(tiny, lake, num_files)
     files, _ = listed([str(lake)], None, None, state_of)
     segment = NewSegment(
-        Subject("id", parquet_kind(LeafType("INT64"))), KeyCollector(KeyRoom.within_budget())
+        IndexedColumn("id", parquet_kind(LeafType("INT64"))), KeyCollector(KeyRoom.within_budget())
     )
     folder = open_folder(str(index))
     hashing = 0.0
@@ -253,7 +253,7 @@ def sliced(
     from parquet_bloom.index.building import NewSlices
     from parquet_bloom.index.collecting import KeyRoom
     from parquet_bloom.index.kinds import parquet_kind
-    from parquet_bloom.index.manifest import Subject
+    from parquet_bloom.index.manifest import IndexedColumn
     from parquet_bloom.index.states import listed, state_of
     from parquet_bloom.index.units import Unit
     from parquet_bloom.index.values_reader import FoundFilter
@@ -264,7 +264,7 @@ def sliced(
     files, _ = listed([str(lake)], None, None, state_of)
     taken = 0.0
     with KeyRoom.within_budget() as room:
-        segment = NewSlices(Subject("id", parquet_kind(LeafType("INT64"))), room)
+        segment = NewSlices(IndexedColumn("id", parquet_kind(LeafType("INT64"))), room)
         for number, file in enumerate(files[:num_files]):
             values = np.arange(VALUES * number, VALUES * (number + 1), dtype="<i8")
             filter = SplitBlockBloomFilter.empty(num_blocks)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from parquet_bloom.conformance.column_type import OPTIONAL, ColumnType, Value
-from parquet_bloom.conformance.made_file import PLAIN, Chunk, Filter, Leaf, MadeFile, right
+from parquet_bloom.conformance.made_file import PLAIN, Filter, MadeChunk, MadeFile, MadeLeaf, right
 from parquet_bloom.dataclass import dataclass
 
 # What a right answer is to an engine, and the use of filters for it. A case that only should be answered may
@@ -134,13 +134,13 @@ def one_column(
         there = tuple(value for value in values if value is not None)
         levels = tuple(int(value is not None) for value in values) if is_optional else ()
         ordinals = tuple(number.to_bytes(4, "little") for number in of_group)
-        chunks.append((Chunk(ordinals), Chunk(there, levels, (), bounds)))
+        chunks.append((MadeChunk(ordinals), MadeChunk(there, levels, (), bounds)))
     if filters is None:
         filters = {group: right(pair[1].values) for group, pair in enumerate(chunks)}
     repetition = OPTIONAL if is_optional else 0
     return MadeFile(
         (NUMBER.element("n"), type.element(name, repetition)),
-        (Leaf(("n",), "INT32"), Leaf((name,), type.physical, (int(is_optional), 0))),
+        (MadeLeaf(("n",), "INT32"), MadeLeaf((name,), type.physical, (int(is_optional), 0))),
         tuple(chunks),
         {(group, 1): filter for group, filter in filters.items()},
         encoding=encoding,

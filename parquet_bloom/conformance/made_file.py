@@ -59,7 +59,7 @@ _DATA_PAGE, _DICTIONARY_PAGE, _DATA_PAGE_V2 = 0, 2, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class MadeLeaf:
     """A leaf column. `levels`: the highest definition and repetition level."""
 
     path: tuple[str, ...]
@@ -68,7 +68,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class MadeChunk:
     """What a column chunk holds: the stored values without nulls; levels, if it has any; minimum and
     maximum, if the footer has them."""
 
@@ -106,8 +106,8 @@ class MadeFile:
     `key`: of an encrypted file."""
 
     elements: tuple[bytes, ...]
-    leaves: tuple[Leaf, ...]
-    groups: tuple[tuple[Chunk, ...], ...]
+    leaves: tuple[MadeLeaf, ...]
+    groups: tuple[tuple[MadeChunk, ...], ...]
     filters: Mapping[tuple[int, int], Filter]
     columns: int = 2
     encoding: int = PLAIN
@@ -117,10 +117,10 @@ class MadeFile:
 
     def data(self, *, filtered: bool, damaged: Sequence[int] = ()) -> bytes:
         """The file, with its filters or without, the pages of some row groups destroyed or not."""
-        return _Writer(self, filtered, damaged).data()
+        return _MadeFileWriter(self, filtered, damaged).data()
 
 
-class _Writer:
+class _MadeFileWriter:
     def __init__(self, file: MadeFile, filtered: bool, damaged: Sequence[int]) -> None:
         self._file, self._damaged = file, frozenset(damaged)
         self._filters = file.filters if filtered else {}
@@ -166,7 +166,7 @@ class _Writer:
             self._of_filter[place] = fields
             self._out += data
 
-    def _group(self, number: int, chunks: Sequence[Chunk]) -> list[tuple[int, int, int]]:
+    def _group(self, number: int, chunks: Sequence[MadeChunk]) -> list[tuple[int, int, int]]:
         """Of each chunk: where it is, how long, and the dictionary before its data page."""
         start = len(self._out)
         places: list[tuple[int, int, int]] = []
@@ -243,7 +243,7 @@ class _Writer:
         return fields + self._of_filter.get((number, column), [])
 
 
-def _plain(leaf: Leaf, values: Sequence[bytes]) -> bytes:
+def _plain(leaf: MadeLeaf, values: Sequence[bytes]) -> bytes:
     if leaf.physical == "BYTE_ARRAY":
         return b"".join(packing.pack("<I", len(value)) + value for value in values)
     return b"".join(values)
@@ -261,18 +261,20 @@ def _runs(numbers: Sequence[int], width: int) -> bytes:
     return bytes(out)
 
 
-def _dictionary(chunk: Chunk) -> list[bytes]:
+def _dictionary(chunk: MadeChunk) -> list[bytes]:
     return list(dict.fromkeys(chunk.values))
 
 
-def _dictionary_page(leaf: Leaf, chunk: Chunk, encoding: int) -> tuple[int, bytes, Field]:
+def _dictionary_page(leaf: MadeLeaf, chunk: MadeChunk, encoding: int) -> tuple[int, bytes, Field]:
     distinct = _dictionary(chunk)
     plain = PLAIN_DICTIONARY if encoding == PLAIN_DICTIONARY else PLAIN
     detail = within(7, i32(1, len(distinct)), i32(2, plain))
     return _DICTIONARY_PAGE, _plain(leaf, distinct), detail
 
 
-def _data_page(leaf: Leaf, chunk: Chunk, encoding: int, version: int) -> tuple[int, bytes, Field]:
+def _data_page(
+    leaf: MadeLeaf, chunk: MadeChunk, encoding: int, version: int
+) -> tuple[int, bytes, Field]:
     """Its type, its body, and the field of the header that is about it."""
     if encoding == PLAIN:
         values = _plain(leaf, chunk.values)

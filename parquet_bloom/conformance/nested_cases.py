@@ -20,7 +20,7 @@ from parquet_bloom.conformance.column_type import (
     number,
     unscaled,
 )
-from parquet_bloom.conformance.made_file import Chunk, Leaf, MadeFile, right
+from parquet_bloom.conformance.made_file import MadeChunk, MadeFile, MadeLeaf, right
 from parquet_bloom.conformance.typed_cases import ENCODINGS, GROUPS, indexes
 from parquet_bloom.dataclass import dataclass
 
@@ -56,10 +56,10 @@ class Node:
 
     def leaves(
         self, path: tuple[str, ...], definition: int = 0, repetition: int = 0
-    ) -> Iterator[Leaf]:
+    ) -> Iterator[MadeLeaf]:
         definition += self.repetition == OPTIONAL
         if isinstance(self.kind, ColumnType):
-            yield Leaf(path, self.kind.physical, (definition, repetition))
+            yield MadeLeaf(path, self.kind.physical, (definition, repetition))
             return
         if self.kind != "struct":
             path += ("list" if self.kind == "list" else "key_value",)
@@ -128,7 +128,7 @@ def made(
         tuple(leaves),
         tuple(
             tuple(
-                Chunk(chunk.values, chunk.definition, chunk.repetition, bounds.get(column))
+                MadeChunk(chunk.values, chunk.definition, chunk.repetition, bounds.get(column))
                 for column, chunk in enumerate(of_group)
             )
             for of_group in chunks
@@ -144,7 +144,7 @@ def made(
     )
 
 
-def _order(leaf: Leaf) -> Callable[[bytes], Any]:
+def _order(leaf: MadeLeaf) -> Callable[[bytes], Any]:
     """By what the leaf's stored values are compared: text, little-endian numbers, decimals."""
     if leaf.physical == "BYTE_ARRAY":
         return bytes
@@ -152,12 +152,12 @@ def _order(leaf: Leaf) -> Callable[[bytes], Any]:
     return partial(int.from_bytes, byteorder=end, signed=True)
 
 
-def _chunks(columns: Mapping[str, Node], rows: Sequence[Mapping[str, Any]]) -> Iterator[Chunk]:
+def _chunks(columns: Mapping[str, Node], rows: Sequence[Mapping[str, Any]]) -> Iterator[MadeChunk]:
     for name, node in columns.items():
         of_rows = [list(node.shred(row[name])) for row in rows]
         for leaf, parts in zip(node.leaves((name,)), zip(*of_rows, strict=True), strict=True):
             levels = [level for part in parts for level in part]
-            yield Chunk(
+            yield MadeChunk(
                 tuple(value for _, _, value in levels if value is not None),
                 tuple(definition for _, definition, _ in levels) if leaf.levels[0] else (),
                 tuple(repetition for repetition, _, _ in levels) if leaf.levels[1] else (),

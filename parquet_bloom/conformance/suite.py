@@ -26,7 +26,7 @@ from parquet_bloom.conformance.legal_cases import broken, encrypted, legal, unkn
 from parquet_bloom.conformance.nested_cases import nested
 from parquet_bloom.conformance.semantic_cases import semantics
 from parquet_bloom.conformance.typed_cases import several, types
-from parquet_bloom.conformance.written_columns import Column, columns
+from parquet_bloom.conformance.written_columns import WrittenColumn, columns
 from parquet_bloom.errors import ConfigError
 
 # A minor version adds cases, a major one changes what is expected; ids are never used again.
@@ -44,7 +44,7 @@ def cases() -> tuple[Case, ...]:
 
 
 def suite_files(
-    chosen: Sequence[Case] | None = None, told: Sequence[Column] | None = None
+    chosen: Sequence[Case] | None = None, told: Sequence[WrittenColumn] | None = None
 ) -> Iterator[tuple[str, bytes]]:
     """Each file by its name, of all cases and columns or of some; the manifest comes last."""
     chosen = cases() if chosen is None else chosen
@@ -63,7 +63,7 @@ def suite_files(
     yield MANIFEST, json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
-def _files(chosen: Sequence[Case], told: Sequence[Column]) -> Iterator[tuple[str, bytes]]:
+def _files(chosen: Sequence[Case], told: Sequence[WrittenColumn]) -> Iterator[tuple[str, bytes]]:
     # Some cases are about the same files.
     of_paths = {case.path(form): (case, form) for case in chosen for form in case.forms}
     for case, form in of_paths.values():
@@ -79,7 +79,7 @@ def _files(chosen: Sequence[Case], told: Sequence[Column]) -> Iterator[tuple[str
 
 
 def fetch(
-    folder: Path, chosen: Sequence[Case] | None = None, told: Sequence[Column] | None = None
+    folder: Path, chosen: Sequence[Case] | None = None, told: Sequence[WrittenColumn] | None = None
 ) -> int:
     """Write the suite into a folder, which may not have anything in it; how many files. Raises ConfigError if
     it has; OSError."""

@@ -47,7 +47,7 @@ TEXT: Final = "BYTE_ARRAY STRING"
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class WrittenColumn:
     """`groups`: the rows of each row group, if the writer can choose them."""
 
     name: str
@@ -107,7 +107,7 @@ def _mixed(seed: str, index: int) -> int:
 def _column(
     name: str, about: str, text: str, values: Callable[[int], bytes | None], edges: Sequence[bytes] = (),
     rows: int = ROWS, groups: int = GROUPS,
-) -> Column:  # fmt: skip
+) -> WrittenColumn:  # fmt: skip
     """`values`: by the row's number; `edges` come first in every row group."""
     type = ColumnType.of(text)
 
@@ -121,15 +121,15 @@ def _column(
         )
         for group in range(groups)
     ]
-    return Column(name, about, {"type": text}, tuple(rows_of))
+    return WrittenColumn(name, about, {"type": text}, tuple(rows_of))
 
 
 @cache
-def columns() -> tuple[Column, ...]:
+def columns() -> tuple[WrittenColumn, ...]:
     return (*_types(), *_floats(), *_shapes(), *_texts(), *_nested())
 
 
-def _types() -> Iterator[Column]:
+def _types() -> Iterator[WrittenColumn]:
     """Of each type: its edges, and values from all over it."""
     for text in TYPES:
         if text in _LEFT_OUT:
@@ -171,7 +171,7 @@ def _edges(type: ColumnType) -> list[bytes]:
     return []
 
 
-def _floats() -> Iterator[Column]:
+def _floats() -> Iterator[WrittenColumn]:
     """Zeros of either sign are equal, and NaN has many forms."""
     for text, form, canonical, odd in (
         ("FLOAT", "<f", 0x7FC00000, 0xFFC00001),
@@ -212,7 +212,7 @@ def _floats() -> Iterator[Column]:
         yield _column(f"{name}-nan-only", f"{text} with nothing but NaN", text, same(nans[0]))
 
 
-def _shapes() -> Iterator[Column]:
+def _shapes() -> Iterator[WrittenColumn]:
     """Nulls, few values, many, and rows."""
     long = ColumnType.of(LONG)
 
@@ -247,7 +247,7 @@ def _shapes() -> Iterator[Column]:
     yield _column("ten-groups", "ten row groups", LONG, value, rows=30, groups=10)
 
 
-def _texts() -> Iterator[Column]:
+def _texts() -> Iterator[WrittenColumn]:
     def text(row: int) -> bytes:
         return f"text {_mixed('text', row)}".encode()
 
@@ -276,14 +276,14 @@ def _texts() -> Iterator[Column]:
     )
 
 
-def _nested() -> Iterator[Column]:
+def _nested() -> Iterator[WrittenColumn]:
     int_, text = {"type": INT}, {"type": TEXT}
 
     def column(
         name: str, about: str, schema: dict[str, Any], row_of: Callable[[int], Any]
-    ) -> Column:
+    ) -> WrittenColumn:
         rows = [tuple(row_of(group * ROWS + row) for row in range(ROWS)) for group in range(GROUPS)]
-        return Column(name, about, schema, tuple(rows))
+        return WrittenColumn(name, about, schema, tuple(rows))
 
     def some(row: int, make: Callable[[int], Any]) -> Any:
         """A list, an empty one, or null."""

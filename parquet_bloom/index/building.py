@@ -11,7 +11,7 @@ from parquet_bloom.errors import ParquetBloomError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.index.collecting import FilterCollector, KeyCollector, KeyRoom
 from parquet_bloom.index.keys import MOST_PLACES
-from parquet_bloom.index.manifest import IndexForm, Places, Segment, Subject
+from parquet_bloom.index.manifest import IndexedColumn, IndexForm, Places, Segment
 from parquet_bloom.index.opened import as_ranges
 from parquet_bloom.index.segment_writer import SizeClass, write_segment, write_sliced_segment
 from parquet_bloom.index.slices import MOST_SLOTS
@@ -33,7 +33,7 @@ NewT = TypeVar("NewT", "NewSegment", "NewSlices")
 class NewSegment:
     """The units of one column and kind, and their keys, before they are written."""
 
-    def __init__(self, subject: Subject, keys: KeyCollector) -> None:
+    def __init__(self, subject: IndexedColumn, keys: KeyCollector) -> None:
         self.subject, self.keys = subject, keys
         self.units: list[Unit] = []
         self._dead: set[int] = set()
@@ -58,7 +58,7 @@ class NewSegment:
 class NewSlices:
     """The filters of one column and kind, and the units that they belong to, before they are written."""
 
-    def __init__(self, subject: Subject, room: KeyRoom) -> None:
+    def __init__(self, subject: IndexedColumn, room: KeyRoom) -> None:
         self.subject, self.num_places = subject, 0
         self._room = room
         # By the number of blocks; of units without places, which come last.
@@ -134,7 +134,7 @@ class SegmentsBuilder:
 
     def __init__(self, places: Places, room: KeyRoom, form: IndexForm = "map") -> None:
         self._places, self._room, self._form = places, room, form
-        self._segments: dict[tuple[Subject, type], NewSegment | NewSlices] = {}
+        self._segments: dict[tuple[IndexedColumn, type], NewSegment | NewSlices] = {}
         self._full: list[NewSegment | NewSlices] = []
 
     def add(
@@ -152,7 +152,7 @@ class SegmentsBuilder:
             found = file.column(column)
             reason = reader.reason_for_none(found)
             if not reason:
-                subject = Subject(column, reader.kind(found), read_as)
+                subject = IndexedColumn(column, reader.kind(found), read_as)
                 reason = self._add(reader, found, subject, version, threads)
             if not reason:
                 return ""
@@ -165,7 +165,7 @@ class SegmentsBuilder:
         self,
         reader: AnyValuesReader,
         column: Column,
-        subject: Subject,
+        subject: IndexedColumn,
         version: str,
         threads: int | None,
     ) -> str:
@@ -202,7 +202,7 @@ class SegmentsBuilder:
         self, path: str, size: int, version: str, column: str, reason: str, read_as: str = ""
     ) -> None:
         """A file that cannot be indexed: nothing is known of any value."""
-        segment = self._segment(Subject(column, NO_KIND, read_as), 0)
+        segment = self._segment(IndexedColumn(column, NO_KIND, read_as), 0)
         segment.units.append(Unit(path, size, version, 0, 0, 0, 0, reason))
 
     def _add_parts(
@@ -237,14 +237,14 @@ class SegmentsBuilder:
                     segment.keys.add(hashes, place)
                     place += 1
 
-    def _segment(self, subject: Subject, num_places: int) -> NewSegment:
+    def _segment(self, subject: IndexedColumn, num_places: int) -> NewSegment:
         found = self._with_room(subject, NewSegment, num_places, MOST_PLACES)
         if found is None:
             found = NewSegment(subject, KeyCollector(self._room))
             self._segments[subject, NewSegment] = found
         return found
 
-    def _slices(self, subject: Subject, num_places: int) -> NewSlices:
+    def _slices(self, subject: IndexedColumn, num_places: int) -> NewSlices:
         found = self._with_room(subject, NewSlices, num_places, MOST_SLOTS)
         if found is None:
             found = NewSlices(subject, self._room)
@@ -252,7 +252,7 @@ class SegmentsBuilder:
         return found
 
     def _with_room(
-        self, subject: Subject, of: type[NewT], num_places: int, most: int
+        self, subject: IndexedColumn, of: type[NewT], num_places: int, most: int
     ) -> NewT | None:
         """The segment that has room for so many places; None if there is none."""
         found = self._segments.get((subject, of))

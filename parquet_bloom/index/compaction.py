@@ -18,7 +18,7 @@ from parquet_bloom.errors import FormatError
 from parquet_bloom.index.building import NO_KIND
 from parquet_bloom.index.collecting import KeyRun, write_map
 from parquet_bloom.index.keys import MOST_PLACES
-from parquet_bloom.index.manifest import Manifest, Segment, Subject
+from parquet_bloom.index.manifest import IndexedColumn, Manifest, Segment
 from parquet_bloom.index.opened import OpenSegment, as_ranges, numbers_in
 from parquet_bloom.index.segment_writer import SizeClass, write_segment, write_sliced_segment
 from parquet_bloom.index.slices import MOST_SLOTS, SlicesReader
@@ -39,7 +39,7 @@ _GONE: Final = -1
 def merges(index: Manifest, everything: bool) -> list[list[Segment]]:
     """The segments that are to become one, respectively: those that are small or have dead units, or
     `everything`."""
-    alike: dict[tuple[Subject, bool], list[Segment]] = {}
+    alike: dict[tuple[IndexedColumn, bool], list[Segment]] = {}
     for segment in index.segments:
         if segment.map or segment.slices or segment.kind == NO_KIND:
             key = segment.subject, segment.slices is None

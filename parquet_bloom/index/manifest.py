@@ -50,7 +50,7 @@ _MOST_BLOCKS: Final = (1 << 31) - 1
 _LONGEST_HEADER: Final = 256
 
 
-class Subject(NamedTuple):
+class IndexedColumn(NamedTuple):
     """What a segment is about: a column of one type, see Segment."""
 
     column: str
@@ -76,8 +76,8 @@ class Segment:
     slices: SlicesFiles | None = None
 
     @property
-    def subject(self) -> Subject:
-        return Subject(self.column, self.kind, self.read_as)
+    def subject(self) -> IndexedColumn:
+        return IndexedColumn(self.column, self.kind, self.read_as)
 
     @property
     def _files(self) -> tuple[UnitsFile | MapFile | SlicesFile, ...]:

@@ -32,7 +32,7 @@ _SHARE: Final = 0.4
 _SOME: Final = 1 << 20
 
 
-class _Column:
+class _MapColumn:
     """The pages of a column in a row group, before they are written."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class MapWriter:
         self._begin_group()
 
     def _begin_group(self) -> None:
-        self._columns = [_Column() for _ in self._leaves]
+        self._columns = [_MapColumn() for _ in self._leaves]
         # The first key of each page.
         self._firsts: list[NDArray[np.uint64]] = []
         self._num_in_group = 0

@@ -7,7 +7,7 @@ from typing import BinaryIO
 from uuid import uuid4
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.index.manifest import Ranges, Segment, Subject
+from parquet_bloom.index.manifest import IndexedColumn, Ranges, Segment
 from parquet_bloom.index.opened import numbers_in
 from parquet_bloom.index.slices import SlicesFile, SlicesFiles
 from parquet_bloom.index.slices_writer import SliceRun, write_slices
@@ -19,7 +19,7 @@ from parquet_bloom.storage.folder import WritableFolder
 
 def write_segment(
     folder: WritableFolder,
-    subject: Subject,
+    subject: IndexedColumn,
     units: Sequence[Unit],
     dead: Ranges,
     write_keys: Callable[[BinaryIO, str, int], MapFile] | None,
@@ -46,7 +46,7 @@ class SizeClass:
 
 def write_sliced_segment(
     folder: WritableFolder,
-    subject: Subject,
+    subject: IndexedColumn,
     classes: Sequence[SizeClass],
     others: Sequence[Unit],
     dead: Ranges,
@@ -81,7 +81,7 @@ def _write_units(folder: WritableFolder, id: str, units: Sequence[Unit]) -> Unit
 
 def _segment(
     id: str,
-    subject: Subject,
+    subject: IndexedColumn,
     units_file: UnitsFile,
     units: Sequence[Unit],
     dead: Ranges,

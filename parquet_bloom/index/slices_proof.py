@@ -90,7 +90,7 @@ class FilterProblem(NamedTuple):
     bits: Literal["lost", "unexplained"]
 
 
-class _Held(NamedTuple):
+class _KeptFilter(NamedTuple):
     slot: int
     path: str
     row_group: int
@@ -102,7 +102,7 @@ class FiltersProof:
 
     def __init__(self, slices: Slices) -> None:
         self._slices = slices
-        self._held: list[list[_Held]] = [[] for _ in slices.readers]
+        self._held: list[list[_KeptFilter]] = [[] for _ in slices.readers]
         self._bytes = 0
         self.num_filters = 0
 
@@ -122,7 +122,7 @@ class FiltersProof:
                 yield FilterProblem(unit.path, row_group, "lost")
                 continue
             slot = unit.first_place - reader.about.first_place + number
-            self._held[at].append(_Held(slot, unit.path, row_group, found.bitset()))
+            self._held[at].append(_KeptFilter(slot, unit.path, row_group, found.bitset()))
             self._bytes += num_bytes
             self.num_filters += 1
         if self._bytes > memory() // _FOR_FILTERS:
@@ -137,7 +137,7 @@ class FiltersProof:
         self._bytes = 0
 
 
-def _compared(reader: SlicesReader, held: Sequence[_Held]) -> Iterator[FilterProblem]:
+def _compared(reader: SlicesReader, held: Sequence[_KeptFilter]) -> Iterator[FilterProblem]:
     about, num_slots = reader.about, len(held)
     ranges = list(_ranges([each.slot for each in held]))
     run = InMemory([each.bitset for each in held], about.num_blocks)

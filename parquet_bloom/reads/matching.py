@@ -125,7 +125,7 @@ def _listed(values: Any) -> Any:
     return list(values) if isinstance(values, Iterator) else values
 
 
-class Listed(Protocol):
+class ListedFiles(Protocol):
     """Files, and what their tables say about them."""
 
     @property
@@ -146,7 +146,11 @@ class Matching:
     those of `partitions`."""
 
     def __init__(
-        self, filters: Any, columns: Sequence[str] | None, partitions: Partitions, files: Listed
+        self,
+        filters: Any,
+        columns: Sequence[str] | None,
+        partitions: Partitions,
+        files: ListedFiles,
     ) -> None:
         self._any_of = conditions_of(filters)
         self._keys_of = {
@@ -185,7 +189,7 @@ class Matching:
         self.bytes_read += file.source.bytes_read
 
     def _live(self, path: str, rows: Mapping[Group, Array]) -> dict[int, Any]:
-        """By row group, those of these rows that no table has deleted. Raises as Listed.deleted_rows."""
+        """By row group, those of these rows that no table has deleted. Raises as ListedFiles.deleted_rows."""
         deleted = self._files.deleted_rows(path) if rows else None
         if deleted is None:
             return {group.number: found for group, found in rows.items()}

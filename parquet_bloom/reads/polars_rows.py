@@ -50,7 +50,7 @@ class Rows:
         batch_size: int | None,
     ) -> Iterator[pl.DataFrame]:
         """Frames with these columns of the rows that match, no more than so many."""
-        query = _Query(columns, predicate)
+        query = _PushedQuery(columns, predicate)
         scans = self._scans(self._left_by(query.pushed.tree))
         is_empty = True
         for is_whole, several in groupby(scans, lambda scan: scan.is_whole):
@@ -115,7 +115,7 @@ class RowsOfTables:
     ) -> Iterator[pl.DataFrame]:
         """See Rows."""
         columns = self._schema.names if columns is None else columns
-        query = _Query(columns, predicate)
+        query = _PushedQuery(columns, predicate)
         left = self._left_by(query.pushed.tree)
         if left and self._are_plain(left):
             plain = Rows(self._first, lambda _: left, self._options)
@@ -146,7 +146,7 @@ class _Scan(NamedTuple):
     is_whole: bool
 
 
-class _Query:
+class _PushedQuery:
     """What is asked for."""
 
     def __init__(self, columns: list[str] | None, predicate: pl.Expr | None) -> None:

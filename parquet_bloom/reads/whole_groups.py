@@ -15,17 +15,17 @@ from parquet_bloom.reads.partitions import PartitionedFile, Partitions
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.native.lazy import Array
-    from parquet_bloom.reads.matching import Listed
+    from parquet_bloom.reads.matching import ListedFiles
     from parquet_bloom.reads.pruning import Group, Left
 
 _NOTHING: Final[Mapping[int, Sequence[int]]] = {}
 
 
 class WholeGroups:
-    """Reads them. Methods raise as Listed and Askable.read_rows do."""
+    """Reads them. Methods raise as ListedFiles and Askable.read_rows do."""
 
     def __init__(
-        self, files: Listed, partitions: Partitions, opener: Callable[[str], Container]
+        self, files: ListedFiles, partitions: Partitions, opener: Callable[[str], Container]
     ) -> None:
         self._files, self._partitions, self._open = files, partitions, opener
 

@@ -40,7 +40,7 @@ _SKETCHES: Final = pa.schema([("key", pa.string()), ("sketch", pa.binary())])
 
 
 @dataclass(frozen=True, slots=True)
-class Merging:
+class MergingSketches:
     """What the tasks of one round of merging are sent; `round`: from 0, the sketches of the tasks, on;
     `at_once`: how many sketches one task merges."""
 
@@ -50,7 +50,7 @@ class Merging:
     round: int = 0
 
     @classmethod
-    def of(cls, tasks: Tasks) -> Merging:
+    def of(cls, tasks: Tasks) -> MergingSketches:
         return cls(tasks, tasks.plan.num_sheets, MERGED_AT_ONCE)
 
     @property
@@ -84,7 +84,7 @@ def _packed(sketches: dict[str, bytes]) -> bytes:
 
 
 @giving(CONTROL)
-def merge(merging: Merging, batches: Batches) -> Iterator[RowFields]:
+def merge(merging: MergingSketches, batches: Batches) -> Iterator[RowFields]:
     """Numbers of merged files of sketches to no documents."""
     account = Account(merging.tasks.run)
     for number in numbers_in(batches):
@@ -99,7 +99,7 @@ def merge(merging: Merging, batches: Batches) -> Iterator[RowFields]:
 
 
 @giving(CONTROL)
-def judge(merging: Merging, batches: Batches) -> Iterator[RowFields]:
+def judge(merging: MergingSketches, batches: Batches) -> Iterator[RowFields]:
     """The advice on each table, as the fields of TableAdvice."""
     list(batches)
     account = Account(merging.tasks.run)

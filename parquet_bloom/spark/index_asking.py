@@ -20,7 +20,7 @@ from parquet_bloom.verbs.index_probe import IndexedValue, probe_asked
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class IndexQuestion:
     """What is asked of the index `place`, as executors open it. `hash_key`: where they find its key."""
 
     place: str
@@ -28,7 +28,7 @@ class Question:
     hash_key: str | None
 
 
-def answer(question: Question, batches: Batches) -> Iterator[pa.RecordBatch]:
+def answer(question: IndexQuestion, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Batches of one column of values, none null, to batches of the value and ANSWER. Raises what Index.probe
     raises."""
     folder, answers = open_folder(question.place), arrow_schema(ANSWER)

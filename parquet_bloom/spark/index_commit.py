@@ -19,7 +19,7 @@ from parquet_bloom.index.manifest import Manifest, Segment, commit, newest, segm
 from parquet_bloom.index.opened import as_ranges, numbers_in
 from parquet_bloom.spark.executors import Executors
 from parquet_bloom.spark.index_request import IndexOptions, NewSegments
-from parquet_bloom.spark.indexing import TOLD_AT_ONCE, Merging, Written, groups_to_merge
+from parquet_bloom.spark.indexing import TOLD_AT_ONCE, MergingSegments, Written, groups_to_merge
 from parquet_bloom.spark.listing import alternatives
 from parquet_bloom.spark.outcome import LakeIndex
 from parquet_bloom.spark.planning import COMPARED_AT_ONCE, Search
@@ -56,7 +56,7 @@ def _merged(
     """The same in few segments."""
     round = 0
     while groups := groups_to_merge(segments):
-        merging = Merging(tasks.run, tasks.request.options.place, round, groups)
+        merging = MergingSegments(tasks.run, tasks.request.options.place, round, groups)
         documents = executors.documents(INDEXING, "merge_segments", merging, len(groups))
         inputs = {segment.id for group in groups for segment in group}
         made = [segment_of(each) for each in documents if each is not None]

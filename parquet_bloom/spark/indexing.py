@@ -26,7 +26,7 @@ from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Request, Tasks
 from parquet_bloom.spark.rows import RowFields
-from parquet_bloom.spark.run import Account, Run, as_document
+from parquet_bloom.spark.run import Account, LakeRun, as_document
 from parquet_bloom.spark.schemas import CONTROL, Batches, giving, numbers_in
 from parquet_bloom.spark.worker import attempt
 from parquet_bloom.storage import open_folder
@@ -106,17 +106,17 @@ def new_segments(tasks: Tasks, batches: Batches) -> Iterator[RowFields]:
 
 
 @dataclass(frozen=True, slots=True)
-class Merging:
+class MergingSegments:
     """Segments in the folder `place`, each group of which becomes one, in a `round`, from 0 on."""
 
-    run: Run
+    run: LakeRun
     place: str
     round: int
     groups: tuple[tuple[Segment, ...], ...]
 
 
 @giving(CONTROL)
-def merge_segments(merging: Merging, batches: Batches) -> Iterator[RowFields]:
+def merge_segments(merging: MergingSegments, batches: Batches) -> Iterator[RowFields]:
     """Numbers of groups to a document for each: the segment that it is by now, null if nothing in it is alive."""
     account, folder = Account(merging.run), open_folder(merging.place)
     for number in numbers_in(batches):

@@ -33,7 +33,7 @@ from parquet_bloom.arguments import PATH_OR_URL, path_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import SparkError
 from parquet_bloom.parallel import Progress
-from parquet_bloom.spark.advising import Merging
+from parquet_bloom.spark.advising import MergingSketches
 from parquet_bloom.spark.description import described
 from parquet_bloom.spark.executors import Executors
 from parquet_bloom.spark.failures import failing
@@ -50,7 +50,7 @@ from parquet_bloom.spark.planning import (
     without_files,
 )
 from parquet_bloom.spark.request import Request, Tasks
-from parquet_bloom.spark.run import Account, Run
+from parquet_bloom.spark.run import Account, LakeRun
 from parquet_bloom.spark.schemas import CONTROL, OUTCOME, SEEN, TOTAL
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def run_job(
         return Report(verb, run_id, started_at, (), 0.0, audit)
     place, is_kept = _account_place(spark, search, audit)
     meter = Meter(spark, progress)
-    run = Run(place, run_id, verb, _digest(request, search), started_at)
+    run = LakeRun(place, run_id, verb, _digest(request, search), started_at)
     with _leaving_account(run, request, is_kept), failing("the Spark job failed"):
         with described(spark, f"{verb}: list the files"), meter.tasks():
             run, plan = _planned(executors, run, search)
@@ -191,7 +191,7 @@ def run_job(
 
 
 @contextmanager
-def _leaving_account(run: Run, request: Request, is_kept: bool) -> Iterator[None]:
+def _leaving_account(run: LakeRun, request: Request, is_kept: bool) -> Iterator[None]:
     """Name a temporary account in the error of a job that may have changed files, which it alone tells;
     in a note, if the job was interrupted."""
     if is_kept or request.verb not in ("build", "strip") or request.destination.dry_run:
@@ -252,7 +252,7 @@ def _discard(executors: Executors, tasks: Tasks) -> None:
 # The plan
 
 
-def _planned(executors: Executors, run: Run, search: Search) -> tuple[Run, Plan]:
+def _planned(executors: Executors, run: LakeRun, search: Search) -> tuple[LakeRun, Plan]:
     """The run as it was started, and its plan."""
     (begun,) = executors.documents(PLANNING, "begin", Planning(run, search))
     run = run.since(begun["run"]["started_at"])
@@ -318,7 +318,7 @@ def _worked(executors: Executors, tasks: Tasks) -> list[Total]:
 
 
 def _judged(executors: Executors, tasks: Tasks) -> tuple[TableAdvice, ...]:
-    merging = Merging.of(tasks)
+    merging = MergingSketches.of(tasks)
     while merging.num_sketches > 1:
         executors.documents(ADVISING, "merge", merging, merging.num_merged)
         merging = replace(merging, round=merging.round + 1, num_sketches=merging.num_merged)

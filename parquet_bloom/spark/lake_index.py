@@ -25,7 +25,7 @@ from parquet_bloom.index.asking import hash_key_given, key_of
 from parquet_bloom.index.manifest import IndexForm, Manifest, Places, check_form, existing, newest
 from parquet_bloom.parallel import Progress
 from parquet_bloom.spark.executors import Executors
-from parquet_bloom.spark.index_asking import Question
+from parquet_bloom.spark.index_asking import IndexQuestion
 from parquet_bloom.spark.index_request import IndexOptions, KnownIndex, check_reference
 from parquet_bloom.spark.job import audit_given, run_id_given, run_job
 from parquet_bloom.spark.listing import Paths, names_for_executors
@@ -169,7 +169,7 @@ def files_for(
     name = _column_of(values, column)
     asked = values.select(f.col(f"`{name}`")).where(f.col(f"`{name}`").isNotNull())
     schema = StructType([asked.schema[0], *ANSWER])
-    question = Question(place, column, hash_key)
+    question = IndexQuestion(place, column, hash_key)
     work = Executors(spark).work("parquet_bloom.spark.index_asking", "answer", question)
     return asked.mapInArrow(work, schema)
 

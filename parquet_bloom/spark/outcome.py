@@ -19,7 +19,7 @@ from parquet_bloom.spark.versions import arrow_schema
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from parquet_bloom.spark.run import Run
+    from parquet_bloom.spark.run import LakeRun
 
 Status = Literal["added", "removed", "read", "unchanged", "skipped", "refused", "error"]
 
@@ -121,7 +121,7 @@ def _reason(outcome: Outcome) -> str:
     return DRY_RUN if message.startswith(DRY_RUN) else ""
 
 
-def rows_of(run: Run, outcomes: Iterable[Outcome]) -> Iterator[RowFields]:
+def rows_of(run: LakeRun, outcomes: Iterable[Outcome]) -> Iterator[RowFields]:
     """Rows of ACCOUNT."""
     about = {"verb": run.verb, "started_at": run.started_at}
     for outcome in outcomes:

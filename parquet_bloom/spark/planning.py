@@ -49,7 +49,7 @@ from parquet_bloom.spark.plan import (
     planned,
 )
 from parquet_bloom.spark.rows import RowFields, packed, unpacked
-from parquet_bloom.spark.run import Account, Run, as_document
+from parquet_bloom.spark.run import Account, LakeRun, as_document
 from parquet_bloom.spark.schemas import ACCOUNT, CONTROL, SEEN, Batches, giving, numbers_in
 from parquet_bloom.spark.versions import arrow_schema
 from parquet_bloom.storage.folder import Found
@@ -134,7 +134,7 @@ class Search:
 class Planning:
     """What the functions here are sent: the run, what it is about and, once it is listed, its plan."""
 
-    run: Run
+    run: LakeRun
     search: Search
     plan: Plan = Plan()
     round: int = 0
@@ -180,7 +180,7 @@ def without_files(names: Iterable[str], found: Iterable[str]) -> tuple[tuple[str
     return tuple((name, NO_FILES) for name in sorted({*names} - {*found}))
 
 
-def _taken_up(account: Account, request: Planning) -> Run:
+def _taken_up(account: Account, request: Planning) -> LakeRun:
     """The run as it was started, perhaps by somebody who died. Raises SparkError if it was another."""
     run, marks = request.run, _marks(request.run, request.search)
     began = account.get("started.json")
@@ -197,7 +197,7 @@ def _taken_up(account: Account, request: Planning) -> Run:
     return run.since(first["started_at"])
 
 
-def _marks(run: Run, search: Search) -> RowFields:
+def _marks(run: LakeRun, search: Search) -> RowFields:
     manifest = None if search.manifest is None else search.manifest.path
     return {
         "verb": run.verb,

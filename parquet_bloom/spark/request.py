@@ -12,7 +12,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.options import Destination
 from parquet_bloom.spark.plan import BOUNDS, Plan
-from parquet_bloom.spark.run import Run
+from parquet_bloom.spark.run import LakeRun
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +49,7 @@ class Tasks:
     """What executors are sent: the run and its plan, and what is to be done to each file; `least_share`:
     see Bounds."""
 
-    run: Run
+    run: LakeRun
     plan: Plan
     request: Request
     least_share: float = BOUNDS.least_share

@@ -32,7 +32,7 @@ _TIME = "%Y%m%dT%H%M%S.%fZ"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class LakeRun:
     """One run. `audit`: a folder, as executors open it; `asked`: a digest of what was asked for, the
     same for runs that leave files in the same state."""
 
@@ -47,7 +47,7 @@ class Run:
         """Of its files below the audit."""
         return quote(self.id, safe="")
 
-    def since(self, started_at: str) -> Run:
+    def since(self, started_at: str) -> LakeRun:
         """The same, which somebody started at that time."""
         return replace(self, started_at=datetime.fromisoformat(started_at))
 
@@ -69,7 +69,7 @@ class EarlierRun:
 class Account:
     """The files of a run below its audit, as executors read and write them. Methods raise OSError."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: LakeRun) -> None:
         self.run = run
         self._folder = writable_folder(run.audit)
         self._own = f"_runs/{run.name}"

@@ -48,7 +48,7 @@ _MOST_AT_ONCE: Final = 0.25
 _SETTLED: Final = 2_000_000_000
 
 
-class _State(NamedTuple):
+class _FileState(NamedTuple):
     """`where`: what tells files of the same name apart. `version`: as whoever stores the file tells it; None if no
     other is ever put in its place."""
 
@@ -64,13 +64,13 @@ class _Blocks:
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
         self.num_bytes = self.hits = self.misses = 0
-        self._known: OrderedDict[tuple[_State, int], bytes] = OrderedDict()
+        self._known: OrderedDict[tuple[_FileState, int], bytes] = OrderedDict()
         self._lock = Lock()
 
-    def has(self, state: _State, numbers: range) -> bool:
+    def has(self, state: _FileState, numbers: range) -> bool:
         return all((state, number) in self._known for number in numbers)
 
-    def found(self, state: _State, numbers: range) -> list[bytes] | None:
+    def found(self, state: _FileState, numbers: range) -> list[bytes] | None:
         with self._lock:
             found = [self._known.get((state, number)) for number in numbers]
             there = [each for each in found if each is not None]
@@ -82,7 +82,7 @@ class _Blocks:
             self.hits += 1
             return there
 
-    def keep(self, state: _State, numbers: range, data: bytes) -> None:
+    def keep(self, state: _FileState, numbers: range, data: bytes) -> None:
         """`data`: of all of these blocks."""
         if len(data) > _MOST_AT_ONCE * self.max_bytes:
             return
@@ -163,7 +163,7 @@ class CacheUse:
             return self._of_local(path, name)
         if now is None or now.version == "":
             return open_source(path)
-        state = _State(name, _store_of(name), now.size, now.version)
+        state = _FileState(name, _store_of(name), now.size, now.version)
 
         def opened(end: int) -> Source:
             if now.version is None:
@@ -178,7 +178,7 @@ class CacheUse:
         name = os.fspath(path)
         if not is_url(name):
             return self._of_local(path, name)
-        state = _State(name, _store_of(name), size, None)
+        state = _FileState(name, _store_of(name), size, None)
         return _CachedSource(
             self._blocks, state, lambda end: open_source(path, size), None, self._is_keeping
         )
@@ -188,7 +188,7 @@ class CacheUse:
         is_settled = time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _SETTLED
         return _CachedSource(
             self._blocks,
-            _State(name, None, status.st_size, identity_of(status)),
+            _FileState(name, None, status.st_size, identity_of(status)),
             lambda end: open_source(path),
             version_of(status),
             self._is_keeping and is_settled,
@@ -215,7 +215,7 @@ class _CachedSource:
     def __init__(
         self,
         blocks: _Blocks,
-        state: _State,
+        state: _FileState,
         opener: Callable[[int], Source],
         version: str | None,
         is_keeping: bool,

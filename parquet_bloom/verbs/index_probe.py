@@ -55,7 +55,7 @@ class IndexedValue:
 class IndexedValues(ValueAnswers[IndexedValue]):
     """The verdicts on all values."""
 
-    def __init__(self, values: Sequence[Any] | Array, answers: Answers) -> None:
+    def __init__(self, values: Sequence[Any] | Array, answers: IndexAnswers) -> None:
         super().__init__(values)
         self._answers = answers
 
@@ -183,7 +183,7 @@ def probe_asked(
     else:
         current, others = _among(files, column, asked.units(column), _paths(found), storage_options)
         num_files = len(files.found)
-    answers = Answers(found, manifest.places, current, others)
+    answers = IndexAnswers(found, manifest.places, current, others)
     return IndexReport(
         index=path,
         generation=manifest.generation,
@@ -224,7 +224,7 @@ def _stale(path: str) -> IndexedFile:
     return IndexedFile(path, "unknown", reason=_STALE)
 
 
-class Answers:
+class IndexAnswers:
     """Verdicts on values, by what was found in segments. `current`: the states of files that count; `others`: files
     of which nothing is known about any value."""
 

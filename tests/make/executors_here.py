@@ -17,7 +17,7 @@ from parquet_bloom.spark import job, lake_index
 from parquet_bloom.spark.index_commit import committed
 from parquet_bloom.spark.outcome import LakeIndex
 from parquet_bloom.spark.request import Request, Tasks, on_executor
-from parquet_bloom.spark.run import Run
+from parquet_bloom.spark.run import LakeRun
 from parquet_bloom.spark.tasks import work
 
 Rows = list[dict[str, Any]]
@@ -94,7 +94,7 @@ class IndexingHere:
 
     def _run(self, _: Any, request: Request, search: Any, **given: Any) -> LakeIndex | None:
         executors: Any = Executors()
-        run = Run(given["audit"], given["run_id"], "index", "asked", datetime.now(UTC))
+        run = LakeRun(given["audit"], given["run_id"], "index", "asked", datetime.now(UTC))
         run, plan = job._planned(executors, run, search)
         self.tasks = tasks = Tasks(run, plan, request)
         for number in range(plan.num_sheets):

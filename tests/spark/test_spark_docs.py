@@ -23,7 +23,7 @@ from oracle.parquet_java import QUICK
 import parquet_bloom as pb
 from parquet_bloom.commands.pbloom import cli
 from parquet_bloom.spark.outcome import Outcome, rows_of
-from parquet_bloom.spark.run import Account, Run
+from parquet_bloom.spark.run import Account, LakeRun
 from parquet_bloom.spark.schemas import ACCOUNT, OUTCOME
 from parquet_bloom.spark.versions import arrow_schema
 
@@ -87,7 +87,7 @@ def test_the_recipe_of_reads(spark, tmp_path, monkeypatch, capsys):
 
 def test_the_query_over_an_audit(spark, tmp_path):
     noon = datetime(2026, 11, 20, 12, tzinfo=UTC)
-    run = Run(str(tmp_path / "audit"), "run", "build", "asked", noon)
+    run = LakeRun(str(tmp_path / "audit"), "run", "build", "asked", noon)
     outcomes = (Outcome("a", "added", 2, 100), Outcome("b", "added", 3, 10), Outcome("c", "error"))
     Account(run).put_outcomes("task-000000", rows_of(run, outcomes), arrow_schema(ACCOUNT))
     Account(run).put("plan.json", b"{}")

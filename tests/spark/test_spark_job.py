@@ -19,7 +19,7 @@ from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.plan import Bounds
 from parquet_bloom.spark.planning import LEFT_SO
 from parquet_bloom.spark.rows import unpacked
-from parquet_bloom.spark.run import Account, Run
+from parquet_bloom.spark.run import Account, LakeRun
 
 pytestmark = pytest.mark.interop
 
@@ -142,7 +142,7 @@ def test_huge_files_are_built_in_parts(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(verbs, "BOUNDS", in_parts)
     audit = tmp_path / "audit"
     report = lake.build(spark, folder, columns=["id", "name"], audit=str(audit), run_id="first")
-    kept = Account(Run(str(audit), "first", "build", "", report.started_at))
+    kept = Account(LakeRun(str(audit), "first", "build", "", report.started_at))
     parts = {row["path"] for name in kept.names() if name.startswith("part-")
              for row in unpacked(kept.get(name))}  # fmt: skip
     assert sorted(os.path.basename(path) for path in parts) == [

@@ -22,7 +22,7 @@ from parquet_bloom.spark.listing import (
 )
 from parquet_bloom.spark.plan import Plan, planned
 from parquet_bloom.spark.planning import Planning, Search, begin, list_folders
-from parquet_bloom.spark.run import Account, Run
+from parquet_bloom.spark.run import Account, LakeRun
 from parquet_bloom.storage import open_source
 from parquet_bloom.storage.objects import stores
 
@@ -380,7 +380,7 @@ def begun(tmp_path):
     """What the step tells the driver, and the paths of the files in its plan."""
 
     def begun(*names, **search):
-        run = Run(str(tmp_path / "audit"), "run", "inspect", "asked", datetime.now(UTC))
+        run = LakeRun(str(tmp_path / "audit"), "run", "inspect", "asked", datetime.now(UTC))
         request = Planning(run, Search(tuple(names_for_executors(map(str, names))), **search))
         (batch,) = begin(request, [])
         said = json.loads(batch.column("document")[0].as_py())
@@ -459,7 +459,7 @@ def test_many_folders_are_listed_by_many_tasks(begun, tmp_path):
     said, paths = begun(lake)
     assert (paths, said["is_settled"]) == ([], False)
     assert len(said["left"]) == 19
-    run = Run(str(tmp_path / "audit"), "run", "inspect", "asked", datetime.now(UTC))
+    run = LakeRun(str(tmp_path / "audit"), "run", "inspect", "asked", datetime.now(UTC))
     request = Planning(run, Search(()), round=1, units=tuple(said["left"]))
     (batch,) = list_folders(request, [pa.record_batch({"id": range(19)})])
     listed = [json.loads(each) for each in batch.column("document").to_pylist()]

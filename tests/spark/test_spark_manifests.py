@@ -18,7 +18,7 @@ from parquet_bloom.spark.manifests import GivenManifest, manifest_named
 from parquet_bloom.spark.plan import LakeFile, Plan, planned
 from parquet_bloom.spark.planning import LEFT_SO, Planning, Search, begin, leave_complete
 from parquet_bloom.spark.planning import listed_files as rows_listed
-from parquet_bloom.spark.run import Account, Run
+from parquet_bloom.spark.run import Account, LakeRun
 from parquet_bloom.spark.schemas import SEEN
 from parquet_bloom.spark.versions import arrow_schema
 from parquet_bloom.storage.listing import find_local, list_objects
@@ -45,7 +45,7 @@ def begun(tmp_path):
         """What the first step of a run says, and what it was sent."""
         place = tmp_path / "manifest"
         place.write_bytes(data if isinstance(data, bytes) else "".join(data).encode())
-        run = Run(str(tmp_path / "audit"), run_id, "build", asked, datetime.now(UTC))
+        run = LakeRun(str(tmp_path / "audit"), run_id, "build", asked, datetime.now(UTC))
         search = {"manifest": GivenManifest(str(place), str(tmp_path))} | search
         request = Planning(run, Search(**search))
         (said,) = documents(begin(request, []))

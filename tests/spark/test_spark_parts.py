@@ -21,7 +21,7 @@ from parquet_bloom.spark import parts
 from parquet_bloom.spark.plan import Bounds, LakeFile, Plan, SheetWriter, planned
 from parquet_bloom.spark.request import Tasks
 from parquet_bloom.spark.rows import packed, unpacked
-from parquet_bloom.spark.run import Account, Run
+from parquet_bloom.spark.run import Account, LakeRun
 from parquet_bloom.spark.schemas import BUILT
 from parquet_bloom.spark.versions import arrow_schema
 from parquet_bloom.spark.worker import attempt
@@ -45,7 +45,7 @@ def write(path, start=0):
 @pytest.fixture
 def account(tmp_path_factory):
     audit = tmp_path_factory.mktemp("audit")
-    return Account(Run(str(audit), "run", "build", "asked", datetime(2026, 11, 20, tzinfo=UTC)))
+    return Account(LakeRun(str(audit), "run", "build", "asked", datetime(2026, 11, 20, tzinfo=UTC)))
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from parquet_bloom.spark.plan import (
     SheetWriter,
     planned,
 )
-from parquet_bloom.spark.run import Run
+from parquet_bloom.spark.run import LakeRun
 
-RUN = Run("/audit", "run", "build", "asked", datetime(2026, 11, 20, tzinfo=UTC))
+RUN = LakeRun("/audit", "run", "build", "asked", datetime(2026, 11, 20, tzinfo=UTC))
 
 # Small ones, so that few files are many sheets.
 SMALL = Bounds(

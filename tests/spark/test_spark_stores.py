@@ -16,7 +16,7 @@ from parquet_bloom import spark as lake
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.plan import LakeFile, Plan, planned
 from parquet_bloom.spark.planning import LEFT_SO, Planning, Search, leave_complete
-from parquet_bloom.spark.run import Account, Run
+from parquet_bloom.spark.run import Account, LakeRun
 from parquet_bloom.spark.schemas import SEEN
 from parquet_bloom.spark.versions import arrow_schema
 from parquet_bloom.spark.worker import work_on_file
@@ -72,7 +72,7 @@ def next_plan(tmp_path, file: LakeFile, outcome: Outcome):
         "message": outcome.message,
     }
     now = about | {"is_earlier": 0, "size": file.size, "version": file.version}
-    run = Run(str(tmp_path / "audit"), "run", "build", "asked", datetime.now(UTC))
+    run = LakeRun(str(tmp_path / "audit"), "run", "build", "asked", datetime.now(UTC))
     rows = pa.RecordBatch.from_pylist([earlier, now], schema=arrow_schema(SEEN))
     (batch,) = leave_complete(Planning(run, Search()), [rows])
     plan = Plan.of(json.loads(batch.column("document")[0].as_py())["plan"])

@@ -14,7 +14,7 @@ from parquet_bloom.index.building import NewSegment
 from parquet_bloom.index.collecting import KeyCollector, KeyRoom
 from parquet_bloom.index.compaction import merges
 from parquet_bloom.index.keys import KeyBits, bits_for
-from parquet_bloom.index.manifest import Manifest, Segment, Subject
+from parquet_bloom.index.manifest import IndexedColumn, Manifest, Segment
 from parquet_bloom.index.sorted_map import MapFile
 from parquet_bloom.index.units import Unit, UnitsFile
 from parquet_bloom.storage import open_folder
@@ -126,7 +126,7 @@ def make(lake: Path, number: int, source: random.Random) -> Path:
 
 def test_a_file_that_failed_twice_hides_no_other(tmp_path):
     """Its units are dead, and those of the next failed file as well."""
-    new = NewSegment(Subject("c", "k"), KeyCollector(KeyRoom(1 << 20)))
+    new = NewSegment(IndexedColumn("c", "k"), KeyCollector(KeyRoom(1 << 20)))
     for at, path in enumerate(["good", "bad", "better", "worse"]):
         new.units.append(Unit(path, 1, "1", 0, at, 1, 1))
         new.keys.add(np.array([at << 60], np.uint64), at)

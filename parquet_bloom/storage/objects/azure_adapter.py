@@ -380,14 +380,14 @@ class Block:
 def cut_into_blocks(pieces: Composition, committed: Sequence[CommittedBlock]) -> list[Block]:
     """`committed`: those of the old version, in order, without gaps; or none, if it has none."""
     least = LEAST_BYTES
-    blocks = list(_Blocks(pieces, committed, least))
+    blocks = list(_StagedBlocks(pieces, committed, least))
     while len(blocks) > MOST_BLOCKS:
-        blocks = list(_Blocks(pieces, (), least))
+        blocks = list(_StagedBlocks(pieces, (), least))
         least *= 8
     return blocks
 
 
-class _Blocks:
+class _StagedBlocks:
     def __init__(
         self, pieces: Composition, committed: Sequence[CommittedBlock], least: int
     ) -> None:

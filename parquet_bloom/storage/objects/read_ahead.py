@@ -51,7 +51,7 @@ def join_ranges(ranges: Iterable[ByteRange]) -> list[ByteRange]:
     ]
 
 
-class _Held:
+class _BytesHeld:
     """How many bytes all sources hold."""
 
     def __init__(self) -> None:
@@ -70,10 +70,10 @@ class _Held:
             self.num_bytes -= num_bytes
 
 
-held = _Held()
+held = _BytesHeld()
 
 
-class _Piece:
+class _Range:
     """`data`: None if it is not there and was not asked for. `touched`: when it was last read, 0 if
     it was not."""
 
@@ -94,14 +94,14 @@ class Prefetch:
         self._lock = Lock()
         self._clock = count(1)
         # In the order in which they are wanted; and by where they start.
-        self._pieces: list[_Piece] = []
+        self._pieces: list[_Range] = []
         self._starts: list[int] = []
         self._order: list[int] = []
-        self._where: WeakKeyDictionary[Thread, _Piece] = WeakKeyDictionary()
+        self._where: WeakKeyDictionary[Thread, _Range] = WeakKeyDictionary()
 
     def will_read(self, ranges: Iterable[ByteRange]) -> None:
         """Forget what was wanted before, and begin to fetch the first of these."""
-        pieces = [_Piece(start, end) for start, end in join_ranges(ranges)]
+        pieces = [_Range(start, end) for start, end in join_ranges(ranges)]
         self.close()
         with self._lock:
             self._pieces = pieces
@@ -154,7 +154,7 @@ class Prefetch:
     # --------------------------------------------------------------------------------------------
     # With the lock
 
-    def _touch(self, piece: _Piece) -> None:
+    def _touch(self, piece: _Range) -> None:
         """The thread reads here now, and has left the piece where it was."""
         thread = current_thread()
         before = self._where.get(thread)
@@ -179,7 +179,7 @@ class Prefetch:
             if piece.data is None:
                 piece.touched = 0
 
-    def _submit(self, piece: _Piece) -> None:
+    def _submit(self, piece: _Range) -> None:
         try:
             piece.data = submit(lambda: self._fetch(piece.start, piece.end))
         except BaseException:
@@ -197,7 +197,7 @@ class Prefetch:
             self._drop(min(left, key=lambda each: each.touched))
         return True
 
-    def _drop(self, piece: _Piece) -> None:
+    def _drop(self, piece: _Range) -> None:
         if piece.data is not None:
             piece.data.cancel()
             piece.data = None

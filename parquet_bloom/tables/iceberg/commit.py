@@ -171,7 +171,7 @@ class InTheWay(ValidationException):
     """The table is by now one to which nothing may be committed."""
 
 
-class _Writer(ManifestWriterV2):
+class _ManifestWriter(ManifestWriterV2):
     """Writes a manifest with the key-values that others have given it."""
 
     others: Mapping[str, str] = EMPTY_DICT
@@ -328,7 +328,7 @@ class NewSizes(_SnapshotProducer["NewSizes"]):
             raise InTheWay(lost_of_manifests(unknown.fields))
         schema = schema_for(self._metadata, {field.source_id for field in spec.fields})
         schema, output = schema or self.schema(), self.new_manifest_output()
-        writer = _Writer(spec, schema, output, self._snapshot_id, self._compression)
+        writer = _ManifestWriter(spec, schema, output, self._snapshot_id, self._compression)
         writer.others = unknown.key_values
         with writer:
             for entry in entries:
