@@ -20,6 +20,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.program import FINE, NO, TROUBLE
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
 from parquet_bloom.render.wording import files_of, size
+from parquet_bloom.values.given import show_values
 from parquet_bloom.verbs.find import FindReport
 from parquet_bloom.verbs.find import find as find_rows
 
@@ -88,7 +89,7 @@ def find(
         if as_json:
             write_json(report)
         else:
-            _write(report)
+            _write(report, given["values"])
         if report.unknown:
             code = TROUBLE
         elif report.rows and code != TROUBLE:
@@ -112,7 +113,7 @@ def _save(
         save_table(report.account(values), sources, account, overwrite=overwrite)
 
 
-def _write(report: FindReport) -> None:
+def _write(report: FindReport, asked: Sequence[object]) -> None:
     if report.rows:
         names, values = _shown_values(report)
         write_table(
@@ -128,18 +129,35 @@ def _write(report: FindReport) -> None:
         complain(
             f"{files} with rows that the table may have deleted: they are in it until it is written anew"
         )
-    paths_by_reason: dict[str, list[str]] = {}
-    for file in report.unknown:
-        paths_by_reason.setdefault(file.reason, []).append(file.path)
-    for reason, paths in paths_by_reason.items():
-        complain(f"{files_of(paths, report.num_files)}: unknown: {reason}")
+    if report.unknown:
+        _complain_of_unknown(report, asked)
     if len(report.unknown) == report.num_files:
         return
     read = f"{number_of(report.parts_read, 'row group')} of {number_of(report.files_read, 'file')} read"
     write_text(
         f"{number_of(len(report.rows), 'row')} in {number_of(report.num_files, 'file')}: {read},"
-        f" {size(report.bytes_read)}"
+        f" {size(report.bytes_read)}{_not_found(report, asked)}"
     )
+
+
+def _complain_of_unknown(report: FindReport, asked: Sequence[object]) -> None:
+    from parquet_bloom.commands.value_files import fault_of_file
+
+    paths_by_reason: dict[str, list[str]] = {}
+    for file in report.unknown:
+        paths_by_reason.setdefault(file.reason, []).append(file.path)
+    for reason, paths in paths_by_reason.items():
+        files, fault = files_of(paths, report.num_files), fault_of_file(reason, asked)
+        complain(f"{fault}; unknown: {files}" if fault else f"{files}: unknown: {reason}")
+
+
+def _not_found(report: FindReport, asked: Sequence[object]) -> str:
+    """Of several values, how many are in no file that could be asked."""
+    values = {*show_values(asked)}
+    if len(values) < 2:
+        return ""
+    left = len(values - {row.value for row in report.rows})
+    return f"; {left:,} of {len(values):,} values in no {'other ' * bool(report.unknown)}file"
 
 
 def _shown_values(report: FindReport) -> tuple[Sequence[str], Iterable[Sequence[str]]]:

@@ -181,10 +181,14 @@ class Answers:
     """Where the reports on input files go: each becomes a JSON document, or is written in full; of
     several files, without --verbose, a line at most, and a total at the end."""
 
-    def __init__(self, inputs: Inputs, *, as_json: bool, verbose: bool) -> None:
+    def __init__(
+        self, inputs: Inputs, *, as_json: bool, verbose: bool, is_kept: bool = False
+    ) -> None:
+        """`is_kept`: whether they go to a file, in which no value may be left out."""
         self.inputs = inputs
         self.as_json = as_json
         self.verbose = verbose
+        self.has_all_values = verbose or is_kept
 
     @property
     def at_once(self) -> bool:

@@ -250,8 +250,10 @@ def answered(one_each: str = "file") -> Decorator:
             as_json: bool, verbose: bool, **given: object,
         ) -> None:  # fmt: skip
             inputs = inputs_of(files, view)
+            is_kept = output is not None and str(output) != "-"
+            answers = Answers(inputs, as_json=as_json, verbose=verbose, is_kept=is_kept)
             with answering([path for path, _ in inputs.files], output, overwrite):
-                command(answers=Answers(inputs, as_json=as_json, verbose=verbose), **given)
+                command(answers=answers, **given)
 
         return with_answers
 
@@ -301,7 +303,7 @@ def literals(command: Callback) -> Callback:
         read_as: LiteralType | None, **given: object,
     ) -> object:  # fmt: skip
         if values_column is not None and values_from is None:
-            raise click.UsageError("--values-column: expected with --values-from only")
+            raise click.UsageError("--values-column: expected with --values-from or --ids only")
         from parquet_bloom.values.types import literal
 
         values: tuple[object, ...] = tuple(literal(text, read_as) for text in texts)
@@ -313,8 +315,8 @@ def literals(command: Callback) -> Callback:
             values += tuple(values_in(values_from, values_column, columns, read_as))
         if not values:
             if values_from is not None:
-                raise click.UsageError(f"--values-from: {values_from.name}: has no values")
-            raise click.UsageError("expected at least one --value or --values-from")
+                raise click.UsageError(f"{values_from.name}: no values")
+            raise click.UsageError("expected at least one --value, or --values-from or --ids")
         return command(values=values, **given)
 
     return with_literals

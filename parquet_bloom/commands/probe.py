@@ -135,7 +135,7 @@ def _show_by_value(
     if answers.as_json:
         write_json(gathered.report())
     else:
-        write_values(gathered.report(), answers.verbose)
+        write_values(gathered.report(), answers.has_all_values)
     return code
 
 

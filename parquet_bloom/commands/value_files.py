@@ -42,6 +42,14 @@ def values_in(
     return [LiteralInFile(each, read_as, name, line) for line, each in texts]
 
 
+def fault_of_file(reason: str, values: Iterable[object]) -> str:
+    """Of the reason why a file could not be asked for `values`, what a line of their own file is to blame for; empty
+    if none is."""
+    name = next((each.file for each in values if isinstance(each, LiteralInFile)), None)
+    _, found, fault = reason.partition(f"{name}: line ")
+    return found + fault
+
+
 def _lines(text: str) -> list[str]:
     lines = text.split("\n")
     if not lines[-1]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.values_in_files import ValueInFiles, ValuesReport
 
 
-def write_values(report: ValuesReport, verbose: bool) -> None:
-    """With `verbose`, every value has a line, and every file is named."""
+def write_values(report: ValuesReport, in_full: bool) -> None:
+    """With `in_full`, every value has a line, and every file is named."""
     results = report.results
     verdicts = [f"{report.absent:,} in no file", f"{report.maybe:,} maybe in one"]
     if report.unknown:
@@ -28,24 +28,28 @@ def write_values(report: ValuesReport, verbose: bool) -> None:
         f" {', '.join(verdicts)}; {size(bytes_taken(report))} read to find out"
     )
     _write_chance(report)
-    absent = results.absent
-    first = absent.nonzero()[0][:MOST_SHOWN].tolist()
-    if first:
-        write_text(f"in no file: {shortened(_texts(results, first), report.absent)}")
-    left = results.hit.nonzero()[0].tolist()
-    shown = left if verbose else left[:MOST_SHOWN]
-    _write_table([results[number] for number in shown], verbose)
-    if len(left) > len(shown):
-        write_text(f"and {len(left) - len(shown):,} more: --verbose and --json show all")
-    unknown = report.files_unknown if verbose else report.files_unknown[:MOST_SHOWN]
+    if in_full:
+        _write_table(results, in_full)
+    else:
+        _write_some(report)
+    unknown = report.files_unknown if in_full else report.files_unknown[:MOST_SHOWN]
     for file in unknown:
         write_text(f"{file.path}: may hold any value: {file.reason}")
     if len(report.files_unknown) > len(unknown):
         write_text(f"and {len(report.files_unknown) - len(unknown):,} more that may hold any value")
 
 
-def _texts(results: Sequence[ValueInFiles], numbers: Sequence[int]) -> list[str]:
-    return [results[number].value for number in numbers]
+def _write_some(report: ValuesReport) -> None:
+    """Some of the values that are in no file, and some of the others."""
+    results = report.results
+    first = results.absent.nonzero()[0][:MOST_SHOWN].tolist()
+    if first:
+        absent = [results[number].value for number in first]
+        write_text(f"in no file: {shortened(absent, report.absent)}")
+    left = results.hit.nonzero()[0].tolist()
+    _write_table([results[number] for number in left[:MOST_SHOWN]], in_full=False)
+    if len(left) > MOST_SHOWN:
+        write_text(f"and {len(left) - MOST_SHOWN:,} more: --verbose, --output and --json show all")
 
 
 def _write_chance(report: ValuesReport) -> None:
@@ -59,7 +63,7 @@ def _write_chance(report: ValuesReport) -> None:
     )
 
 
-def _write_table(values: Sequence[ValueInFiles], verbose: bool) -> None:
+def _write_table(values: Sequence[ValueInFiles], in_full: bool) -> None:
     if not values:
         return
     rows = [
@@ -69,17 +73,17 @@ def _write_table(values: Sequence[ValueInFiles], verbose: bool) -> None:
             f"{len(each.files):,}",
             f"{sum(len(file.parts) for file in each.files):,}",
             f"{sum(file.rows_to_read for file in each.files):,}",
-            _files(each, verbose),
+            _files(each, in_full),
         )
         for each in values
     ]
     heads = ("value", "verdict", "files", "row groups", "rows to read", "in")
-    write_table(heads, rows, ("in…", "value…"), verbose)
+    write_table(heads, rows, ("in…", "value…"), in_full)
 
 
-def _files(value: ValueInFiles, verbose: bool) -> str:
+def _files(value: ValueInFiles, in_full: bool) -> str:
     """`a.parquet, b.parquet, … (5 in all)`"""
     paths = [file.path for file in value.files]
-    if verbose or len(paths) <= MOST_PATHS:
+    if in_full or len(paths) <= MOST_PATHS:
         return ", ".join(paths)
     return f"{', '.join(paths[:MOST_PATHS])}, … ({len(paths):,} in all)"

@@ -33,6 +33,17 @@ def test_values_of_columns(path):
     assert "values" not in plain["rows"][0]
 
 
+def test_how_many_of_several_values_are_in_no_file(path):
+    asked = ("-c", "id", "-v", "7", "-v", "9", "-v", "10", "-v", "9")
+    last = outcome("find", path, *asked).stdout.splitlines()[-1]
+    assert last.endswith("B; 2 of 3 values in no file")
+    pq.write_table(pa.table({"other": [1]}), "b.parquet")
+    found = outcome("find", path, "b.parquet", *asked)
+    assert found.stdout.splitlines()[-1].endswith("B; 2 of 3 values in no other file")
+    alone = outcome("find", path, "-c", "id", "-v", "9")
+    assert (alone.code, "in no" in alone.stdout) == (1, False)
+
+
 def test_a_column_that_is_not_there(path):
     found = outcome("find", path, "-c", "id", "-v", "7", "--columns", "more")
     assert (found.code, found.complaint) == (2, "no column more; the input has id, at")

@@ -61,7 +61,7 @@ def test_parquet_from_standard_input():
 WRONG = {
     "bytes": (b"7\n\xff\n", "ids: byte 2: not UTF-8, expected values"),
     "no Parquet": (b"PAR1 and more", "ids: cannot be read: "),
-    "nothing": (b"", "--values-from: ids: has no values"),
+    "nothing": (b"", "pbloom: ids: no values"),
 }
 
 
@@ -117,3 +117,6 @@ def test_a_bad_line_is_named_by_its_number(folder, name, text, problem):
     (folder / name).write_text(text)
     found = outcome("probe", "a.parquet", "a.parquet", "-c", "id", "--values-from", name)
     assert found.complaint.endswith(f"{name}: {problem}")
+    files = "find", "a.parquet", "a.parquet", "-c", "id", "--ids", name
+    if "no CSV" not in problem:
+        assert outcome(*files).stderr == f"pbloom: {name}: {problem}; unknown: a.parquet\n"

@@ -121,9 +121,23 @@ def test_the_command_answers_in_one_screen(lake, tmp_path):
     assert absent.endswith(f"… ({report.absent} in all)")
     assert heads.split("\t") == ["value", "verdict", "files", "row groups", "rows to read", "in"]
     assert len(rows) == 10
-    assert more == f"and {report.maybe - 10} more: --verbose and --json show all"
+    assert more == f"and {report.maybe - 10} more: --verbose, --output and --json show all"
     assert found.code == 0
     assert found.stderr == ""
+
+
+def test_a_file_and_verbose_have_a_line_for_each_value(lake, tmp_path):
+    (tmp_path / "ids").write_text("".join(f"{number}\n" for number in asked(500)[1:]))
+    names = [str(lake / name) for name in WITH_FILTERS]
+    command = ("probe", *names, "-c", "id", "--values-from", tmp_path / "ids", "--by-value")
+    verbose = outcome(*command, "--verbose").stdout
+    report = pb.probe_values(names, "id", np.array(asked(500)[1:]))
+    _, _, _, *rows = verbose.splitlines()
+    assert [row.split("\t")[:3] for row in rows] == [
+        [each.value, each.verdict, str(len(each.files))] for each in report.results
+    ]
+    assert outcome(*command, "-o", tmp_path / "answer").code == 0
+    assert (tmp_path / "answer").read_text() == verbose
 
 
 def test_the_command_names_what_may_hold_any_value(lake):
