@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -25,7 +25,7 @@ from parquet_bloom.commands.store_options import storage_options, stores
 from parquet_bloom.commands.table_options import newest_tables, table_views
 from parquet_bloom.container import number_of
 from parquet_bloom.index.manifest import IndexForm, Places
-from parquet_bloom.program import FINE, NO, Ordered
+from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.terminal import (
     complain,
@@ -131,7 +131,7 @@ def build(
             include_encrypted=include_encrypted, hash_key=hash_key, keys=keys,
             storage_options=storage_options(), threads=threads, progress=show,
         )  # fmt: skip
-    _write_change(report, as_json)
+    _end_with(report, as_json)
 
 
 @index.command(cls=Command)
@@ -164,7 +164,7 @@ def add(
             index_path, files, table=view, hash_key=hash_key, keys=keys, storage_options=storage_options(),
             threads=threads, progress=show,
         )  # fmt: skip
-    _write_change(report, as_json)
+    _end_with(report, as_json)
 
 
 @index.command(cls=Command)
@@ -186,7 +186,7 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
     from parquet_bloom.verbs.index_change import remove_from_index
 
     report = remove_from_index(index_path, files, storage_options=storage_options())
-    _write_change(report, as_json)
+    _end_with(report, as_json)
 
 
 @index.command(cls=Command)
@@ -384,15 +384,22 @@ def sql(
             write_line(line)
 
 
-def _write_change(report: IndexChange, as_json: bool) -> None:
+def _end_with(report: IndexChange, as_json: bool) -> NoReturn:
     if as_json:
         write_json(report)
-        return
+    else:
+        _write_change(report)
+    sys.exit(TROUBLE if report.failed else FINE)
+
+
+def _write_change(report: IndexChange) -> None:
     for each in report.not_indexed[:MOST_FILES]:
         complain(f"{each.path}: {each.column}: not indexed: {each.reason}")
     if len(report.not_indexed) > MOST_FILES:
         complain(f"{len(report.not_indexed) - MOST_FILES:,} more that are not indexed")
     counts = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
+    if report.failed:
+        counts += f"; {report.failed:,} of these cannot be read"
     written = f"; {_content(report.keys, report.filters, report.bytes_written)}"
     is_written = bool(report.keys or report.filters)
     write_text(f"{report.index}: {number_of(report.files, 'file')}: {counts}{written * is_written}")

@@ -64,8 +64,9 @@ class NotIndexed:
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexChange(VerbReport):
     """What became of an index. `added`, `changed`, `removed`: how many files are new in it, are in another state than
-    before, or are gone; `not_indexed`: those that were looked at and say `unknown`; `keys`: pairs of value and place
-    that were added; `filters`: those that were; `generation`: of the manifest that was made, or that is still right."""
+    before, or are gone; `failed`: how many of the new and changed ones could not be read; `not_indexed`: those that were
+    looked at and say `unknown`; `keys`: pairs of value and place that were added; `filters`: those that were;
+    `generation`: of the manifest that was made, or that is still right."""
 
     index: str
     generation: int
@@ -73,6 +74,7 @@ class IndexChange(VerbReport):
     added: int
     changed: int
     removed: int
+    failed: int
     keys: int
     filters: int
     bytes_written: int
@@ -270,6 +272,7 @@ class _Change:
         self._folder, self._keys, self._options = folder, keys, storage_options
         self._threads, self._progress = threads_given(threads), progress
         self._not_indexed: list[NotIndexed] = []
+        self._failed = 0
         # In how many files that were read there is no such column.
         self._lacking: Counter[str] = Counter()
         # Of each file that was looked at, the state that is known now; None if it is gone.
@@ -376,6 +379,7 @@ class _Change:
                     self._progress(done, len(files))
                 read = indexer.add(file, among, self._keys)
                 self._states[file.path] = read.version
+                self._failed += read.error is not None
                 self._not_indexed += [
                     NotIndexed(file.path, column, reason) for column, reason in read.reasons.items()
                 ]
@@ -473,6 +477,7 @@ class _Change:
             added=added,
             changed=changed,
             removed=removed,
+            failed=self._failed,
             keys=sum(segment.num_keys for segment in new),
             filters=sum(segment.num_filters for segment in new),
             bytes_written=sum(segment.num_bytes for segment in new),

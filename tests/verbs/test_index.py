@@ -467,3 +467,23 @@ def test_many_values_are_told_on_a_screen(tmp_path):
     assert lines[14:] == ["and 10 more: --json and --output show all"]
     result = outcome("index", "probe", "--index", index, "-c", "n", *values, "--json")
     assert len(json.loads(result.stdout)["results"]) == 60
+
+
+def test_a_file_that_cannot_be_read_is_trouble_once(tmp_path):
+    lake, index = tmp_path / "lake", tmp_path / "index"
+    lake.mkdir()
+    pq.write_table(pa.table({"id": [1]}), lake / "a.parquet")
+    assert outcome("index", "build", "--index", index, "-c", "id", lake).code == 0
+    (lake / "b.parquet").touch()
+    pq.write_table(pa.table({"other": [1]}), lake / "c.parquet")
+    added = outcome("index", "add", "--index", index)
+    assert (added.code, added.stdout) == (
+        2,
+        f"{index}: 3 files: 2 added, 0 changed, 0 removed; 1 of these cannot be read\n",
+    )
+    assert f"{lake}/b.parquet: id: not indexed: " in added.stderr
+    assert outcome("index", "add", "--index", index, "--json").code == 0
+    (lake / "b.parquet").write_bytes(b"no Parquet")
+    changed = outcome("index", "add", "--index", index, "--json")
+    document = json.loads(changed.stdout)
+    assert (changed.code, document["changed"], document["failed"]) == (2, 1, 1)
