@@ -32,7 +32,7 @@ from parquet_bloom.conformance.written_columns import columns
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import AdapterError
 from parquet_bloom.program import FINE, NO, Ordered
-from parquet_bloom.render.conformance import write_report
+from parquet_bloom.render.conformance import reason_of, write_report
 from parquet_bloom.render.terminal import progress, write_json, write_text
 from parquet_bloom.storage.new_version import output_target
 from parquet_bloom.verbs import documents
@@ -129,7 +129,8 @@ class _Given:
         else:
             write_report(report, self.level, known)
         if not any(each.applies for each in report.results):
-            raise AdapterError(f"nothing was judged: {report.results[0].found}")
+            first = next(map(reason_of, report.not_judged), report.results[0].found)
+            raise AdapterError(f"nothing was judged: {first}")
         click.get_current_context().exit(NO if report.news(known, self.level) else FINE)
 
 

@@ -125,6 +125,12 @@ class Session:
         self._stderr.close()
 
 
+def said(answer: Answer) -> str:
+    """Why there is no other answer, on one line."""
+    text = " ".join(str(answer.get("skip", answer.get("error", answer))).split())
+    return text or f"{'skip' if 'skip' in answer else 'error'}, without a reason"
+
+
 def _listen(stdout: IO[bytes], lines: Queue[bytes]) -> None:
     """Until there is nothing more, which is said by an empty line."""
     with stdout:

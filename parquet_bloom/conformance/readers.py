@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from parquet_bloom.conformance.adapter import Answer, Session
+from parquet_bloom.conformance.adapter import Answer, Session, said
 from parquet_bloom.conformance.report import Result
 
 NOT_APPLICABLE: Final = "not applicable"
@@ -29,8 +29,10 @@ def read_results(
 ) -> Iterator[Result]:
     """A result for each case of a manifest. Raises AdapterError."""
     for number, case in enumerate(cases):
-        verdict, found = _Judge(folder, case, session).verdict()
-        yield Result(case["id"], case["level"], verdict, found, case["use"] != "never")
+        judge = _Judge(folder, case, session)
+        verdict, found = judge.verdict()
+        can_use = case["use"] != "never"
+        yield Result(case["id"], case["level"], verdict, found, can_use, judge.is_declined)
         progress(number + 1, len(cases))
 
 
@@ -39,11 +41,13 @@ class _Judge:
 
     def __init__(self, folder: Path, case: Mapping[str, Any], session: Session) -> None:
         self._folder, self._case, self._session = folder, case, session
+        self.is_declined = False
 
     def verdict(self) -> tuple[str, str]:
         """With what was found that is not as it should be."""
         plain = self._ask("plain")
         if not self._is_right(plain):
+            self.is_declined = "skip" in plain
             return NOT_APPLICABLE, self._said(plain)
         filtered = self._ask("filtered")
         if "rows" not in filtered:
@@ -81,10 +85,7 @@ class _Judge:
     def _said(self, answer: Answer) -> str:
         if "rows" in answer:
             return f"rows {_few(answer['rows'])}, expected {_few(self._case['rows'])}"
-        text = str(answer.get("skip", answer.get("error"))).replace(
-            str(self._folder.absolute()), ""
-        )
-        return " ".join(text.split())[:160]
+        return said(answer).replace(str(self._folder.absolute()), "")[:160]
 
 
 def _order(row: Any) -> tuple[bool, int, str]:

@@ -21,13 +21,15 @@ _ASIDE: Final = ("not applicable", "not written")
 @dataclass(frozen=True, slots=True)
 class Result:
     """`verdict`: of readers, uses, ignores, loses, fails or not applicable; of writers, right, loses, fails, not
-    written. `found`: what is not as it should be. `can_use`: whether a filter could be of use."""
+    written. `found`: what is not as it should be. `can_use`: whether a filter could be of use. `is_declined`: if it is
+    not applicable, because it is about something else, or the engine says that it cannot."""
 
     id: str
     level: Level
     verdict: str
     found: str = ""
     can_use: bool = False
+    is_declined: bool = False
 
     @property
     def group(self) -> str:
@@ -54,6 +56,14 @@ class News:
     id: str
     known: str
     found: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotJudged:
+    """The cases, or columns, that could not be judged for one reason, although nobody has declined them."""
+
+    names: tuple[str, ...]
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +99,18 @@ class Report:
 
     def broken(self, level: Level) -> list[Result]:
         return [each for each in self.results if each.breaks(level)]
+
+    @property
+    def not_judged(self) -> list[NotJudged]:
+        """By reason, those that are about fewest first: a file that is wrong before many that are not there."""
+        names: dict[str, dict[str, None]] = {}
+        for each in self.results:
+            if not each.applies and not each.is_declined:
+                # Of a writer's column, each check says the same.
+                name = each.id if self.kind == "read" else each.id.partition("/")[2]
+                names.setdefault(each.found, {})[name] = None
+        found = [NotJudged(tuple(of_reason), reason) for reason, of_reason in names.items()]
+        return sorted(found, key=lambda each: len(each.names))
 
     def news(self, known: Mapping[str, str], level: Level) -> list[News]:
         """Failures that are not known, failures of another kind, and known ones that are none; cases that were

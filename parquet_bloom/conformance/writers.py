@@ -13,10 +13,11 @@ from math import isnan
 from pathlib import Path
 from typing import Any, Final
 
-from parquet_bloom.conformance.adapter import Session
+from parquet_bloom.conformance.adapter import Session, said
 from parquet_bloom.conformance.case import Level
 from parquet_bloom.conformance.report import Result
 from parquet_bloom.conformance.split_block import BLOCK, bitset, has
+from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError, ParquetBloomError
 from parquet_bloom.parquet.filters.bloom import StoredFilter, read_header
@@ -51,10 +52,12 @@ def write_results(
     already. Raises AdapterError."""
     for number, column in enumerate(columns):
         output = written / f"{column['id']}.parquet"
-        reason = "" if session is None else _write(folder, column, session, output)
+        reason, is_declined = "", False
+        if session is not None:
+            reason, is_declined = _write(folder, column, session, output)
         if not reason and not output.exists():
             reason = "no such file"
-        yield from judged(column, output, reason)
+        yield from judged(column, output, reason, is_declined)
         progress(number + 1, len(columns))
 
 
@@ -66,18 +69,22 @@ def created_by(written: Path) -> str:
     return UNKNOWN
 
 
-def _write(folder: Path, column: Mapping[str, Any], session: Session, output: Path) -> str:
-    """Why the column is not there; empty if it is."""
+def _write(
+    folder: Path, column: Mapping[str, Any], session: Session, output: Path
+) -> tuple[str, bool]:
+    """Why the column is not there, empty if it is; and whether the engine says that it cannot write it."""
     values = str((folder / column["values"]).absolute())
     question = {"id": column["id"], "values": values, "output": str(output.absolute())}
     answer = session.ask(question)
     if "written" in answer:
-        return ""
-    return " ".join(str(answer.get("skip", answer.get("error", answer))).split())[:160]
+        return "", False
+    return said(answer)[:160], "skip" in answer
 
 
-def judged(column: Mapping[str, Any], output: Path, reason: str = "") -> Iterator[Result]:
-    """A result for each check. `reason`: why there is no file."""
+def judged(
+    column: Mapping[str, Any], output: Path, reason: str = "", is_declined: bool = False
+) -> Iterator[Result]:
+    """A result for each check. `reason`: why there is no file; `is_declined`: as the engine says."""
     found = {check: "" for check in CHECKS}
     lost = False
     if not reason:
@@ -88,15 +95,18 @@ def judged(column: Mapping[str, Any], output: Path, reason: str = "") -> Iterato
             file = JudgedFile(0, [])
         else:
             if file.num_rows != column["rows"]:
-                reason = f"{file.num_rows} rows, expected {column['rows']}"
+                reason = f"{number_of(file.num_rows, 'row')}, expected {column['rows']:,}"
             elif not file.has_filters:
                 reason = "no filter"
             found = {check: _merged([*file.found(check)]) for check in CHECKS}
             lost = bool(found["values"])
     for check, level in CHECKS.items():
         id = f"{check}/{column['id']}"
-        if reason or (check in ("zeros", "nan") and not column["is_float"]):
-            yield Result(id, level, "not applicable", reason or "no floating-point numbers")
+        if reason:
+            yield Result(id, level, "not applicable", reason, is_declined=is_declined)
+        elif check in ("zeros", "nan") and not column["is_float"]:
+            found_none = "no floating-point numbers"
+            yield Result(id, level, "not applicable", found_none, is_declined=True)
         elif check == "values" and lost:
             yield Result(id, level, "loses", found[check])
         else:

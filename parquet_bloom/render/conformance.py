@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from parquet_bloom.conformance.case import Level
-from parquet_bloom.conformance.report import News, Report
+from parquet_bloom.conformance.report import News, NotJudged, Report
+from parquet_bloom.container import number_of
 from parquet_bloom.render.terminal import write_line, write_table, write_text
+from parquet_bloom.render.wording import MOST_SHOWN, shortened
 
 
 def write_report(report: Report, level: Level, known: Mapping[str, str]) -> None:
@@ -17,6 +19,7 @@ def write_report(report: Report, level: Level, known: Mapping[str, str]) -> None
     write_text(f"{title}{inside}: {right} of {of} as they must be, suite {report.suite}")
     rows = [_row(report, group) for group in (*report.groups, "")]
     write_table(("group", "must", "should", "uses filters", "not applicable"), rows)
+    _write_not_judged(report)
     for each in report.broken(level):
         write_line(
             f"{each.verdict}: {each.id}: {each.found}" + (" (known)" if each.id in known else "")
@@ -26,6 +29,25 @@ def write_report(report: Report, level: Level, known: Mapping[str, str]) -> None
         write_text(_about(news))
         for item in news:
             write_line(f"{item.id}: expected {item.known}, found {item.found}")
+
+
+def _write_not_judged(report: Report) -> None:
+    """Where the adapter, or what was written, is at fault, or the engine without any filter."""
+    found = report.not_judged
+    if not found:
+        return
+    what = "case" if report.kind == "read" else "column"
+    count = sum(len(each.names) for each in found)
+    write_text(f"{number_of(count, what)} not judged:")
+    for each in found[:MOST_SHOWN]:
+        write_line(f"  {reason_of(each)}")
+    if len(found) > MOST_SHOWN:
+        write_text(f"  and for {len(found) - MOST_SHOWN:,} other reasons: --json shows all")
+
+
+def reason_of(found: NotJudged) -> str:
+    """`legal/absent, …, legal/large, … (71 in all): no such table`"""
+    return f"{shortened(found.names)}: {found.reason}"
 
 
 def _row(report: Report, group: str) -> tuple[str | None, ...]:

@@ -231,7 +231,31 @@ def test_what_is_no_adapter(adapter, complaint):
 
 def test_that_nothing_was_judged_is_no_success(judged):
     result = judged(of_last(plain={"error": "not today"}))
-    assert (result.code, result.complaint) == (2, "nothing was judged: not today")
+    complaint = "nothing was judged: legal/last-group: not today"
+    assert (result.code, result.complaint) == (2, complaint)
+    assert judged(of_last(plain={"skip": "no SQL"})).complaint == "nothing was judged: no SQL"
+
+
+def test_an_adapter_that_is_wrong_without_filters_is_shown(judged):
+    """Unlike one that says it cannot be asked that."""
+    told = of_last() | {
+        "legal/absent plain": {"error": ""},
+        "legal/large plain": {"skip": "too large"},
+        "legal/blocks-3 plain": {"error": "NameError: x\n  at 3"},
+        "legal/blocks-7 plain": {"error": "NameError: x\n  at 3"},
+    }
+    more = [
+        word
+        for name in ("absent", "large", "blocks-3", "blocks-7")
+        for word in ("--case", f"legal/{name}")
+    ]
+    result = judged(told, *more)
+    assert result.code == 0
+    assert result.stdout.splitlines()[-3:] == [
+        "3 cases not judged:",
+        "  legal/absent: error, without a reason",
+        "  legal/blocks-3, legal/blocks-7: NameError: x at 3",
+    ]
 
 
 def test_a_case_that_is_not_there(judged):

@@ -7,6 +7,7 @@ from functools import cache
 from importlib.resources import files
 
 import jsonschema
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
@@ -223,13 +224,21 @@ def test_files_that_are_there(written, tmp_path):
     first, *table = result.stdout.splitlines()
     assert first.endswith(": 2 of 2 as they must be, suite 1.0")
     assert table[1:3] == ["values\t1/1\t\t1", "header\t1/1\t\t1"]
-    assert len(table) == 2 + len(CHECKS)
+    assert table[2 + len(CHECKS) :] == ["1 column not judged:", "  many: no such file"]
 
 
 def test_that_nothing_was_judged_is_no_success(tmp_path):
     result = outcome("conformance", "write", "--written", tmp_path, "--case", FEW)
-    assert (result.code, result.complaint) == (2, "nothing was judged: no such file")
+    assert (result.code, result.complaint) == (2, f"nothing was judged: {FEW}: no such file")
     assert result.stdout.startswith("unknown writer: 0 of 0 as they must be")
+
+
+def test_a_file_that_is_wrong_is_named_before_those_that_are_not_there(tmp_path):
+    pq.write_table(pa.table({"v": [1]}), tmp_path / "many.parquet")
+    chosen = [word for name in (FEW, "empty-text", "many") for word in ("--case", name)]
+    result = outcome("conformance", "write", "--written", tmp_path, *chosen)
+    assert result.complaint.startswith("nothing was judged: many: 1 row, expected ")
+    assert f"  {FEW}, empty-text: no such file" in result.stdout.splitlines()
 
 
 def test_one_or_the_other():
