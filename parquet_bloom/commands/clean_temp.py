@@ -116,13 +116,19 @@ def _line(left: FoundLeftover, dry_run: bool) -> str:
 
 
 def _write_total(reports: Sequence[CleaningReport]) -> None:
-    """`2 temporary files, 1 upload: 12.3 MiB`"""
+    """`2 temporary files, 1 upload; 12.3 MiB; 1 temporary file is younger than --older-than`"""
     gone = [left for report in reports for left in report.leftovers if left.problem is None]
+    younger = _younger(sum(report.num_younger for report in reports))
     if not gone:
         if not any(report.leftovers for report in reports):
-            write_text("nothing to remove")
+            write_text(f"nothing to remove{younger}")
         return
     counts = [(kind, sum(left.kind == kind for left in gone)) for kind in _DONE]
     kinds = ", ".join(number_of(count, kind) for kind, count in counts if count)
     dry = "; dry run: nothing was removed" if any(report.dry_run for report in reports) else ""
-    write_text(f"{kinds}; {size(sum(left.num_bytes for left in gone))}{dry}")
+    write_text(f"{kinds}; {size(sum(left.num_bytes for left in gone))}{younger}{dry}")
+
+
+def _younger(count: int) -> str:
+    verb = "is" if count == 1 else "are"
+    return f"; {number_of(count, 'temporary file')} {verb} younger than --older-than" * bool(count)

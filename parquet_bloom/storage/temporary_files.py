@@ -42,7 +42,12 @@ def is_temporary(name: str, of: str | None = None) -> bool:
 def is_left(name: str, modified: float, older_than: float) -> bool:
     """Whether a killed output left this file: it has such a name, and was last `modified` (seconds
     since 1970) at least `older_than` seconds ago."""
-    return is_temporary(name) and time.time() - modified >= older_than
+    return is_temporary(name) and is_as_old(modified, older_than)
+
+
+def is_as_old(modified: float, older_than: float) -> bool:
+    """Whether the time when it was last `modified` is at least `older_than` seconds ago."""
+    return time.time() - modified >= older_than
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from parquet_bloom.arguments import PATH_OR_URL, flag_given, path_given, seconds
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import complaint
 from parquet_bloom.storage import with_options
+from parquet_bloom.storage.temporary_files import is_as_old
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.vocabulary import LeftoverKind
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 # Of the years 1 to 9999, in seconds since 1970.
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
+
+# Less than that of a file that a clock ahead of ours dated.
+_ANY_AGE = -math.inf
 
 # Seconds for which others may well keep an upload open.
 LEAST_UPLOAD_AGE = 86_400.0
@@ -41,12 +46,14 @@ class FoundLeftover:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CleaningReport(VerbReport):
-    """What clean_temp did at one path, or would do if it was a `dry_run`."""
+    """What clean_temp did at one path, or would do if it was a `dry_run`. `num_younger`: how many temporary
+    files stay because they were written to since: a build may be at work on them, or was killed a moment ago."""
 
     _rows: ClassVar = ("leftovers",)
 
     path: str
     leftovers: tuple[FoundLeftover, ...]
+    num_younger: int
     dry_run: bool
 
 
@@ -84,9 +91,10 @@ def clean_temp(
         seconds_given("uploads_older_than", uploads_older_than, LEAST_UPLOAD_AGE)
         found = uploads_left(name, uploads_older_than)
     # All are found before one is removed: a listing must not change under whoever reads it.
-    lefts = [*found, *files_left(name, older_than)]
-    removed = chain.from_iterable(_removed(left, dry_run) for left in lefts)
-    return CleaningReport(name, tuple(removed), dry_run)
+    uploads, files = list(found), list(files_left(name, _ANY_AGE))
+    lefts = [left for left in files if is_as_old(left.since, older_than)]
+    removed = chain.from_iterable(_removed(left, dry_run) for left in (*uploads, *lefts))
+    return CleaningReport(name, tuple(removed), len(files) - len(lefts), dry_run)
 
 
 def _removed(left: Leftover, dry_run: bool) -> Iterator[FoundLeftover]:

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from make.object_server import Fault
 from make.s3_server import S3Server, Upload
 
 import parquet_bloom as pb
-from parquet_bloom.storage import leftovers
+from parquet_bloom.storage import leftovers, temporary_files
 from parquet_bloom.storage.temporary_files import Leftover
 
 BEGUN = 1_700_000_000
@@ -58,6 +59,7 @@ def test_files_as_json(tmp_path: Path) -> None:
     os.utime(place, (BEGUN, BEGUN))
     document = {
         "path": str(tmp_path),
+        "num_younger": 0,
         "dry_run": True,
         "leftovers": [
             {
@@ -128,10 +130,28 @@ def test_a_time_that_no_calendar_has(
     (tmp_path / LEFT).touch()
     left = Leftover(str(tmp_path / LEFT), 0, since, (tmp_path / LEFT).unlink)
     monkeypatch.setattr(leftovers, "files_left", lambda path, older_than: iter([left]))
+    monkeypatch.setattr(temporary_files, "time", SimpleNamespace(time=lambda: 2e13))
     result = outcome("clean-temp", tmp_path)
     assert (result.code, result.stderr) == (0, "")
     assert shown in result.stdout
     assert not (tmp_path / LEFT).exists()
+
+
+def test_younger_ones_are_counted(tmp_path: Path) -> None:
+    places = [tmp_path / f".{name}.parquet.{'0' * 16}.pbloom-tmp" for name in "ab"]
+    for place in places:
+        place.touch()
+    # As a clock ahead of ours dates it.
+    os.utime(places[1], (4e9, 4e9))
+    result = outcome("clean-temp", tmp_path)
+    left = "2 temporary files are younger than --older-than"
+    assert (result.code, result.output) == (0, f"nothing to remove; {left}\n")
+    os.utime(places[0], (BEGUN, BEGUN))
+    result = outcome("clean-temp", tmp_path)
+    left = "1 temporary file is younger than --older-than"
+    assert result.stdout.splitlines()[1:] == [f"1 temporary file; 0 B; {left}"]
+    assert list(tmp_path.iterdir()) == places[1:]
+    assert json.loads(outcome("clean-temp", tmp_path, "--json").output)["num_younger"] == 1
 
 
 def test_an_age_of_numpy(tmp_path: Path) -> None:
