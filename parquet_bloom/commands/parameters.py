@@ -72,7 +72,15 @@ class Rate(click.ParamType[float]):
         with suppress(ValueError):
             if 0 < (rate := float(str(value))) < 1:
                 return rate
-        self.fail(f"'{value}': expected a rate between 0 and 1, such as 0.01", param, ctx)
+        such = f"such as {_rate_like(str(value)):g}"
+        self.fail(f"'{value}': expected a rate between 0 and 1, {such}", param, ctx)
+
+
+def _rate_like(text: str) -> float:
+    """0.001 for `0.1%` or `0.1 %`, as rates are shown."""
+    matched = re.fullmatch(r"(\d*\.?\d+) ?%", text, re.ASCII)
+    rate = float(matched[1]) / 100 if matched else 0
+    return rate if 0 < rate < 1 else 0.01
 
 
 RATE = Rate()

@@ -35,7 +35,8 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("probe x --table", "--table: expected auto, delta or iceberg after it"),
         ("inspect x --json=yes", "--json: expected no value"),
         ("inspect x --color blue", "--color: 'blue': expected auto, always or never"),
-        ("build x --fpp 1%", "--fpp: '1%': expected a rate between 0 and 1, such as 0.01"),
+        ("build x --fpp 0.1%", "--fpp: '0.1%': expected a rate between 0 and 1, such as 0.001"),
+        ("build x --fpp 100%", "--fpp: '100%': expected a rate between 0 and 1, such as 0.01"),
         ("probe x -c a --values-from gone", "--values-from: 'gone': No such file or directory"),
         (
             "rule length-prefix",
