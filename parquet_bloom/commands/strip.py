@@ -46,6 +46,9 @@ def strip(
 ) -> None:  # fmt: skip
     """Remove Bloom filters from files.
 
+    Those of the file's writer go, too: nothing tells them from those that build added. To keep them, name
+    columns.
+
     The footer loses its pointers. The filters' bytes go if no page or page index follows them, with those
     of filters that were replaced or removed before, and always in an ORC file; of others, the answer
     says how many stay. A file that loses all filters that were appended to it is cut back to its old

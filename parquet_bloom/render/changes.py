@@ -90,6 +90,9 @@ class BuildView(SummarizedView["BuildReport"]):
             write_table(_BUILT, rows, _BUILT_GIVES, verbose, more="--verbose shows all")
 
 
+_WHOEVER_BUILT = "filters go whoever built them, those of the file's writer too; -c names columns"
+
+
 class StripView(SummarizedView["StripReport"]):
     """What was removed from files; what was left, by reason."""
 
@@ -97,6 +100,8 @@ class StripView(SummarizedView["StripReport"]):
         state = "stripped" if report.removed else "unchanged"
         numbers = {"filters": report.num_filters, "bytes": report.bytes_removed}
         remarks = [*_left("left", report.left), *_unused(report)]
+        if report.removed and report.output is None:
+            remarks += _notes([_WHOEVER_BUILT])
         return _of_file(report, state, self.total(numbers), remarks, numbers)
 
     def total(self, numbers: Mapping[str, int]) -> str:

@@ -69,7 +69,7 @@ def strip(
     storage_options: Mapping[str, str] | None = None,
 ) -> StripReport:
     """Write `source` to `output` without the filters of `columns` (default: all) in `row_groups`,
-    which are the stripes of an ORC file.
+    which are the stripes of an ORC file: whoever built them, the file's writer or build.
 
     A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
     FilesReport, with the report on each, and the errors of files that failed. `output` is then the folder of the new files.
