@@ -1,8 +1,8 @@
 """Why stored values are missing from a filter.
 
 In stages, each tried only if the ones before explain nothing: zeros and NaNs; one deviation from how
-the format hashes and places a value; the filter of another chunk; pages whose values were not
-inserted; other salts; two deviations; rare forms of a text. Nothing is claimed that luck could explain (see evidence).
+the format hashes and places a value; the filter of another chunk; blocks that were lost; pages whose values
+were not inserted; other salts; two deviations; rare forms of a text. Nothing is claimed that luck could explain (see evidence).
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from parquet_bloom.diagnosis.hashes import OTHER_HASHES, XXH64, Hash
 from parquet_bloom.diagnosis.key_forms import AS_STORED, KeyForm, key_forms
 from parquet_bloom.diagnosis.layouts import (
     AS_DESCRIBED,
+    INVERTED,
     STANDARD,
     BitLayout,
     Bitset,
@@ -109,6 +110,7 @@ def _diagnosis(
         made_equal(leaf, filter, membership, missing)
         or _best(file, chunk, search, single(forms, places, choices))
         or filter_of_another(file, chunk, bitset, missing)
+        or blocks_lost(filter, missing)
         or partial_insertion(file, chunk, filter, membership)
         or _best(file, chunk, search, search.with_other_salts(share_missing))
         or _best(file, chunk, search, double(forms, places))
@@ -215,7 +217,7 @@ def single(
     """One deviation each, the likelier ones first."""
     yield from map(Hypothesis, key_forms)
     yield from (Hypothesis(hash=hash) for hash in OTHER_HASHES)
-    yield from (Hypothesis(layout=layout) for layout in layouts)
+    yield from (Hypothesis(layout=layout) for layout in (*layouts, INVERTED))
     yield from (Hypothesis(choice=choice) for choice in choices)
 
 
@@ -452,6 +454,42 @@ def _confirmed(
         return None
     trial = STANDARD.look_up(bitset, hashes[~stored_among(file, owner, hashes)])
     return trial if trial.is_convincing else None
+
+
+# ------------------------------------------------------------------------------------------------
+# Blocks without any bit next to each other, though hashes spread values over all of them
+
+
+def blocks_lost(filter: SplitBlockBloomFilter, missing: Sequence[StoredValue]) -> Diagnosis | None:
+    """Whether all missing values belong to empty blocks in a row, or to the one before or after them, of
+    which a part can be lost as well."""
+    first, count = longest_run(as_bitset(filter).words.max(axis=1) == 0)
+    blocks = (
+        (np.unique(hashed([value.plain for value in missing], XXH64)) >> np.uint64(32))
+        * np.uint64(filter.num_blocks)
+    ) >> np.uint64(32)
+    hits = int(np.count_nonzero((blocks + np.uint64(1) >= first) & (blocks <= first + count)))
+    trial = Trial(hits, blocks.size, min(1.0, (count + 2) / filter.num_blocks))
+    if not count or hits < trial.tried or trial.log_luck > MAX_LOG_LUCK:
+        return None
+    return Diagnosis(
+        "blocks-lost",
+        f"{number_of(count, 'block')} in a row, from block {first:,} of {filter.num_blocks:,} on,"
+        f" {'is' if count == 1 else 'are'} empty: overwritten or never written; the missing values belong"
+        " there",
+        0,
+        0,
+    )
+
+
+def longest_run(flags: NDArray[np.bool_]) -> tuple[int, int]:
+    """Where the longest run of True begins, and its length; 0 if there is none."""
+    edges = np.flatnonzero(np.diff(flags, prepend=False, append=False))
+    starts, lengths = edges[::2], edges[1::2] - edges[::2]
+    if not lengths.size:
+        return 0, 0
+    longest = int(lengths.argmax())
+    return int(starts[longest]), int(lengths[longest])
 
 
 # ------------------------------------------------------------------------------------------------

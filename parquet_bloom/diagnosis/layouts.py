@@ -152,6 +152,9 @@ def layouts(num_blocks: int) -> Iterator[BitLayout]:
     yield from _ARRANGEMENTS
 
 
+# What happens to a file more often than to a writer.
+INVERTED = BitLayout("bits-inverted", "inverted all bits", arrange=lambda rows: ~rows)
+
 _SWAPS = (
     BitLayout(
         "halves-swapped",

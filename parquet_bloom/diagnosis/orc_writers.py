@@ -91,9 +91,23 @@ def diagnose(lacking: Lacking) -> Diagnosis | None:
         trial = Trial(hits, hashes.size, lacking.filter.fpp)
         if trial.is_convincing:
             return Diagnosis(name, explanation, trial.hits, trial.tried)
+    if inverted := _inverted(lacking):
+        return inverted
     if lacking.generation.writer == CPP and lacking.column.kind in _BY_CPP:
         return Diagnosis(*_BY_CPP[lacking.column.kind], hits=0, tried=0)
     return None
+
+
+def _inverted(lacking: Lacking) -> Diagnosis | None:
+    """Whether the missing values are found once all bits are inverted."""
+    filter = lacking.filter
+    inverted = KHashFilter.from_bytes((~filter.words).tobytes(), filter.num_hashes, filter.num_bits)
+    missing = selected(lacking.values, lacking.is_missing, MAX_SAMPLE)
+    hashes = np.unique(lookup_hashes(lacking.column, missing, lacking.key_form)[:, 0])
+    trial = Trial(int(inverted.check_hashes(hashes).sum()), hashes.size, inverted.fpp)
+    if not trial.is_convincing:
+        return None
+    return Diagnosis("bits-inverted", "all bits are inverted", trial.hits, trial.tried)
 
 
 def unexplained(lacking: Lacking) -> str:

@@ -141,6 +141,17 @@ def never_absent(column: OrcColumn) -> str | None:
     return WITHOUT_KEYS.get(column.kind)
 
 
+def most_hashes(column: OrcColumn, num_values: int) -> int | None:
+    """How many hashes so many values lead to at the most; None where it depends on the values."""
+    match column.kind:
+        case "TIMESTAMP" | "TIMESTAMP_INSTANT":
+            return None
+        case "FLOAT" | "DOUBLE":
+            # Zeros of both signs, and NaNs as they are and as Java has them.
+            return 2 * num_values
+    return num_values
+
+
 def insert_values(
     filters: KHashFilters,
     groups: range,

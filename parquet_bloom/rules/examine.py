@@ -89,6 +89,7 @@ def check_view(view: FilterView) -> list[Finding]:
     return [
         *filter_bits.check_filter(view),
         *filter_bits.check_clear(view),
+        *filter_bits.check_count(view),
         *portability.check_forms(view),
         *filter_bits.check_values(view),
     ]

@@ -31,7 +31,7 @@ from parquet_bloom.orc.bloom import (
 )
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.file import OrcContainer
-from parquet_bloom.orc.keys import WITHOUT_KEYS, literals, never_absent
+from parquet_bloom.orc.keys import WITHOUT_KEYS, literals, most_hashes, never_absent
 from parquet_bloom.orc.membership import GroupMembership, check_groups, stores_values
 from parquet_bloom.orc.proto import orc_pb2
 from parquet_bloom.orc.row_index import IndexEntry
@@ -164,6 +164,7 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
                 examples=partial(_examples, column, membership),
                 missing_rows=partial(getattr, membership, "rows", None),
                 diagnose=partial(self._diagnosis, chunk, index, group, membership),
+                max_bits=partial(_most_bits, column, known[group], filter),
             )
             for group, (filter, membership) in enumerate(
                 zip(index.filters, memberships, strict=True)
@@ -257,6 +258,12 @@ def _non_null(entries: Sequence[IndexEntry] | None, chunk: OrcChunk) -> list[int
     if entries is None:
         return [None] * chunk.stripe.num_index_groups
     return [entry.statistics.num_values if entry.statistics else None for entry in entries]
+
+
+def _most_bits(column: OrcColumn, num_values: int | None, filter: KHashFilter) -> int | None:
+    """How many bits so many values can set; None if unknown."""
+    hashes = None if num_values is None else most_hashes(column, num_values)
+    return None if hashes is None else hashes * filter.num_hashes
 
 
 def _examples(column: OrcColumn, membership: GroupMembership | None) -> tuple[str, ...]:

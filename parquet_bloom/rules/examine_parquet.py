@@ -21,14 +21,14 @@ from parquet_bloom.errors import (
     UnsupportedError,
     without_place,
 )
-from parquet_bloom.filters.sizing import MAX_BYTES
+from parquet_bloom.filters.sizing import MAX_BYTES, WORDS_PER_BLOCK
 from parquet_bloom.filters.split_block import SettledFilter, SplitBlockBloomFilter
 from parquet_bloom.legacy.presence import candidates
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.ahead import pages_range
-from parquet_bloom.parquet.filters.insertion import is_stored_unusually
+from parquet_bloom.parquet.filters.insertion import is_stored_unusually, most_hashes
 from parquet_bloom.parquet.filters.membership import (
     ChunkMembership,
     check_membership,
@@ -47,6 +47,7 @@ from parquet_bloom.parquet.pages.chunk_values import (
     is_all_dictionary,
     known_non_null,
     may_have_values,
+    most_values,
 )
 from parquet_bloom.parquet.pages.pages import pages_room
 from parquet_bloom.rules import filter_bits, portability, security, structure_parquet
@@ -317,6 +318,7 @@ class ParquetExamination(Examination[Item, LeafColumn]):
             lacking_form=self._lacking_form(chunk, membership),
             dictionary_bytes=dictionary_bytes(footer, chunk),
             digest=_digest(chunk, bits),
+            max_bits=partial(self._max_bits, chunk, bits),
         )
         # Why the values were not looked up comes before what there is to say about the bits.
         seen.findings += problems
@@ -333,6 +335,18 @@ class ParquetExamination(Examination[Item, LeafColumn]):
         if self.file.footer.layout.filters.num_at(offset) > 1 and not stored.is_encrypted:
             known[offset] = bits
         return bits
+
+    def _max_bits(self, chunk: ColumnChunk, bits: SplitBlockBloomFilter) -> int | None:
+        """How many bits the values can set; None if unknown. Looks for a dictionary only if there are more
+        than those in rows can set."""
+        leaf, num_values = chunk.leaf.type, chunk.num_values
+        if num_values is None:
+            return None
+        of_rows = WORDS_PER_BLOCK * most_hashes(leaf, num_values)
+        if bits.bits_set <= of_rows:
+            return of_rows
+        most = most_values(self.file.source, self.file.footer, chunk)
+        return None if most is None else WORDS_PER_BLOCK * most_hashes(leaf, most)
 
     def _look_up(
         self, chunk: ColumnChunk, bits: SplitBlockBloomFilter
@@ -529,10 +543,10 @@ def _is_unremarkable(found: OrdinaryFilter, fields: tuple[int, ...], policy: Col
     return (
         filter_bits.is_unremarkable(size, found.fpp, policy)
         and portability.is_unremarkable(size)
-        # There are values, and bits of them.
+        # There are values, and bits of them, of which no more than one form of each sets.
         and num_values > 0
         and num_nulls != num_values
-        and found.bits_set > 0
+        and 0 < found.bits_set <= WORDS_PER_BLOCK * num_values
         # There is no dictionary, or a larger one.
         and (not 0 < dictionary < data or size < data - dictionary)
         and not is_elsewhere

@@ -193,6 +193,20 @@ def check_clear(view: FilterView) -> Iterator[Finding]:
         )
 
 
+def check_count(view: FilterView) -> Iterator[Finding]:
+    """More bits than there are values for, of which the values tell more, if they were looked up."""
+    if view.membership is not None or view.bits.fill == 1:
+        return
+    most, found = view.max_bits(), view.bits.bits_set
+    if most is not None and found > most:
+        yield view.finding(
+            "PB409",
+            "more bits are set than the values can set: the filter is damaged, or has values from elsewhere",
+            expected=f"at most {most:,} bits",
+            found=f"{found:,}",
+        )
+
+
 def check_values(view: FilterView) -> Iterator[Finding]:
     """What the values say, if they were looked up; of an empty filter, check_clear says it all."""
     membership = view.membership

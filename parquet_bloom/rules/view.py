@@ -28,7 +28,8 @@ class FilterView:
     If values are missing, `examples` are some of them, as literals, `missing_rows` their rows, and
     `diagnose` what the writer did instead, or what was tried. `lacking_form`: the rule about a form of the values that
     some readers look for and the filter lacks. `dictionary_bytes`: size of the dictionary page if it
-    tells as much as the filter. `digest`: of the bits; None where equal filters mean nothing.
+    tells as much as the filter. `digest`: of the bits; None where equal filters mean nothing. `max_bits`: as
+    many as the values that the file says there are can set; None if unknown.
     """
 
     chunk: Chunk
@@ -43,6 +44,7 @@ class FilterView:
     lacking_form: str | None = None
     dictionary_bytes: int | None = None
     digest: bytes | None = None
+    max_bits: Callable[[], int | None] = lambda: None
 
     def finding(self, rule: str, message: str, **details: Unpack[Details]) -> Finding:
         return finding(rule, message, place=self.place, column=self.chunk.column.name, **details)

@@ -19,6 +19,7 @@ import xxhash
 from conftest import ROOT
 from make import wrong_writers as wrong
 from make.diagnosing import check, claimed, diagnosed, diagnosed_after, insert_only
+from make.orc_defect_files import stored_filters, with_filters
 from make.pages import byte_arrays, data_page, dictionary_page
 from make.parquet_files import forged
 from make.wrong_writers import Column, Writer, make_column
@@ -33,10 +34,12 @@ from parquet_bloom.diagnosis.key_forms import key_forms
 from parquet_bloom.diagnosis.layouts import layouts
 from parquet_bloom.diagnosis.rare_key_forms import rare_key_forms
 from parquet_bloom.files import open_file
+from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.membership import check_membership
 from parquet_bloom.parquet.thrift.ttypes import Encoding
 from parquet_bloom.values.types import LeafType, LogicalType
+from parquet_bloom.verbs.validate import validate
 
 # --- another hash ---------------------------------------------------------------------------------
 
@@ -638,13 +641,61 @@ def test_values_that_are_too_long_are_left_out(tmp_path):
     assert diagnosed(path) is None
 
 
+# --- accidents --------------------------------------------------------------------------------------
+
+
+def damaged(tmp_path, change) -> Diagnosis | None:
+    """What is said of a sound filter that `change` turns into other bytes."""
+    path = tmp_path / "x.parquet"
+    column = make_column("int64")
+    wrong.write(path, column)
+    wrong.overwrite(path, change(Writer().bitset(column.plain, wrong.header(path).num_blocks)))
+    return diagnosed(path)
+
+
+def test_inverted_bits(tmp_path):
+    found = damaged(tmp_path, lambda bits: bytes(byte ^ 0xFF for byte in bits))
+    check(found, "bits-inverted", "the writer inverted all bits")
+
+
+@pytest.mark.parametrize(
+    ("start", "words"),
+    [(0, "6 blocks in a row, from block 0"), (100, "5 blocks in a row, from block 4")],
+)
+def test_blocks_that_were_overwritten(tmp_path, start, words):
+    """With zeros that may begin and end within a block."""
+    found = damaged(tmp_path, lambda bits: bits[:start] + bytes(200) + bits[start + 200 :])
+    assert found.hypothesis == "blocks-lost"
+    assert found.explanation == (
+        f"{words} of 16 on, are empty: overwritten or never written; the missing values belong there"
+    )
+
+
+def test_values_that_are_missing_elsewhere_too_are_not_those_of_lost_blocks(tmp_path):
+    """A filter of which half was overwritten, and that lost single bits in the other half."""
+    found = damaged(tmp_path, lambda bits: bytes(256) + bytes(byte & 0x7F for byte in bits[256:]))
+    assert found is None
+
+
+def test_inverted_bits_of_orc(tmp_path):
+    path = tmp_path / "x.orc"
+    first, second = stored_filters()
+    path.write_bytes(with_filters(_inverted(first), second))
+    (found,) = (each for each in validate(path, diagnose=True).findings if each.rule == "PB401")
+    check(found.diagnosis, "bits-inverted", "all bits are inverted")
+
+
+def _inverted(filter: KHashFilter) -> KHashFilter:
+    return KHashFilter.from_bytes((~filter.words).tobytes(), filter.num_hashes)
+
+
 # --- names ----------------------------------------------------------------------------------------
 
 OTHER_NAMES = {
     "bitset-shifted", "size-in-bits", "size-in-words", "size-in-blocks",
     "pages-not-inserted", "dictionary-not-inserted", "only-dictionary-inserted",
     "filter-of-another-chunk", "filter-at-another-chunk", "zero-sign", "nan-payload",
-    "blocks-alike", "as-stored", "salts-permuted", "other-salt", "words-without-bits",
+    "bits-inverted", "blocks-lost", "blocks-alike", "as-stored", "salts-permuted", "other-salt", "words-without-bits",
 }  # fmt: skip
 
 

@@ -177,6 +177,10 @@ def same_twice() -> bytes:
     return with_bitset(sound(), bitset(sound(), 0), 1)
 
 
+def inverted() -> bytes:
+    return with_bitset(sound(), bytes(byte ^ 0xFF for byte in bitset(sound())))
+
+
 def of_unknown_codec() -> bytes:
     return with_meta(sound(), 0, 0, codec=CompressionCodec.LZO)
 
@@ -188,6 +192,7 @@ REST = (
     Defect("a filter not cleared", "PB405", making(not_cleared), row_group=1, deep=True),
     Defect("full of other values", "PB406", making(full_of_others), deep=True),
     Defect("row group 0 in 1", "PB407", making(same_twice), row_group=1, issue="B22"),
+    Defect("every bit inverted", "PB409", making(inverted)),
     Defect("LZO", "PB408", making(of_unknown_codec), deep=True),
 )
 

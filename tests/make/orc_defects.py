@@ -288,6 +288,13 @@ def with_more() -> bytes:
     return with_filters(filter_with([*numbers(0), *numbers(1)[:50]]), stored_filters()[1])
 
 
+def with_too_many() -> bytes:
+    """All values of two stripes, in a filter that has room for them."""
+    everything = [value for place in range(4) for value in numbers(place % 2, place // 2)]
+    first, second = (filter_with(everything, 38_400) for _ in range(2))
+    return with_filters(first, second)
+
+
 def empty() -> bytes:
     first, second = stored_filters()
     return with_filters(KHashFilter.empty(first.num_bits, first.num_hashes), second)
@@ -358,6 +365,7 @@ TRUTH = (
     OrcDefect("no bit in ORC", "PB402", empty),
     OrcDefect("0.0 by pyarrow", "PB403", lambda: by_pyarrow(zeros()), deep=True),
     OrcDefect("50 values more", "PB405", with_more, deep=True),
+    OrcDefect("values of two stripes", "PB409", with_too_many),
     OrcDefect("DECIMAL of 39 digits", "PB408", decimals_of_39_digits, index_group=None, deep=True),
 )  # fmt: skip
 

@@ -105,6 +105,7 @@ def test_no_rule_has_anything_to_say_about_them(
         policy=policy,
         num_values=known_non_null(chunk),
         dictionary_bytes=data - dictionary if is_there else None,
+        max_bits=lambda: 8 * num_values,
     )
     assert check_view(view) == []
     stored = bloom.stored_as_usual(footer, chunk, found)

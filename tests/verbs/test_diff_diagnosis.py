@@ -54,7 +54,7 @@ def test_the_values_that_one_side_lacks_are_named():
             " of the row group"
         ),
         (
-            "    none of 1,635 combinations explains it; tried on 400 missing values: 14 other forms of"
+            "    none of 1,636 combinations explains it; tried on 400 missing values: 14 other forms of"
             " the values, 27 other hashes, 27 other layouts of the bits, pairs of these, 82 other places"
             " of the bitset, other salts, filters of other chunks, pages that were not inserted; none of"
             " them finds more values than chance would"

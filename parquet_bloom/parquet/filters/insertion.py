@@ -167,6 +167,13 @@ def has_other_forms(leaf: LeafType) -> bool:
     return _form_of(leaf) is not None
 
 
+def most_hashes(leaf: LeafType, num_values: int) -> int:
+    """How many hashes so many values lead to at the most, with those of other forms and special values."""
+    forms = 2 if has_other_forms(leaf) else 1
+    # The other zero, and the canonical NaN.
+    return forms * (num_values + 2 * leaf.is_float)
+
+
 def is_stored_unusually(leaf: LeafType) -> bool:
     """Whether only unusual values have another form: one that any reader may look for."""
     return has_other_forms(leaf) and leaf.physical != "FIXED_LEN_BYTE_ARRAY"

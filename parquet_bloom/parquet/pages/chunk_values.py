@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
-from parquet_bloom.parquet.pages.page_reader import DATA_PAGES
-from parquet_bloom.parquet.pages.pages import DICTIONARY_ENCODINGS
-from parquet_bloom.parquet.thrift.ttypes import Encoding
+from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
+from parquet_bloom.parquet.pages.pages import DICTIONARY_ENCODINGS, all_pages
+from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType
+from parquet_bloom.storage.source import Source
 
 
 def known_non_null(chunk: ColumnChunk) -> int | None:
@@ -21,6 +23,23 @@ def known_non_null(chunk: ColumnChunk) -> int | None:
 def may_have_values(chunk: ColumnChunk) -> bool:
     """False if a chunk certainly has no values that are not null."""
     return known_non_null(chunk) != 0
+
+
+def most_values(source: Source, footer: Footer, chunk: ColumnChunk) -> int | None:
+    """How many values a filter of the chunk can have, nulls included; None if that cannot be read.
+
+    Writers insert a dictionary's entries, even those that no row refers to.
+    """
+    try:
+        first = next(all_pages(PageReader(source, footer, chunk), footer, chunk), None)
+    except ParquetBloomError:
+        return None
+    num_values = max(0, chunk.num_values or 0)
+    if first is None or first.header.type != PageType.DICTIONARY_PAGE:
+        return num_values
+    entries = max(0, first.header.num_values or 0)
+    is_all = is_all_dictionary(footer, chunk)
+    return max(num_values, entries) if is_all else num_values + entries
 
 
 def dictionary_bytes(footer: Footer, chunk: ColumnChunk) -> int | None:
