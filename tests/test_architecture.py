@@ -257,17 +257,8 @@ LATE = {
     },
     "the standard library's, for what few runs need": {
         *("concurrent.futures", "csv", "ctypes", "difflib", "fnmatch", "glob", "hashlib"),
-        *(
-            "html",
-            "json",
-            "pathlib",
-            "shlex",
-            "shutil",
-            "tomllib",
-            "traceback",
-            "urllib.parse",
-            "zoneinfo",
-        ),
+        *("html", "json", "pathlib", "shlex", "shutil", "tomllib", "traceback"),
+        *("urllib.parse", "zoneinfo"),
     },
     "click, which comes after what says how often garbage is looked for": {
         *("commands.pbloom", "program"),

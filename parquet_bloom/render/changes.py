@@ -22,6 +22,7 @@ from parquet_bloom.render.wording import (
     where,
     without_numbers,
 )
+from parquet_bloom.vocabulary import APPENDED_BEFORE
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place
@@ -64,6 +65,9 @@ class BuildView(SummarizedView["BuildReport"]):
         share = percent(report.bytes_added / report.size_before)
         filters = number_of(report.num_filters, "filter")
         what = f"{filters}, {size(report.bytes_added)} added ({share})"
+        is_copy = not report.filters and report.size_after == report.size_before
+        if is_copy and report.output not in (None, report.path):
+            what += f", a copy of {report.path}"
         numbers = {"filters": report.num_filters, "bytes": report.bytes_added}
         return _of_file(report, state, what, _left("skipped", report.skipped), numbers)
 
@@ -253,6 +257,14 @@ def _rule_remark(
 # Tables
 
 
+# Of what becomes of files, by action.
+_WAYS_OUT = {"too small": " (--all-sizes includes them)"}
+_WHY_TOO_SMALL = (
+    "Trino can fail on small files that have grown, until the commit and in older versions; without Trino,"
+    " give --all-sizes"
+)
+
+
 class _TableView(SummarizedView[SomeTableChange]):
     def write_details(self, report: SomeTableChange, verbose: bool) -> None:
         for file in report.files if verbose else ():
@@ -266,7 +278,13 @@ class TableBuildView(_TableView["TableBuildReport"]):
     """What was added to the files of tables, and which version records it."""
 
     def summarize(self, report: TableBuildReport) -> FileSummary:
-        numbers = {"filters": report.num_filters, "bytes": report.bytes_added}
+        # What a commit brings into sight was not skipped.
+        is_visible = {APPENDED_BEFORE} if report.committed is not None else set()
+        numbers = {
+            "filters": report.num_filters,
+            "visible": sum(each.num_chunks for each in report.skipped if each.reason in is_visible),
+            "bytes": report.bytes_added,
+        }
         remarks = [
             Remark(
                 f"{painted('skipped')} {each.column}",
@@ -275,6 +293,7 @@ class TableBuildView(_TableView["TableBuildReport"]):
                 f" {with_hint(each.reason)}",
             )
             for each in report.skipped
+            if each.reason not in is_visible
         ]
         done = "would be set" if report.dry_run else "set"
         remarks += [
@@ -283,7 +302,11 @@ class TableBuildView(_TableView["TableBuildReport"]):
         return _of_table(report, self.total(numbers), [*remarks, *_notes(report.notes)], numbers)
 
     def total(self, numbers: Mapping[str, int]) -> str:
-        return f"{number_of(numbers['filters'], 'filter')}, {size(numbers['bytes'])} added"
+        built, visible = numbers["filters"], numbers["visible"]
+        filters = number_of(built or visible, "filter")
+        if visible:
+            filters += f", {visible:,} more made visible" if built else " made visible"
+        return f"{filters}, {size(numbers['bytes'])} added"
 
 
 class TableRepairView(_TableView["TableRepairReport"]):
@@ -335,7 +358,9 @@ def _of_table(
     report: TableChange, what: str, remarks: Sequence[Remark], numbers: dict[str, int]
 ) -> FileSummary:
     actions = Counter(file.action for file in report.files).most_common()
-    counts = ", ".join(f"{count:,} {painted(action)}" for action, count in actions)
+    counts = ", ".join(
+        f"{count:,} {painted(action)}{_WAYS_OUT.get(action, '')}" for action, count in actions
+    )
     files = f"{number_of(len(report.files), 'file')}{': ' * bool(counts)}{counts}"
     line = f"{files}; {what}; {_committed(report)}"
     return FileSummary(
@@ -366,7 +391,7 @@ def _file_remarks(report: TableChange) -> Iterator[Remark]:
     for (action, _), members in groups.items():
         names = files_of([file.file for file in members], len(report.files))
         reason = in_one(file.reason or "" for file in members)
-        hint = "; --all-sizes includes them" * (action == "too small")
+        hint = f": {_WHY_TOO_SMALL}" * (action == "too small")
         yield Remark(action, reason, f"{names}: {action}: {reason}{hint}")
 
 

@@ -51,7 +51,7 @@ from parquet_bloom.verbs.table_step import (
     in_place_of,
     without_columns,
 )
-from parquet_bloom.vocabulary import Existing, TableChoice, TableKind
+from parquet_bloom.vocabulary import APPENDED_BEFORE, HAS_ONE, Existing, TableChoice, TableKind
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
@@ -206,7 +206,13 @@ class Appending:
         return FileResult(
             appended(file, report.size_before, report.size_after, report.num_filters),
             skipped=added_up(
-                SkippedColumn(called.get(each.column, each.column), each.reason, 1)
+                SkippedColumn(
+                    called.get(each.column, each.column),
+                    APPENDED_BEFORE
+                    if each.reason == HAS_ONE and each.column in returning
+                    else each.reason,
+                    1,
+                )
                 for each in report.skipped
             ),
             requests=in_all([report.requests, asked]),

@@ -123,9 +123,10 @@ class ChangedTable:
                 f"filters of {', '.join(self.returning)}, which were appended before, are in the files,"
                 " too: a commit brings them into sight"
             )
-        if options.dry_run:
+        actions = {each.action for each in self.files}
+        if options.dry_run and actions & _COMMITTED:
             notes += [*self.table.readers, *self.of_engines]
-        elif any(each.action == "appended" for each in self.files):
+        elif "appended" in actions:
             notes += self.of_engines
         if not options.commit and any(each.size != each.recorded for each in self.files):
             notes.append(NOT_COMMITTED)

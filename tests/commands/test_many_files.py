@@ -141,6 +141,13 @@ def test_a_few_files_have_a_line_each(built, ending):
     ]
 
 
+def test_a_file_without_new_filters_is_called_a_copy(built, ending, tmp_path):
+    copy = tmp_path / "copy"
+    (line, _), _ = said("build", f"{built}/00.{ending}", "-c", "user_id", "-o", copy)
+    assert line.startswith(f"{copy}: 0 filters, 0 B added (0 %), a copy of lake/00.{ending}, ")
+    assert copy.read_bytes() == Path(f"{built}/00.{ending}").read_bytes()
+
+
 def test_one_file_is_shown_in_full(built, ending):
     lines, _ = said("build", f"{built}/00.{ending}", "-c", "user_id", "--dry-run")
     part = "stripe" if ending == "orc" else "row group"

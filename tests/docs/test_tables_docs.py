@@ -84,8 +84,15 @@ def test_it_names_the_readers_of_iceberg_that_a_dry_run_names():
         assert any(name in sentence for sentence in engine_notes("in an Iceberg table"))
 
 
-def test_its_first_command_is_right():
-    assert "    pbloom build lake/events --table delta -c user_id\n" in PAGE
+def test_its_first_and_its_daily_command_build_filters_in_its_table(tmp_path, monkeypatch):
+    (tmp_path / "lake").mkdir()
+    make_events(tmp_path / "lake" / "events")
+    monkeypatch.chdir(tmp_path)
+    found = re.findall(r"^ *pbloom (build .*)$", PAGE, re.MULTILINE)
+    first, daily = (each for each in found if "--all-sizes" in each)
+    assert PAGE.index(first) < PAGE.index("##")
+    assert "; 4 filters, " in outcome(*daily.split(), "--dry-run").stdout
+    assert "; 4 filters, " in outcome(*first.split()).stdout
 
 
 def test_what_it_says_of_sizes():
