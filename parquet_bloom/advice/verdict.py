@@ -110,15 +110,24 @@ def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
     if skip:
         return "skip", skip
     doubt = _reason_to_doubt(evidence)
-    reasons = [doubt, _not_needed_for(evidence)]
-    if not evidence.is_alone:
-        reasons.append(_comparison(evidence))
-    reasons += _notes(evidence)
+    saves = _not_needed_for(evidence) if evidence.is_alone else _saved_for_others(evidence)
+    reasons = [doubt, saves, *_notes(evidence)]
     return "optional" if doubt else "build", "; ".join(filter(None, reasons))
 
 
+def _saved_for_others(evidence: Evidence) -> str:
+    """What filters save, and in the same clause for whom they do not."""
+    names = _in_dictionaries(evidence)
+    if not names:
+        return _comparison(evidence)
+    do = "searches" if len(names) == 1 else "search"
+    return (
+        f"{_comparison(evidence)}, but {_listed(names)} {do} the dictionaries instead, which have"
+        " all values"
+    )
+
+
 def _not_needed_for(evidence: Evidence) -> str:
-    """Before all else but a doubt: whoever uses one of these engines need not read on."""
     names = _in_dictionaries(evidence)
     return f"not needed for {_listed(names)}: all values are in dictionaries" if names else ""
 
@@ -150,8 +159,8 @@ def _reason_to_skip(evidence: Evidence) -> str:
         return f"one {evidence.unit} with {number_of(evidence.ndv, 'distinct value')}"
     if reads.by_statistics < SORTED and evidence.saved < SORTED_SAVED:
         return (
-            f"min/max already narrows a look-up to {_mean(reads.by_statistics)} of"
-            f" {evidence.groups}, so a filter would save nothing"
+            f"min/max alone leaves {_mean(reads.by_statistics)} of {evidence.groups} to read,"
+            " so a filter would save nothing"
         )
     if evidence.saved < NOTHING_SAVED * reads.by_statistics:
         return f"a filter rules out next to nothing: {_comparison(evidence)}"

@@ -32,6 +32,7 @@ from parquet_bloom.verbs.advise import (
     ColumnAdvice,
     RateOffer,
     TableAdvisor,
+    to_do,
 )
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 @file_options.files_together
 @option.columns()
 @option.row_groups
-@option.fpp
+@option.fpp_to_advise
 @option.max_bytes
 @option.filter_budget
 @option.ignore_checksums
@@ -128,10 +129,10 @@ class AdviceView(SummarizedView[AdviceReport]):
 
     def summarize(self, report: AdviceReport) -> FileSummary:
         return FileSummary(
-            state="with columns to build" if report.recommended else "without",
+            state="with columns to build" if _all_to(report, "build") else "without",
             line=_heading(report),
             numbers={"files": report.files},
-            is_answer=bool(report.recommended),
+            is_answer=bool(_all_to(report, "build")),
         )
 
     def total(self, numbers: Mapping[str, int]) -> str:
@@ -178,11 +179,21 @@ def _clause(advice: ColumnAdvice) -> str:
 def _heading(report: AdviceReport) -> str:
     unit = UNITS[report.format].group
     rows, groups = number_of(report.num_rows, "row"), number_of(report.num_groups, unit)
-    names = shortened(
-        [_named(each, report.fpp) for each in report.columns if each.verdict == "build"]
-    )
-    summary = f"build filters for {names}" if names else "no filter recommended"
+    built = shortened([_named(each, report.fpp) for each in _all_to(report, "build")])
+    kept = shortened([each.column for each in _all_to(report, "keep")])
+    to_build = f"build filters for {built}" if built else ""
+    to_keep = f"keep the filters of {kept}" if kept else ""
+    summary = "; ".join(filter(None, (to_build, to_keep))) or "no filter recommended"
     return f"{rows} in {groups}, {size(report.size)}; {summary}"
+
+
+def _all_to(report: AdviceReport, verdict: str) -> list[ColumnAdvice]:
+    return [each for each in report.columns if _verdict(each) == verdict]
+
+
+def _verdict(advice: ColumnAdvice) -> str:
+    """`keep` in place of `build` where every group has a filter already."""
+    return to_do(advice, has_all=advice.already >= advice.groups)
 
 
 def _named(advice: ColumnAdvice, target: float) -> str:
@@ -196,7 +207,7 @@ def _row(advice: ColumnAdvice) -> Cells:
     return (
         advice.column,
         advice.logical_type or advice.physical_type,
-        advice.verdict,
+        _verdict(advice),
         _ndv(advice),
         size(advice.filter_bytes) if advice.filter_bytes else "",
         percent(advice.filter_share) if advice.filter_bytes else "",
@@ -229,7 +240,7 @@ def _write_details(report: AdviceReport, verbose: bool) -> None:
     shown = deserving if verbose or not sys.stdout.isatty() else deserving[:MOST_SHOWN]
     for advice in shown:
         write_line("")
-        write_line(f"{advice.column}: {painted(advice.verdict)}")
+        write_line(f"{advice.column}: {painted(_verdict(advice))}")
         for offer in advice.rates or ():
             here = " (recommended)" if offer.fpp == advice.fpp else ""
             write_line(
@@ -250,7 +261,7 @@ def _write_details(report: AdviceReport, verbose: bool) -> None:
 def _write_rates(report: AdviceReport) -> None:
     """A row per rate, over all columns to build: their filters together, and what a look-up in one of them reads on
     average."""
-    chosen = [each for each in report.columns if each.verdict == "build" and each.rates]
+    chosen = [each for each in _all_to(report, "build") if each.rates]
     if not chosen:
         return
 

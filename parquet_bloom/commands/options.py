@@ -112,6 +112,14 @@ fpp = filters_option(
     metavar="RATE",
     help="Target false positive rate, between 0 and 1.  [default: 0.01]",
 )
+
+fpp_to_advise = filters_option(
+    "--fpp",
+    type=RATE,
+    metavar="RATE",
+    help="Judge filters of this false positive rate, between 0 and 1, and recommend no other."
+    "  [default: 0.01, or a lower one where there are many row groups]",
+)
 filter_budget = filters_option(
     "--budget",
     callback=budget_size,

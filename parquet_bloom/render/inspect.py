@@ -35,8 +35,8 @@ _Cells = dict[str, str | None]
 
 
 # What gives way on a narrow terminal.
-_GIVES = ("note…", "encoding", "data", "fill", "type…", "stream…", "bits", "k", "offset", "NDV",
-          "filters", "note", "column…", "type", "stream")  # fmt: skip
+_GIVES = ("note…", "encoding", "offset", "type…", "stream…", "bits", "k", "NDV", "filters", "fill",
+          "data", "note", "column…", "type", "stream")  # fmt: skip
 _GROUP_GIVES = ("positions…", "sum…", "fill", "values", "nulls", "min…", "max…", "k", "bits",
                 "column…", "first row")  # fmt: skip
 _SUMMARY_GIVES = ("files", "filters", "of the files", "worst FPP", "column…")

@@ -13,9 +13,10 @@ from parquet_bloom.render.findings import (
     findings_in,
     next_commands,
 )
-from parquet_bloom.render.report import MOST_COLUMNS, in_order, template, to_do
+from parquet_bloom.render.report import MOST_COLUMNS, in_order, template
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.storage.source import has_wildcard
+from parquet_bloom.verbs.advise import to_do
 from parquet_bloom.verbs.inspect_summary import ColumnSummary
 from parquet_bloom.verbs.lake_report import BrokenRule, LakeReport
 from parquet_bloom.verbs.report import NOT_DEEP

@@ -24,7 +24,7 @@ from parquet_bloom.render import charts
 from parquet_bloom.render.findings import FindingGroup, grouped_by_rule, next_commands, summary
 from parquet_bloom.render.wording import size, where
 from parquet_bloom.rules.finding import Finding
-from parquet_bloom.verbs.advise import ColumnAdvice
+from parquet_bloom.verbs.advise import ColumnAdvice, to_do
 from parquet_bloom.verbs.inspect import FileInspection
 from parquet_bloom.verbs.occupancy import FilterOccupancy
 from parquet_bloom.verbs.report import ColumnOverview, FileReport, FilterPicture
@@ -124,15 +124,6 @@ def _to_do(report: FileReport, verdicts: Mapping[str, ColumnAdvice]) -> dict[str
         )
         for column, advice in verdicts.items()
     }
-
-
-def to_do(advice: ColumnAdvice, *, has_all: bool, is_broken: bool) -> str:
-    """The verdict of the advice, or what is there already."""
-    if advice.verdict != "build":
-        return advice.verdict
-    if is_broken:
-        return "rebuild"
-    return "keep" if has_all else "build"
 
 
 def in_order(advice: Sequence[ColumnAdvice]) -> Sequence[ColumnAdvice]:

@@ -121,6 +121,16 @@ class ColumnAdvice:
     rates: tuple[RateOffer, ...] | None = field(default=None, metadata=WHERE_KNOWN)
 
 
+def to_do(advice: ColumnAdvice, *, has_all: bool, is_broken: bool = False) -> str:
+    """The verdict of the advice; but if filters should be built and are there, `keep`, or `rebuild` if they are
+    broken."""
+    if advice.verdict != "build":
+        return advice.verdict
+    if is_broken:
+        return "rebuild"
+    return "keep" if has_all else "build"
+
+
 @dataclass(frozen=True, slots=True)
 class BudgetedColumn:
     """A column to build: the rate `fpp` at which it gets filters, `filter_bytes` of all their bitsets, and how

@@ -72,7 +72,7 @@ def test_a_good_column_is_built():
         (
             {"reads": reads(1.4, 1.0)},
             "skip",
-            "min/max already narrows a look-up to 1.40 of 20 row groups, so",
+            "min/max alone leaves 1.40 of 20 row groups to read, so",
         ),
         ({"reads": reads(20, 18.1)}, "skip", "a filter rules out next to nothing: a look-up reads"),
         ({"reads": reads(20, 17.9)}, "optional", "a filter saves less than half of what min/max"),
@@ -107,7 +107,7 @@ def test_a_good_column_is_built():
         (
             {"is_measured": True, "groups": 1, "reads": reads(1.0, 1.0)},
             "skip",
-            "min/max already narrows a look-up to 1.00 of 1 row group, so",
+            "min/max alone leaves 1.00 of 1 row group to read, so",
         ),
         ({"is_measured": True, "reads": reads(1.0, 0.01)}, "optional", "min/max leaves few row"),
     ],
@@ -133,27 +133,28 @@ def test_notes(change, note):
 
 
 ALL = "all values are in dictionaries"
+THESE = "dictionaries instead, which have all values"
 CLICKHOUSE = "ClickHouse since 26.8 looks there if they take 1 MiB or less"
 
 
 @pytest.mark.parametrize(
-    ("users", "first", "last"),
+    ("users", "told"),
     [
-        (("DuckDB",), "", ""),
-        (("Spark", "DuckDB"), f"not needed for Spark: {ALL}; ", ""),
-        (("Spark", "DuckDB", "Iceberg"), f"not needed for Spark and Iceberg: {ALL}; ", ""),
-        (("DuckDB", "ClickHouse"), "", f"; {ALL}: {CLICKHOUSE}"),
+        (("DuckDB",), ""),
+        (("Spark", "DuckDB"), f", but Spark searches the {THESE}"),
+        (("Spark", "DuckDB", "Iceberg"), f", but Spark and Iceberg search the {THESE}"),
+        (("DuckDB", "ClickHouse"), f"; {ALL}: {CLICKHOUSE}"),
         (
             ("Spark", "DuckDB", "Trino", "Iceberg", "ClickHouse", "Impala"),
-            f"not needed for Spark, Trino, Iceberg and Impala: {ALL}; ",
-            f"; dictionaries: {CLICKHOUSE}",
+            f", but Spark, Trino, Iceberg and Impala search the {THESE}; dictionaries: {CLICKHOUSE}",
         ),
     ],
 )
-def test_dictionaries_tell_nothing_to_engines_that_do_not_look_there(users, first, last):
-    """As of elements of lists, of which only DuckDB looks for any. Who need not read on is named first."""
+def test_dictionaries_tell_nothing_to_engines_that_do_not_look_there(users, told):
+    """As of elements of lists, of which only DuckDB looks for any. What is saved comes first, and for whom it is
+    not in the same clause."""
     _, reason = judged(only_dictionary=True, users=users)
-    assert reason == first + judged()[1] + last
+    assert reason == judged()[1] + told
 
 
 def test_of_a_row_group_alone_there_is_no_comparison():
@@ -191,4 +192,6 @@ def test_dictionaries_are_not_enough_for_all_engines_that_are_named():
     for users in (("Spark", "DuckDB"), ("ClickHouse",)):
         verdict, reason = judged(users=users, engines=users, only_dictionary=True)
         assert verdict == "build"
-        assert f"{users[0]}: {ALL}; " in reason or f"; {ALL}: {users[0]} " in reason
+        assert reason.endswith(f", but {users[0]} searches the {THESE}") or (
+            f"; {ALL}: {users[0]} " in reason
+        )

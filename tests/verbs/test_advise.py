@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
+from make.commands import outcome
 from make.pages import data_page, data_page_v2
 from make.parquet_files import forged
 from oracle.specification import rle_run
@@ -131,7 +132,7 @@ def test_a_report_describes_the_file(report, source):
     [
         (
             "sorted",
-            "min/max already narrows a look-up to 1.00 of 20 row groups, so a filter would save nothing",
+            "min/max alone leaves 1.00 of 20 row groups to read, so a filter would save nothing",
         ),
         ("flag", "BOOLEAN: two values need no filter"),
         ("nothing", "no non-null values"),
@@ -163,6 +164,9 @@ def test_the_verdict_counts_filters_that_are_there(built, advice):
     again = advise(built, columns=["random"]).columns[0]
     assert (again.already, again.verdict) == (ROW_GROUPS, "build")
     assert again.reason.endswith("; every row group already has a filter")
+    heading, _, row = outcome("advise", built, "-c", "random").stdout.splitlines()
+    assert heading.endswith("; keep the filters of random")
+    assert row.split("\t")[2] == "keep"
     assert advice["random"].already == 0
 
 
@@ -200,8 +204,10 @@ def test_dictionaries_are_a_reason_to_think_twice(table, tmp_path):
     pq.write_table(table.select(["random"]), path, row_group_size=ROWS)
     (random,) = advise(path).columns
     assert (random.verdict, random.only_dictionary, random.ndv_exact) == ("build", True, False)
-    start = "not needed for Spark, Trino, Iceberg and Impala: all values are in dictionaries; "
-    assert random.reason.startswith(start)
+    assert random.reason.split("; ")[0].endswith(
+        " with min/max alone, but Spark, Trino, Iceberg and Impala search the dictionaries instead,"
+        " which have all values"
+    )
 
 
 # ------------------------------------------------------------------------------------------------

@@ -158,7 +158,7 @@ def test_verdicts_speak_of_index_groups():
     )
     assert said["seq"] == (
         "skip",
-        "min/max already narrows a look-up to 1.00 of 12 index groups, so a filter would save nothing",
+        "min/max alone leaves 1.00 of 12 index groups to read, so a filter would save nothing",
     )
     assert said["low"][0] == "skip"
     assert "row group" not in str(said)
