@@ -88,7 +88,8 @@ def cli() -> None:
 
     Add them without rewriting a data page, inspect and probe them, prove them right, repair them.
 
-    FILE is a path, a glob, a folder or a URL; several at a time.
+    FILE is a path, a glob, a folder or a URL; several at a time. Each command has --help, and --help-all
+    with every option.
 
     \b
     Examples:
