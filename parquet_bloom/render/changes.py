@@ -54,6 +54,9 @@ _BUILT = (
 # What gives way on a narrow terminal.
 _BUILT_GIVES = ("bits of each", "hashes", "largest", "skipped…", "column…")
 
+# What `repair` does instead of a repair.
+_DROPPING = ("pointer dropped", "filters dropped")
+
 NOT_LOOKED_UP = "no stored value was looked up: --drop-bad and --rebuild do that"
 
 
@@ -119,7 +122,8 @@ class RepairView(SummarizedView["RepairReport"]):
     def summarize(self, report: RepairReport) -> FileSummary:
         state = "still wrong" if report.left else "repaired" if report.repaired else "unchanged"
         numbers = {
-            "repaired": len(report.repaired), "left": len(report.left),
+            "repaired": len(report.repaired), "dropped": len(_dropped(report)),
+            "left": len(report.left),
             "bytes": report.bytes_added, "looked up": report.looked_up,
         }  # fmt: skip
         return _of_file(report, state, _repaired(numbers), _repair_remarks(report), numbers)
@@ -129,14 +133,32 @@ class RepairView(SummarizedView["RepairReport"]):
 
     def write(self, report: RepairReport, verbose: bool = False) -> None:
         super().write(report, verbose)
+        if report.output is not None and (dropped := _dropped(report)):
+            columns = ",".join(dict.fromkeys(each.column for each in dropped))
+            build = command("build", report.output, "-c", columns, "--in-place")
+            stay = ", and any bytes of it stay in the file" * (
+                dropped[0].action == "pointer dropped"
+            )
+            write_text(
+                f"{painted('note')}: where a filter was dropped is none now{stay}: {build} adds a new one"
+            )
         if not report.looked_up:
             also = f"so does {command('validate', report.path)}"
             write_text(f"{painted('note')}: {NOT_LOOKED_UP}, and {also}")
 
 
 def _repaired(numbers: Mapping[str, int]) -> str:
-    repaired = number_of(numbers["repaired"], "filter")
-    return f"{repaired} repaired, {numbers['left']:,} left, {_difference(numbers['bytes'])}"
+    """`2 filters repaired, 1 dropped, 0 left, 9 B removed`"""
+    counts = {"repaired": numbers["repaired"] - numbers["dropped"], "dropped": numbers["dropped"]}
+    first, *others = [done for done, count in counts.items() if count] or ["repaired"]
+    done = [f"{number_of(counts[first], 'filter')} {first}"]
+    done += [f"{counts[other]:,} {other}" for other in others]
+    return f"{', '.join(done)}, {numbers['left']:,} left, {_difference(numbers['bytes'])}"
+
+
+def _dropped(report: RepairReport) -> list[RepairedFilter]:
+    """Those whose chunks have no filter now."""
+    return [each for each in report.repaired if each.action in _DROPPING]
 
 
 def _difference(num_bytes: int) -> str:
@@ -314,7 +336,9 @@ class TableRepairView(_TableView["TableRepairReport"]):
 
     def summarize(self, report: TableRepairReport) -> FileSummary:
         numbers = {
-            "repaired": _num_chunks(report.repaired), "left": _num_chunks(report.left),
+            "repaired": _num_chunks(report.repaired),
+            "dropped": _num_chunks([each for each in report.repaired if each.action in _DROPPING]),
+            "left": _num_chunks(report.left),
             "bytes": report.bytes_added, "looked up": report.looked_up,
         }  # fmt: skip
         done: list[tuple[str, RepairedColumn | LeftColumn]] = [
