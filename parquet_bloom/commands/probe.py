@@ -217,7 +217,19 @@ class GroupsView(ReportView[ProbeReport]):
 
 
 # What gives way on a narrow terminal.
-_EXPLANATION_GIVES = ("reason…", "stored bytes…", "value…", "stored bytes", "bits…")
+_EXPLANATION_GIVES = ("reason…", "stored bytes…", "value…", "stored bytes", "bits of words 0 to 7", "bits…",
+                      "hash", "block")  # fmt: skip
+# What a terminal shows above the rows if it is the same in all.
+_OF_VALUE = (
+    "value",
+    "stored bytes",
+    "hash",
+    "block",
+    "bits of words 0 to 7",
+    "k",
+    "of bits",
+    "bits",
+)
 
 
 class ExplanationView(ReportView[ProbeReport]):
@@ -225,13 +237,35 @@ class ExplanationView(ReportView[ProbeReport]):
 
     def write(self, report: ProbeReport, verbose: bool = False) -> None:
         write_line(report.path)
+        verdicts = {
+            (result.value, group.place): group.verdict
+            for result in report.results
+            for group in result.groups
+        }
         heads = (
-            *place_heads(UNITS[report.format]), "value", "stored bytes", "hash", "block",
+            *place_heads(UNITS[report.format]), "value", "verdict", "stored bytes", "hash", "block",
             "bits of words 0 to 7", "clear in words", "k", "of bits", "bits", "clear", "reason",
         )  # fmt: skip
-        rows = [(*place_cells(each.place), *_cells(each)) for each in report.explanations or ()]
-        write_table(heads, rows, _EXPLANATION_GIVES, verbose)
+        rows: list[Cells] = [
+            (*place_cells(each.place), *_cells(each, verdicts[each.value, each.place]))
+            for each in report.explanations or ()
+        ]
+        alike = () if verbose or not sys.stdout.isatty() else _alike(heads, rows)
+        for at in alike:
+            write_text(f"{heads[at]}: {rows[0][at]}")
+        kept = [at for at in range(len(heads)) if at not in alike]
+        table = [[row[at] for at in kept] for row in rows]
+        write_table([heads[at] for at in kept], table, _EXPLANATION_GIVES, verbose)
         _write_caveat(report)
+
+
+def _alike(heads: Sequence[str], rows: Sequence[Cells]) -> list[int]:
+    """The columns about values that say something, and the same in all rows."""
+    return [
+        at
+        for at, head in enumerate(heads)
+        if head in _OF_VALUE and len(cells := {row[at] for row in rows}) == 1 and any(cells)
+    ]
 
 
 def _write_caveat(report: ProbeReport) -> None:
@@ -266,7 +300,7 @@ def _names(groups: Sequence[Answer]) -> list[str]:
     return ["/".join(place_cells(group.place)) for group in groups]
 
 
-def _cells(item: Explanation) -> Cells:
+def _cells(item: Explanation, verdict: str) -> Cells:
     """Split block filters have blocks, with a bit in each word; others only bits."""
     selected, clear = (" ".join(map(str, numbers)) for numbers in (item.bits, item.clear))
     in_block: tuple[str | None, ...] = (None,) * 3
@@ -276,4 +310,6 @@ def _cells(item: Explanation) -> Cells:
     elif item.bits:
         block = "" if item.block is None else f"{item.block} of {item.num_blocks}"
         in_block = (block, selected, clear)
-    return item.value, item.plain, item.hash, *in_block, *in_filter, item.reason or ""
+    return (
+        item.value, verdict, item.plain, item.hash, *in_block, *in_filter, item.reason or "",
+    )  # fmt: skip

@@ -249,7 +249,7 @@ def test_probe_explain(built):
     row = result.stdout.splitlines()[2].split("\t")
     salts = [0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D,
              0x705495C7, 0x2DF1424B, 0x9EFC4947, 0x5C6BFB31]  # fmt: skip
-    hash = int(row[3], 16)
+    hash = int(row[4], 16)
     bits = [((hash & 0xFFFFFFFF) * salt & 0xFFFFFFFF) >> 27 for salt in salts]
     block = (hash >> 32) * 64 >> 32
     with pb.open("out.parquet") as file:
@@ -257,9 +257,22 @@ def test_probe_explain(built):
     clear = [str(i) for i, bit in enumerate(bits) if not int(words[i]) >> bit & 1]
     assert clear
     assert row == [
-        "0", "-5", "fbffffffffffffff", row[3], f"{block} of 64", " ".join(map(str, bits)),
+        "0", "-5", "absent", "fbffffffffffffff", row[4], f"{block} of 64", " ".join(map(str, bits)),
         " ".join(clear), "",
     ]  # fmt: skip
+
+
+def test_a_terminal_has_once_what_is_so_in_all_row_groups(built):
+    asked = ("probe", "out.parquet", "-c", "user_id", "-v", "123456", "--explain")
+    heads, *rows = (row.split("\t") for row in outcome(*asked).stdout.splitlines()[1:])
+    lines = on_a_terminal(80, *asked)[1:]
+    same = {head: {row[heads.index(head)] for row in rows} for head in heads}
+    once = ("value", "stored bytes", "hash", "block", "bits of words 0 to 7")
+    assert lines[:5] == [f"{head}: {next(iter(same[head]))}" for head in once]
+    assert lines[5].split("  ") == ["row group", "verdict", "clear in words"]
+    verdicts = [row[heads.index("verdict")] for row in rows]
+    assert sorted(verdicts) == ["absent", "maybe"]
+    assert [line.split()[1] for line in lines[7:]] == verdicts
 
 
 def test_probe_explain_reads_no_more_and_has_json(built):

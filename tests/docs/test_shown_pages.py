@@ -53,7 +53,8 @@ def test_the_pictures_are_what_make_pictures_draws():
     bits = " ".join(map(str, pictures["BITS"]))
     words = [pictures[name] for name in ("VALUE", "STORED_BYTES", "HASH", "BLOCK", "NUM_BLOCKS")]
     explained = (ROOT / "docs" / "how-a-filter-works.md").read_text()
-    assert "{}  {}  {}  {} of {}  {}".format(*words, bits) in explained
+    form = "value: {}\nstored bytes: {}\nhash: {}\nblock: {} of {}\nbits of words 0 to 7: {}\n"
+    assert form.format(*words, bits) in explained
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])

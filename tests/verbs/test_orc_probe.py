@@ -347,10 +347,21 @@ def test_an_explanation(file):
     found = outcome("probe", file, "-c", "a", "-v", "2", "--explain").stdout.splitlines()
     bits = " ".join(map(str, positions))
     assert found[0] == str(file)
-    heads = ("stripe", "index group", "value", "hash", "k", "of bits", "bits", "clear", "reason")
+    heads = (
+        "stripe",
+        "index group",
+        "value",
+        "verdict",
+        "hash",
+        "k",
+        "of bits",
+        "bits",
+        "clear",
+        "reason",
+    )
     assert found[1].split("\t") == list(heads)
-    assert found[3] == f"0\t1\t2\t{hash:016x}\t5\t640\t{bits}\t\t"
-    clear = found[2].split("\t")[7]
+    assert found[3] == f"0\t1\t2\tmaybe\t{hash:016x}\t5\t640\t{bits}\t\t"
+    clear = found[2].split("\t")[8]
     assert clear
     assert set(clear.split()) <= set(bits.split())
 
@@ -358,7 +369,9 @@ def test_an_explanation(file):
 def test_an_explanation_of_what_cannot_be_asked(tmp_path):
     path = forged(tmp_path, "LONG", [Stream(ROW_INDEX, 1, row_index({}))])
     found = outcome("probe", path, "-c", "a", "-v", "2", "--explain").stdout.splitlines()
-    assert found[1:] == ["stripe\tindex group\tvalue\thash\treason", "0\t0\t2\t\tno filter"]
+    assert found[1:] == [
+        "stripe\tindex group\tvalue\tverdict\thash\treason", "0\t0\t2\tunknown\t\tno filter",
+    ]  # fmt: skip
 
 
 def test_an_explanation_reads_no_more_than_a_verdict(file):
