@@ -23,6 +23,10 @@ _Answer = TypeVar("_Answer")
 _DENIALS = (KeyError, PermissionError, MissingKeyError)
 
 
+# What cryptography raises, without a word, for a ciphertext that a key does not open.
+_WRONG_KEY = "InvalidTag"
+
+
 def ask(question: Callable[[], _Answer], what: str, token: str = "") -> _Answer:
     """Call the user's code. `what` names it in messages; `token` is kept out of them.
 
@@ -40,7 +44,10 @@ def ask(question: Callable[[], _Answer], what: str, token: str = "") -> _Answer:
 
 
 def _message(what: str, error: BaseException, token: str = "") -> str:
-    message = _join_lines(f"{what}: {type(error).__name__}: {error}")
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if said == _WRONG_KEY:
+        said += ": not encrypted with this key, or changed since"
+    message = _join_lines(f"{what}: {said}")
     # The text of a KeyError is the repr of its key.
     for secret in filter(None, map(_join_lines, (token, repr(token)[1:-1]))):
         message = message.replace(secret, "…")

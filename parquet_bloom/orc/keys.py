@@ -72,6 +72,12 @@ WITHOUT_KEYS: Final = {
     UNKNOWN: f"{UNKNOWN}: unknown type",
 }
 
+# Where the values are instead, named as in `columns`.
+_INSTEAD: Final = {
+    "LIST": "the elements are column {name}._elem",
+    "MAP": "the keys are column {name}._key, the values {name}._value",
+}
+
 _AS_NUMBERS: Final = ("BYTE", "SHORT", "INT", "LONG", "DATE", "LIST", "MAP", "UNION")
 
 # Hive allows 255. Blanks are hashed, too, and a file may claim any number.
@@ -138,7 +144,8 @@ def never_absent(column: OrcColumn) -> str | None:
     """Why no filter of this column can prove that a value is absent; None if it can."""
     if column.kind == "DECIMAL" and not 0 <= column.scale <= MOST_SCALE:
         return f"{column.type}: a scale of {column.scale}, expected at most {MOST_SCALE}"
-    return WITHOUT_KEYS.get(column.kind)
+    reason, instead = WITHOUT_KEYS.get(column.kind), _INSTEAD.get(column.kind)
+    return f"{reason}; {instead.format(name=column.name)}" if instead else reason
 
 
 def most_hashes(column: OrcColumn, num_values: int) -> int | None:
@@ -240,8 +247,8 @@ def spread(hashes: Hashes) -> Hashes:
 
 class AskedValues:
     """Values and literals to look up in a column: all that it may store for them, the `_owners` of each
-    stored value, shape (n,), and in `_unknown` why the hashes of some are. Raises ValueTypeError if the
-    column cannot hold one, even where there is no filter."""
+    stored value, shape (n,), and in `_unknown` why the hashes of some are; `never_absent`: why those of
+    all are. Raises ValueTypeError if the column cannot hold one, even where there is no filter."""
 
     def __init__(self, column: OrcColumn, values: Sequence[object]) -> None:
         # Not for build, which is asked for none.
@@ -252,8 +259,9 @@ class AskedValues:
         self._hashes: dict[OrcKeyForm, KeyHashes] = {}
         owners: list[int] = []
         plain: list[bytes] = []
-        if reason := never_absent(column):
-            self._unknown = dict.fromkeys(range(len(values)), reason)
+        self.never_absent: Final = never_absent(column)
+        if self.never_absent:
+            self._unknown = dict.fromkeys(range(len(values)), self.never_absent)
         else:
             leaf = leaf_type(column)
             for index, value in enumerate(values):

@@ -135,7 +135,8 @@ class StripeProber:
             return doubt
         stored, reason = self._stored
         if stored is None:
-            return reason
+            # Where a filter could not tell either, none should be built.
+            return asked.never_absent or reason
         keys = asked.hashes(stored.key_form)
         generation = self._file.generation
         unknown: dict[int, str] = {}

@@ -51,8 +51,8 @@ CODE = {
 }
 PROBLEMS = {
     "import sys; sys.exit(0)": "SystemExit: 0",
-    "import asyncio; raise asyncio.CancelledError": "CancelledError:",
-    "raise GeneratorExit": "GeneratorExit:",
+    "import asyncio; raise asyncio.CancelledError": "CancelledError",
+    "raise GeneratorExit": "GeneratorExit",
     "raise type('PanicException', (BaseException,), {})('rust')": "PanicException: rust",
     "raise RuntimeError('not\\nnow')": "RuntimeError: not now",
     "raise StopIteration(5)": "StopIteration: 5",

@@ -8,6 +8,7 @@ import traceback
 
 import pytest
 from conftest import SHARED, missing
+from cryptography.exceptions import InvalidTag
 from make.kms_lab import MASTER_KEYS, LabKms, open_all, secret_of, single
 
 from parquet_bloom.encryption.cipher import FileCipher
@@ -95,6 +96,18 @@ def test_who_denies_a_key_does_not_end_the_search():
     with pytest.raises(MissingKeyError) as error:
         Keys(**ways).column_key(("a",), unknown)
     assert str(error.value) == "KMS client, master key 'm1': PermissionError: not you"
+
+
+def test_a_wrong_master_key_is_named_though_its_error_says_nothing():
+    class OpensWithAnother:
+        def unwrap_key(self, wrapped_key, master_key_identifier):
+            raise InvalidTag
+
+    with pytest.raises(EncryptionError) as error:
+        Keys(kms_client=OpensWithAnother()).column_key(("a",), single(SECRET))
+    assert str(error.value) == (
+        "KMS client, master key 'm1': InvalidTag: not encrypted with this key, or changed since"
+    )
 
 
 def test_keys_without_metadata_are_found_by_path_or_uniform_only():

@@ -376,7 +376,10 @@ def test_the_command(path, out, monkeypatch):
         "column\tfilters\tbytes\tbits of each\thashes\thighest FPP\tskipped",
         "id\t7\t8.3 KiB\t9600\t7\t1 %\t",
         "name\t4\t4.8 KiB\t9600\t7\t1 %\tstripe 1: no non-null values",
-        "skipped tags, stripes 0, 1, 2: LIST: its filters hash only the number of elements",
+        (
+            "skipped tags, stripes 0, 1, 2: LIST: its filters hash only the number of elements;"
+            " the elements are column tags._elem"
+        ),
     ]
     document = json.loads(outcome("build", "in.orc", "-c", "id", "--dry-run", "--json").stdout)
     assert set(document["filters"][0]) == {
