@@ -238,6 +238,15 @@ def findings_in(numbers: Mapping[str, int]) -> str:
 
 
 def next_commands(findings: Iterable[Finding]) -> list[str]:
-    """`next: pbloom repair events.parquet --in-place`; each command once, in order."""
-    commands = dict.fromkeys(finding.next for finding in findings)
-    return [f"next: {command}" for command in commands if command is not None]
+    """`next: pbloom repair events.parquet --in-place`; each command once, in order, and one for all columns
+    for which it is the same."""
+    columns: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[str, None]] = {}
+    for command in filter(None, (finding.next for finding in findings)):
+        words = tuple(shlex.split(command))
+        at = words.index("-c") + 1 if "-c" in words else len(words)
+        named = dict.fromkeys(words[at : at + 1])
+        columns.setdefault((words[:at], words[at + 1 :]), {}).update(named)
+    return [
+        f"next: {shlex.join([*before, *([','.join(named)] if named else ()), *after])}"
+        for (before, after), named in columns.items()
+    ]

@@ -3,6 +3,7 @@
 import json
 import shlex
 
+import pyarrow as pa
 import pytest
 from make.commands import outcome
 from make.defects import ALL
@@ -73,6 +74,17 @@ def test_a_column_that_is_not_there_has_no_command(tmp_path):
     of_none, of_a = validate(path, require=["none", "a"]).findings
     assert (of_none.column, of_none.next) == ("none", None)
     assert of_a.next == f"pbloom build {path} -c a --in-place"
+
+
+def test_one_command_for_all_columns(tmp_path):
+    path = tmp_path / "a.parquet"
+    columns = {"a": range(9), "b, c": range(9)}
+    path.write_bytes(written(pa.table(columns)))
+    ran = outcome("validate", path, "--require", 'a,"b, c"')
+    commands = [line.strip() for line in ran.stdout.splitlines() if "next: " in line]
+    assert commands == [f"""next: pbloom build {path} -c 'a,"b, c"' --in-place"""]
+    assert outcome(*shlex.split(commands[0])[2:]).code == 0
+    assert outcome("validate", path, "--require", 'a,"b, c"').code == 0
 
 
 @pytest.fixture

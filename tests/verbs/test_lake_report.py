@@ -88,6 +88,7 @@ def test_a_lake_with_trouble(run):
     assert re.search(r"day=1 2 1 \d.* day=2 1 1 ", text)
     listed = text.split("come first, then warnings")[1]
     worst = re.findall(r"(lake/day=\d/\S+) (?=PB401|\d+\.\d KiB)", listed)
+    assert text.count("16 blocks in a row") == 1
     assert worst == ["lake/day=1/b.parquet", "lake/day=2/<b>d.parquet", "lake/day=1/a.parquet"]
     assert re.search(r"id INT64 rebuild .*country STRING skip ", text)
     assert "<b>d" not in html
