@@ -50,7 +50,10 @@ class EncryptionError(ParquetBloomError):
 
 
 class MissingKeyError(EncryptionError):
-    """No key for the footer or a column, or no AAD prefix."""
+    """No key for the footer or a column, or no AAD prefix. `is_denied`: the user's own code was asked for
+    the key, and the message says how it answered."""
+
+    is_denied = False
 
 
 class TamperedError(EncryptionError):

@@ -40,6 +40,8 @@ def ask(question: Callable[[], _Answer], what: str, token: str = "") -> _Answer:
     except BaseException as error:  # noqa: BLE001 -- its sys.exit(0) must not become our exit code
         kind = MissingKeyError if isinstance(error, _DENIALS) else EncryptionError
         problem = kind(_message(what, error, token))
+        if isinstance(problem, MissingKeyError):
+            problem.is_denied = True
     raise problem
 
 

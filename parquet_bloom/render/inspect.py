@@ -154,7 +154,8 @@ def _next_verb(report: FileInspection) -> str | None:
     if any(_is_damaged(column) for column in chunks):
         return "validate"
     has_any = any(
-        column.filter or column.legacy_filters or column.reason == NO_KEY for column in chunks
+        column.filter or column.legacy_filters or (column.reason or "").startswith(NO_KEY)
+        for column in chunks
     )
     return None if has_any or not chunks else "advise"
 
@@ -164,7 +165,9 @@ def _is_damaged(column: ChunkDescription) -> bool:
     reasons = [legacy.reason for legacy in column.legacy_filters]
     if is_unusable(column):
         reasons.append(column.reason)
-    return any(reason and reason not in (NO_KEY, ENCRYPTED) for reason in reasons)
+    return any(
+        reason and reason != ENCRYPTED and not reason.startswith(NO_KEY) for reason in reasons
+    )
 
 
 def _filters_take(numbers: Mapping[str, int]) -> str:

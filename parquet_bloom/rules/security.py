@@ -9,7 +9,6 @@ from parquet_bloom.container import number_of
 from parquet_bloom.container.protocols import Chunk
 from parquet_bloom.native import _kernel
 from parquet_bloom.rules.finding import Finding, chunk_finding, finding
-from parquet_bloom.vocabulary import NO_KEY
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.footer import Footer
@@ -74,15 +73,17 @@ def check_locked(
 ) -> Iterator[Finding]:
     """Columns without a key, which hides all about their filters."""
     for leaf in leaves:
-        hidden = sum(
-            footer.chunks.one("bloom_filter_offset", row_group, leaf.index) == _kernel.ABSENT
-            and footer.chunk(row_group, leaf).is_locked
+        hidden = [
+            row_group
             for row_group in _encrypted_groups(footer, leaf, row_groups)
-        )
+            if footer.chunks.one("bloom_filter_offset", row_group, leaf.index) == _kernel.ABSENT
+            and footer.chunk(row_group, leaf).is_locked
+        ]
         if hidden:
             yield finding(
                 "PB408",
-                f"{NO_KEY}: nothing is known about the filters in {number_of(hidden, 'row group')},"
+                f"{footer.chunk(hidden[0], leaf).no_key}: nothing is known about the filters in"
+                f" {number_of(len(hidden), 'row group')},"
                 " not even whether there are any",
                 column=leaf.name,
             )

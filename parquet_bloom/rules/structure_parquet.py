@@ -36,7 +36,7 @@ from parquet_bloom.rules.finding import (
     finding,
     not_checked,
 )
-from parquet_bloom.vocabulary import NO_KEY, UNKNOWN
+from parquet_bloom.vocabulary import UNKNOWN
 
 
 def check_footer(
@@ -171,7 +171,7 @@ def read_header(
     except TamperedError as error:
         return None, [does_not_open(file, chunk, error)]
     except MissingKeyError:
-        return None, [not_checked(chunk, NO_KEY)]
+        return None, [not_checked(chunk, chunk.no_key)]
 
 
 def no_header(file: ParquetContainer, chunk: ColumnChunk, message: str, deep: bool) -> Finding:

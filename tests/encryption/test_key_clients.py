@@ -80,6 +80,25 @@ def test_whatever_it_raises_is_trouble_on_one_line(place, problem, command, path
     assert not (path.parent / "out").exists()
 
 
+def test_how_a_client_denies_a_key_is_said_by_who_goes_on_without(path):
+    """The footer opens, and so does column b; the variable with the key of a is not set."""
+    (path.parent / "client.py").write_text(
+        "from make.kms_lab import LabKms\n"
+        "class Client(LabKms):\n"
+        "    def unwrap_key(self, wrapped_key, master_key_identifier):\n"
+        "        if master_key_identifier == 'm1':\n"
+        "            raise KeyError('MASTER_KEY_1')\n"
+        "        return super().unwrap_key(wrapped_key, master_key_identifier)\n"
+    )
+    why = "encrypted, no key: KMS client, master key 'm1': KeyError: 'MASTER_KEY_1'"
+    probed = outcome("probe", "t.parquet", "-c", "a", "-v", "5", "--kms", "client:Client")
+    assert (probed.code, why in probed.stdout) == (0, True)
+    validated = outcome("validate", "t.parquet", "--kms", "client:Client")
+    assert f"{why}: nothing is known about the filters in 1 row group" in validated.stdout
+    inspected = outcome("inspect", "t.parquet", "--kms", "client:Client", "--json")
+    assert why in inspected.stdout
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_meanwhile_is_no_failure_of_the_client(number, path):
     (path.parent / "client.py").write_text(

@@ -100,7 +100,7 @@ def _filter(
             on_bits(lambda: bits)
         return filter_description(stored, bits), None
     except MissingKeyError:
-        return None, NO_KEY
+        return None, chunk.no_key
     except TamperedError:
         raise
     except ParquetBloomError as error:

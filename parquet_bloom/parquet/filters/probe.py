@@ -30,7 +30,6 @@ from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.legacy_kind import NOT_OF_DIALECT, private_or_reason
 from parquet_bloom.values.encode import NAN
-from parquet_bloom.vocabulary import NO_KEY
 
 if TYPE_CHECKING:
     from parquet_bloom.container.column_filter import ColumnFilter
@@ -197,7 +196,7 @@ class ChunkProber:
         try:
             return self._find()
         except MissingKeyError:
-            return None, NO_KEY
+            return None, self._chunk.no_key
         except TamperedError:
             raise
         except ParquetBloomError as error:

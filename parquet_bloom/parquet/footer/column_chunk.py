@@ -8,6 +8,7 @@ from parquet_bloom.container import Place, slim_record
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.sealed.modules import LockedModules, Modules
+from parquet_bloom.vocabulary import NO_KEY
 
 
 @slim_record
@@ -76,6 +77,12 @@ class ColumnChunk:
     def is_locked(self) -> bool:
         """Whether it is encrypted and there is no key for it."""
         return isinstance(self.modules, LockedModules)
+
+    @property
+    def no_key(self) -> str:
+        """Why nothing is known of it if it is locked."""
+        denial = self.modules.denial if isinstance(self.modules, LockedModules) else ""
+        return f"{NO_KEY}: {denial}" if denial else NO_KEY
 
     @property
     def where(self) -> str:

@@ -81,7 +81,7 @@ def modules_of_chunks(
     raises EncryptionError if a KMS fails. `footer_key`: a str is the reason why there is none."""
 
     @cache
-    def key_of(path: tuple[str, ...], encoded: bytes) -> Key | str:
+    def key_of(path: tuple[str, ...], encoded: bytes) -> Key | str | LockedModules:
         try:
             crypto, _ = compact.decode(ttypes.ColumnCryptoMetaData, encoded)
         except (FormatError, _kernel.ScanError) as error:
@@ -94,10 +94,12 @@ def modules_of_chunks(
         try:
             return keys.column_key(path, own.key_metadata)
         except MissingKeyError as error:
-            return str(error)
+            return LockedModules(str(error), denial=str(error) if error.is_denied else "")
 
     def modules(chunk: EncryptedChunk) -> Modules:
         key = key_of(chunk.path, chunk.crypto)
+        if isinstance(key, LockedModules):
+            return key
         if isinstance(key, str):
             return LockedModules(key)
         ordinal = chunk.row_group if chunk.ordinal is None else chunk.ordinal

@@ -153,12 +153,14 @@ PLAIN = PlainModules()
 
 
 class LockedModules:
-    """For an encrypted chunk without a key; `reason` says which one is missing."""
+    """For an encrypted chunk without a key; `reason` says which one is missing, `denial` what the user's
+    own code answered that was asked for it."""
 
     bitset_overhead = 0
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, denial: str = "") -> None:
         self.reason = reason
+        self.denial = denial
 
     def another_module(self, source: Source, offset: int, end: int) -> str | None:
         return None
