@@ -4,7 +4,7 @@ time with whoever asks."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -16,11 +16,13 @@ ROOT = Path(__file__).parent.parent
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Requests, and the bytes of their bodies (`up`) and of those of the answers (`down`)."""
+    """Requests, and the bytes of their bodies (`up`) and of those of the answers (`down`). `round_trips`: so many at
+    least came one after the answer of another."""
 
     requests: int
     up: int
     down: int
+    round_trips: int
 
 
 class Server:
@@ -60,6 +62,16 @@ def _serve(pipe: Connection, objects: Mapping[str, str], delay: float) -> None:
         pipe.send(server.port)
         while True:
             pipe.recv()
-            pipe.send((len(server.asked), server.received, server.bytes_down))
+            rounds = _round_trips(sorted(each.began for each in server.asked), delay)
+            pipe.send((len(server.asked), server.received, server.bytes_down, rounds))
             server.forget()
             server.received = 0
+
+
+def _round_trips(began: Sequence[float], delay: float) -> int:
+    """Of requests that came then, none of which is answered before `delay` is over: the longest chain."""
+    answered, found = float("-inf"), 0
+    for each in began:
+        if each >= answered:
+            answered, found = each + delay, found + 1
+    return found

@@ -21,7 +21,7 @@ SECRET = "wJalrXUtnFEMI"
 @dataclass
 class Asked:
     """One request: `kind` is GET, HEAD or LIST, `path` without the bucket's slash, `sent` the bytes of
-    the answer's body."""
+    the answer's body; `began`: when it came, by a clock of its own."""
 
     kind: str
     path: str
@@ -30,6 +30,7 @@ class Asked:
     status: int = 0
     sent: int = 0
     headers: dict[str, str] = field(default_factory=dict)
+    began: float = field(default_factory=time.monotonic, compare=False)
 
 
 @dataclass
