@@ -112,23 +112,11 @@ def compare_kernels(folders: dict[str, Path], rounds: int) -> Table:
                 cases[name][case]()
                 spent = (time.thread_time_ns() - started) / NUM_VALUES
                 best[name][case] = min(best[name][case], spent)
-    here, there = best.values()
-    return Table(
-        "The kernel in the wheel",
+    note = (
         f"A million values; nanoseconds of CPU time per value, the least of {rounds} rounds in one process."
-        " Filters have 256 KiB unless it says 2 MiB.",
-        ("", *folders, "wheel / here"),
-        [
-            [
-                case,
-                f"{here[case]:.2f} ns",
-                f"{there[case]:.2f} ns",
-                f"{there[case] / here[case]:.2f}x",
-                *at_most(there[case] / here[case], MOST, "x"),
-            ]
-            for case in here
-        ],
+        " Filters have 256 KiB unless it says 2 MiB."
     )
+    return _beside("The kernel in the wheel", note, best, "ns")
 
 
 # --- commands -------------------------------------------------------------------------------------
@@ -160,16 +148,22 @@ def compare_commands(folders: dict[str, Path], files: Files, rows: int, rounds: 
             for case, command in commands.items():
                 cost = run([*prefix[name], *map(str, command)], fine=(0, 1))
                 best[name][case] = min(best[name][case], cost.cpu)
+    note = f"Files of {rows:,} rows; CPU time of whole processes, the least of {rounds} rounds."
+    return _beside("Commands of the wheel", note, best, "s")
+
+
+def _beside(title: str, note: str, best: dict[str, dict[str, float]], unit: str) -> Table:
+    """A row for each case, of what is here and of the wheel."""
     here, there = best.values()
     return Table(
-        "Commands of the wheel",
-        f"Files of {rows:,} rows; CPU time of whole processes, the least of {rounds} rounds.",
-        ("", *folders, "wheel / here"),
+        title,
+        note,
+        ("", *best, "wheel / here"),
         [
             [
                 case,
-                f"{here[case]:.2f} s",
-                f"{there[case]:.2f} s",
+                f"{here[case]:.2f} {unit}",
+                f"{there[case]:.2f} {unit}",
                 f"{there[case] / here[case]:.2f}x",
                 *at_most(there[case] / here[case], MOST, "x"),
             ]

@@ -20,7 +20,6 @@ from parquet_bloom.files import Opener, open_file
 from parquet_bloom.index.manifest import TableSource
 from parquet_bloom.index.states import is_as_read, lasting, listed, state_of
 from parquet_bloom.options import TableView
-from parquet_bloom.reads.of_tables import FileOfTable
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.source import is_url
@@ -108,7 +107,7 @@ class ListedFiles:
 
     @property
     def table_columns(self) -> tuple[str, ...]:
-        """See reads.matching.Listed."""
+        """See reads.matching.ListedFiles."""
         if self.found.keys() != self._recorded.keys():
             return ()
         names = [name for table in self._lake_tables for name in table.top_columns]
@@ -120,14 +119,14 @@ class ListedFiles:
         return frozenset(name for table in self._lake_tables for name in table.columns)
 
     def as_listed(self, file: Askable, wanted: Collection[str]) -> RowSource:
-        """See reads.matching.Listed."""
+        """See reads.matching.ListedFiles."""
         of_table = self._recorded.get(file.path)
         if of_table is None:
             return file
-        return FileOfTable(file, *of_table, wanted)
+        return _FileOfTable(file, *of_table, wanted)
 
     def deleted_rows(self, path: str) -> Array | None:
-        """See reads.matching.Listed."""
+        """See reads.matching.ListedFiles."""
         if not self.may_hide_rows(path):
             return None
         table, file = self._recorded[path]
@@ -268,3 +267,18 @@ def _recorded_state(file: TableFile) -> Found:
         now = state_of(os.fspath(file.path))
     version = None if now is None else now.version
     return Found(file.path, file.size, version or NOT_SEEN, None)
+
+
+class _FileOfTable:
+    """A file with those of its columns that are its table's, by the table's names."""
+
+    def __init__(
+        self, file: Askable, table: LakeTable, recorded: TableFile, wanted: Collection[str]
+    ) -> None:
+        """Raises as LakeTable.columns_in."""
+        self.path, self._file = file.path, file
+        self.top_columns = table.columns_in(file, recorded, wanted)
+
+    def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any:
+        """As Askable.read_rows."""
+        return self._file.read_rows(columns, rows)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
-from make import iceberg_tables
+from make import delta_tables, iceberg_tables
 from make.delta_features import make_mapped
 from make.delta_tables import (
     bitmap,
@@ -58,6 +58,25 @@ def test_rows_that_a_delta_table_has_deleted_are_not_read(tmp_path: Path) -> Non
     assert pb.rows(table, {"n": [gone, gone - 2]}, ["n"], table="delta")["n"].to_pylist() == [
         gone - 2
     ]
+
+
+def test_they_stay_deleted_whatever_is_built_and_stripped(tmp_path: Path) -> None:
+    table = with_vectors(make_table(tmp_path / "table", commits=2, partition_by=["day"]))
+    first, second, *_ = pb.open_table(table).files()
+    delete_rows(table, first.name, inline_vector({0, 99}))
+    delete_rows(table, second.name, stored_vector(table, range(0, 150, 2)))
+    wanted = pb.rows(table, ALL, ["n", "day"], table="delta").sort_by("n").to_pylist()
+    numbers = [row["n"] for row in wanted]
+    for change in (
+        lambda: delta_tables.build(table, columns=["n"]).num_filters,
+        lambda: pb.strip_table(table).bytes_removed,
+        lambda: delta_tables.build(table, columns=["n"], existing="replace").num_filters,
+        lambda: delta_tables.build(table, columns=["n", "id"]).num_filters,
+    ):
+        assert change()
+        for filters in (ALL, {"n": numbers}):
+            found = pb.rows(table, filters, ["n", "day"], table="delta").sort_by("n")
+            assert found.to_pylist() == wanted
 
 
 def test_damaged_deletion_vectors_delete_nothing(tmp_path: Path) -> None:
@@ -260,6 +279,22 @@ def test_rows_that_an_iceberg_table_has_deleted_are_not_read(iceberg: Any) -> No
     with pytest.raises(pb.FormatError) as caught:
         rows(ALL)
     assert str(caught.value) == f"file://{path}: deletion vector at 17: another size than recorded"
+
+
+def test_positions_stay_deleted_whatever_is_built_and_stripped(iceberg: Any) -> None:
+    table = iceberg.make_table(commits=2)
+    first, second, *_ = iceberg.live(table)
+    iceberg.delete_positions(iceberg.load(), first, [0, 99, 149])
+    iceberg.delete_by_vector(iceberg.load(), second, [7, 8])
+    wanted = rows(ALL).sort_by("n").to_pylist()
+    for change in (
+        lambda: iceberg.build(columns=["n"]).num_filters,
+        lambda: iceberg.strip().bytes_removed,
+        lambda: iceberg.build(columns=["n", "id"], existing="replace").num_filters,
+    ):
+        assert change()
+        assert rows(ALL).sort_by("n").to_pylist() == wanted
+        assert rows({"n": [row["n"] for row in wanted]}).num_rows == len(wanted)
 
 
 def test_rows_that_are_deleted_by_their_values_are_refused(iceberg: Any) -> None:
