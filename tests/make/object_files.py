@@ -18,7 +18,15 @@ from make.s3_server import S3Server
 
 import parquet_bloom as pb
 from parquet_bloom.storage import remote
-from parquet_bloom.storage.objects import pace, replacement, s3_adapter, sending
+from parquet_bloom.storage.objects import (
+    gcs_client,
+    pace,
+    replacement,
+    s3_adapter,
+    s3_client,
+    sending,
+    stores,
+)
 from parquet_bloom.storage.objects.pace import Pace
 
 
@@ -43,7 +51,10 @@ def store(
 
 
 def send_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What fails, three times; nothing is known of a store that was asked too often."""
+    """What fails, three times; nothing is known of a store that was asked too often, or of an earlier
+    server at the same port, whose credentials held."""
+    for opened in (stores._opened, s3_client._client, gcs_client._session):
+        opened.cache_clear()
     monkeypatch.setattr(sending, "PAUSES", (0.001,) * 3)
     monkeypatch.setattr(sending, "PACE", Pace())
     monkeypatch.setattr(pace, "FIRST", 0.0)
