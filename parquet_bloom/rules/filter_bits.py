@@ -160,8 +160,8 @@ def _check_required(examination: AnyExamination, column: Column) -> Iterator[Fin
     for part in examination.parts_without(column):
         place = Place(part, units=examination.file.units)
         if examination.is_hidden(part, column):
-            message = "a filter is required, but encryption hides whether there is one"
-            yield finding("PB310", message, place=place, column=column.name)
+            message = "a filter is required, but without a key for the column nobody knows whether there is one"
+            yield finding("PB313", message, place=place, column=column.name)
         elif examination.has_values(part, column):
             yield finding("PB310", "a filter is required", place=place, column=column.name)
 

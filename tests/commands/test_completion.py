@@ -52,7 +52,7 @@ def test_options_and_their_words(folder):
 
 
 def test_rules():
-    assert completed("rule", "PB31") == ["plain,PB310", "plain,PB311", "plain,PB312"]
+    assert completed("rule", "PB31") == ["plain,PB310", "plain,PB311", "plain,PB312", "plain,PB313"]
     assert completed("rule", "required-m") == ["plain,required-missing"]
     assert "plain,required-missing" not in completed("rule", "")
 

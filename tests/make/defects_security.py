@@ -66,6 +66,12 @@ SECURITY = (
     Defect("as arrow-rs did", "PB503", making(lambda: sealed(copies=("statistics",)).data), None),
     Defect("encodings", "PB504", making(lambda: sealed(copies=("encoding_stats",)).data), None),
     Defect("parquet-go", "PB505", making(lambda: sealed(filter_modules=(6, 7)).data), keys=KEYS),
+    Defect(
+        "no column key",
+        "PB313",
+        making(lambda: sealed().data),
+        policy={"require": ("a",)},
+    ),
     Defect("no footer key", "PB506", making(lambda: sealed().data), None, None),
     Defect(
         "as parquet-java does",
