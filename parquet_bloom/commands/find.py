@@ -123,6 +123,7 @@ def _write(report: FindReport, asked: Sequence[object]) -> None:
                 for row, cells in zip(report.rows, values, strict=True)
             ],
             ["file…"],
+            more="--json, --output and a pipe show all",
         )
     if report.deleted_in:
         files = number_of(len(report.deleted_in), "file")

@@ -5,7 +5,7 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from make.commands import outcome
+from make.commands import on_a_terminal, outcome
 
 
 @pytest.fixture
@@ -84,3 +84,13 @@ def test_the_account_of_every_id(path):
     assert "already exists" in outcome(*arguments).complaint
     found = outcome("find", path, "-c", "id,at", "-v", "7", "--report", "more.parquet")
     assert (found.code, "--report: expected one --column" in found.stderr) == (2, True)
+
+
+def test_a_terminal_shows_no_more_rows_than_fit(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"n": range(60)}), path)
+    values = [word for number in range(45) for word in ("-v", number)]
+    lines = on_a_terminal(80, "find", path, "-c", "n", *values)
+    assert len(lines) == 1 + 40 + 2
+    assert lines[-2] == "And 5 more rows: --json, --output and a pipe show all."
+    assert len(outcome("find", path, "-c", "n", *values).stdout.splitlines()) == 1 + 45 + 1
