@@ -91,6 +91,6 @@ def test_a_terminal_shows_no_more_rows_than_fit(tmp_path):
     pq.write_table(pa.table({"n": range(60)}), path)
     values = [word for number in range(45) for word in ("-v", number)]
     lines = on_a_terminal(80, "find", path, "-c", "n", *values)
-    assert len(lines) == 1 + 40 + 2
+    assert len(lines) == 2 + 40 + 2
     assert lines[-2] == "And 5 more rows: --json, --output and a pipe show all."
     assert len(outcome("find", path, "-c", "n", *values).stdout.splitlines()) == 1 + 45 + 1
