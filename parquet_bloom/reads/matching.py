@@ -5,6 +5,7 @@ then of all columns that are wanted only the pages with these rows.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
@@ -110,7 +111,7 @@ def _array(column: str, values: Any) -> pa.Array:
     try:
         found = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
     except (pa.ArrowException, OverflowError, TypeError) as error:
-        raise ValueTypeError(f"filters: column {column}: {error}") from None
+        raise ValueTypeError(f"filters: column {column}: {_reason(error)}") from None
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
 
 
@@ -241,14 +242,21 @@ class Matching:
             ]
             found = keys.filter(reduce(operator.or_, each_of))
         except (pa.ArrowException, OverflowError, TypeError) as error:
-            reason = " ".join(str(error).split())
-            raise ValueTypeError(f"{path}: filters: {reason}") from None
+            raise ValueTypeError(f"{path}: filters: {_reason(error)}") from None
         rows: NDArray[np.int64] = found[number].to_numpy()
         return rows
 
     def table(self) -> pa.Table:
         """All rows. Raises as RowTables.table."""
         return (self._tables or RowTables(self._columns or (), self._of_tables)).table()
+
+
+def _reason(error: BaseException) -> str:
+    """In one line why pyarrow compares nothing."""
+    said = " ".join(str(error).split())
+    if not re.match(r"Integer value \d+ (not in range|is outside of the range)", said):
+        return said
+    return "a fraction cannot be compared with integers of more than 53 bits: expected an integer"
 
 
 def _unlike(names: Collection[str]) -> str:

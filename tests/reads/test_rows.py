@@ -204,3 +204,14 @@ def test_integers_given_as_floats(tmp_path: Path, condition: Any, held: list[int
     """Beside one that no float is, of which pyarrow would make a float, and fail."""
     pq.write_table(pa.table({"id": [5, 7, 2**53 + 1]}), tmp_path / "a.parquet")
     assert pb.rows(tmp_path / "a.parquet", [condition])["id"].to_pylist() == held
+
+
+@pytest.mark.parametrize("filters", [{"n": 2.5}, {"n": [2.5]}, [("n", "<", 2.5)]])
+def test_fractions_beside_large_integers_are_refused(tmp_path: Path, filters: Any) -> None:
+    """pyarrow makes numbers of 64 bits of the column, which have 53 for the digits."""
+    pq.write_table(pa.table({"n": [(1 << 53) + 1, 2]}), tmp_path / "n.parquet")
+    expected = (
+        "a fraction cannot be compared with integers of more than 53 bits: expected an integer"
+    )
+    with pytest.raises(pb.ValueTypeError, match=f"n.parquet: filters: {expected}$"):
+        pb.rows(tmp_path / "n.parquet", filters)
