@@ -50,28 +50,11 @@ _RARE: Final = {
     *("--type", "--values-column", "--value-sample"),
     *("--ndv", "--max-bytes", "--exact-blocks", "--force", "--layout"),
     *("--config", "--no-config"),
-    *(
-        "--manifest",
-        "--shard",
-        "--ignore-checksums",
-        "--storage-option",
-        "--no-verify",
-        "--unconditional",
-    ),
+    *("--manifest", "--shard", "--ignore-checksums", "--no-verify", "--unconditional"),
     *("--append-in-place", "--drop-foreign-fields", "--max-files", "--max-input"),
     *("--catalog", "--version", "--as-of"),
-    *("--files-per-commit", "--no-commit", "--sole-writer", "--min-file-size", "--all-sizes"),
-    *(
-        "--stats",
-        "--unparsed",
-        "--run-id",
-        "--totals",
-        "--conf",
-        "--ship",
-        "--memory",
-        "--color",
-        "--debug",
-    ),
+    *("--files-per-commit", "--no-commit", "--sole-writer", "--min-file-size"),
+    *("--stats", "--unparsed", "--run-id", "--totals", "--conf", "--ship", "--color", "--debug"),
 }
 # Of a rare section, but what everybody with such files needs.
 _COMMON: Final = {"--keys"}
