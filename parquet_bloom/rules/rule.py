@@ -169,10 +169,10 @@ def find_rule(word: str) -> Rule:
     if word in names:
         return names[word]
     close = similar(word, names, cutoff=0.7)
-    hint = f"did you mean {', '.join(close)}" if close else "`pbloom rule` lists them"
+    hint = f"did you mean {', '.join(close)}?" if close else "`pbloom rule` lists them"
     if not close and not word.startswith("PB"):
         hint += "; diagnoses have a page of their own in the documentation"
-    raise ConfigError(f"no such rule {word!r}, {hint}")
+    raise ConfigError(f"no such rule {word!r}; {hint}")
 
 
 def _read_kind(name: str) -> Kind:

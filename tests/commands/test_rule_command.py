@@ -58,8 +58,8 @@ def test_json():
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["false-negative"], "no such rule 'false-negative', did you mean false-negatives"),
-        (["xyz"], "no such rule 'xyz', `pbloom rule` lists them"),
+        (["false-negative"], "no such rule 'false-negative'; did you mean false-negatives, "),
+        (["xyz"], "no such rule 'xyz'; `pbloom rule` lists them"),
         (["PB111", "--json", "--markdown"], "expected at most one of --json and --markdown"),
     ],
 )

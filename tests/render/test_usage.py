@@ -40,9 +40,9 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("probe x -c a --values-from gone", "--values-from: 'gone': No such file or directory"),
         (
             "rule length-prefix",
-            "no such rule 'length-prefix', `pbloom rule` lists them; diagnoses have a page of their own in the documentation",
+            "no such rule 'length-prefix'; `pbloom rule` lists them; diagnoses have a page of their own in the documentation",
         ),
-        ("rule PB999", "no such rule 'PB999', `pbloom rule` lists them"),
+        ("rule PB999", "no such rule 'PB999'; `pbloom rule` lists them"),
         (
             "build x -o y",
             "expected --column COLUMN, or --auto for the columns that `pbloom advise` recommends",

@@ -129,11 +129,11 @@ def test_an_empty_table_demands_nothing(tmp_path):
         ("[validate]\nrequire = [1]", "validate.require: expected a list of strings, found [1]"),
         (
             "[validate]\nignore = ['dictionary-sufices']",
-            "validate.ignore: no such rule 'dictionary-sufices', did you mean dictionary-suffices",
+            "validate.ignore: no such rule 'dictionary-sufices'; did you mean dictionary-suffices?",
         ),
         (
             "[validate]\nignore = ['PB111', '§']",
-            "validate.ignore: no such rule '§', `pbloom rule` lists them; diagnoses have a page of their own in the documentation",
+            "validate.ignore: no such rule '§'; `pbloom rule` lists them; diagnoses have a page of their own in the documentation",
         ),
         ("[validate]\ncolumns = ['a']", "validate.columns: expected a table, found ['a']"),
         ("[validate.columns]\na = true", "validate.columns.a: expected a table, found True"),

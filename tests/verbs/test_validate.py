@@ -262,9 +262,9 @@ def test_what_is_demanded_can_be_said_with_the_call(file):
         ({"fail_on": "errors"}, "fail_on: 'errors', expected one of error, warning, note, never"),
         (
             {"ignore": ["all-bit-clear"]},
-            "no such rule 'all-bit-clear', did you mean all-bits-clear",
+            "no such rule 'all-bit-clear'; did you mean all-bits-clear?",
         ),
-        ({"ignore": ["fpp"]}, "no such rule 'fpp', `pbloom rule` lists them"),
+        ({"ignore": ["fpp"]}, "no such rule 'fpp'; `pbloom rule` lists them"),
     ],
 )
 def test_words_that_are_none_are_errors(file, options, message):
