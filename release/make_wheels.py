@@ -38,6 +38,12 @@ class Target:
         return f"{self.processor}-linux-{self.libc}"
 
     @property
+    def tuning(self) -> str:
+        """For processors since 2013. With what clang tunes for otherwise, counting bits waits for what was in the
+        register before."""
+        return " -mtune=haswell" if self.processor == "x86_64" else ""
+
+    @property
     def platform(self) -> str:
         return ".".join(f"{each}_{self.processor}" for each in self.tag.split())
 
@@ -125,7 +131,7 @@ def wheel(source: Path, target: Target, time: str, into: Path) -> Path:
             ZIG_TARGET=target.zig,
             CC=compiler,
             LDSHARED=f"{compiler} -shared -Wl,-s",
-            CFLAGS=f"-g0 -ffile-prefix-map={work}=.",
+            CFLAGS=f"-g0 -ffile-prefix-map={work}=.{target.tuning}",
             _PYTHON_HOST_PLATFORM=f"linux-{target.processor}",
         )
         (built,) = made.iterdir()

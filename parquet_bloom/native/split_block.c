@@ -92,10 +92,14 @@ AVX2 INLINE uint8_t has_mask_avx2(block stored, block mask) {
 }
 #endif
 
+/* Two words at a time: processors count the bits of both as quickly. */
+typedef uint64_t word_pair __attribute__((aligned(4), may_alias));
+
 INLINE uint64_t popcount_all(const uint32_t *words, uint64_t num_blocks) {
+    const word_pair *pairs = (const word_pair *)words;
     uint64_t bits = 0;
-    for (uint64_t i = 0; i < num_blocks * WORDS_PER_BLOCK; i++)
-        bits += (uint64_t)__builtin_popcount(words[i]);
+    for (uint64_t i = 0; i < num_blocks * WORDS_PER_BLOCK / 2; i++)
+        bits += (uint64_t)__builtin_popcountll(pairs[i]);
     return bits;
 }
 
