@@ -97,7 +97,17 @@ class FilesReport(VerbReport, Generic[Report_co]):
     def _items(self) -> Iterator[dict[str, Any]]:
         return map(as_row, self.reports)
 
+    def __iter__(self) -> Iterator[Report_co]:
+        """The reports."""
+        return iter(self.reports)
+
+    def __len__(self) -> int:
+        """How many reports there are."""
+        return len(self.reports)
+
     def __repr__(self) -> str:
+        if len(self.reports) == 1 and not self.failures and not self.done_before:
+            return f"<FilesReport of {self.reports[0]!r}>"
         kind = type(self.reports[0]).__name__ if self.reports else "FilesReport"
         failed = f", {len(self.failures):,} failed" if self.failures else ""
         before = f", {len(self.done_before):,} done before" if self.done_before else ""

@@ -122,8 +122,14 @@ def test_find_shows_what_is_unknown(lake):
 
 def test_report_of_several(lake):
     report = pb.report("lake", threads=2)
-    assert [each.path for each in report.reports] == [A, B]
+    assert [each.path for each in report] == [A, B]
+    assert len(report) == 2
     assert report.reports[0] == pb.report(A)
+
+
+def test_one_report_speaks_for_all(lake):
+    assert repr(pb.advise("lake")) == f"<FilesReport of {pb.advise('lake').reports[0]!r}>"
+    assert "files=2" in repr(pb.advise("lake"))
 
 
 def test_one_that_fails_keeps_no_other_from_being_done(lake):
