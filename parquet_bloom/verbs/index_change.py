@@ -122,7 +122,9 @@ def build_index(
     check_form(form, places, is_keyed=hash_key is not None)
     folder = _folder(index, storage_options)
     if newest(folder) is not None:
-        raise RewriteError(f"{folder.path}: is an index already, expected a new folder; pbloom index add adds to it")
+        raise RewriteError(
+            f"{folder.path}: is an index already, expected a new folder; pbloom index add adds to it"
+        )
     key = hash_key_given(hash_key)
     start = Manifest(
         columns=columns_needed(columns),
