@@ -93,10 +93,10 @@ _GIVES = (
     "difference…",
     "FPP a",
     "FPP b",
-    "bits only a",
-    "bits only b",
     "size a",
     "size b",
+    "bits only a",
+    "bits only b",
     "column…",
 )
 
