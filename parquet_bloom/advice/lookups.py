@@ -18,22 +18,15 @@ filter has an FPP of 1.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from decimal import Decimal
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parquet_bloom.advice.order import Keys, OrderKey
 from parquet_bloom.dataclass import dataclass
-
-# A value's place in the column's order; all keys of a column are of the same kind.
-OrderKey = int | float | bytes | Decimal
-
-# Only so many bytes of a value or a bound are compared, which at most widens a range a little.
-KEY_BYTES = 64
 
 # FPPs are added as multiples of this: a sum of whole numbers is the same in any order. 64 bits hold the sum
 # for 8 million groups without a filter, and a double that for as many groups as are sampled.
@@ -67,12 +60,12 @@ def make_bounds(low: OrderKey | None, high: OrderKey | None) -> MinMax | None:
 class LookUps:
     """Values that are looked up; all four fields have the same length.
 
-    `keys`: each value's place in the column's order, None if it has none; `times`: how often it is
+    `keys`: each value's place in the column's order, if it has one; `times`: how often it is
     looked up, int64; `held`: how many groups hold it, int64; `held_fpp`: the sum of the FPPs of
     their filters, float64.
     """
 
-    keys: Sequence[OrderKey | None]
+    keys: Keys
     times: NDArray[np.int64]
     held: NDArray[np.int64]
     held_fpp: NDArray[np.float64]
@@ -128,23 +121,22 @@ def expected_reads(
 
 
 def candidates(
-    bounds: Sequence[MinMax | None], fpps: Sequence[float], keys: Sequence[OrderKey | None]
+    bounds: Sequence[MinMax | None], fpps: Sequence[float], keys: Keys
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """For each key, how many groups may hold it, and the sum of their FPPs; shape (len(keys),).
 
-    A group without bounds may hold any value, and a key of None may be in any group.
+    A group without bounds may hold any value, and a value without a key may be in any group.
     """
     bounded = [(each, fpp) for each, fpp in zip(bounds, fpps, strict=True) if each]
     by_low = sorted((each.low, fpp) for each, fpp in bounded)
     by_high = sorted((each.high, fpp) for each, fpp in bounded)
-    lows, highs = [low for low, _ in by_low], [high for high, _ in by_high]
+    lows, highs = (Keys.of([end for end, _ in ends]).values for ends in (by_low, by_high))
     fpp_begun = np.array([0.0, *accumulate(fpp for _, fpp in by_low)])
     fpp_ended = np.array([0.0, *accumulate(fpp for _, fpp in by_high)])
-    is_known = np.array([key is not None for key in keys], np.bool_)
-    known: list[Any] = [key for key in keys if key is not None]
+    is_known, known = keys.is_known, keys.known
     # Ranges that have begun, less those that have ended: low <= high, so these have begun, too.
-    begun = np.array([bisect_right(lows, key) for key in known], np.int64)
-    ended = np.array([bisect_left(highs, key) for key in known], np.int64)
+    begun = np.searchsorted(lows, known, side="right")
+    ended = np.searchsorted(highs, known, side="left")
     count = np.full(len(keys), len(bounds), np.int64)
     fpp_sum = np.full(len(keys), sum(fpps), np.float64)
     count[is_known] = len(bounds) - len(bounded) + begun - ended

@@ -45,7 +45,8 @@ def united(parts: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
 
 def are_new(ordered: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Which of ascending hashes differ from the one before."""
-    are_new = np.ones(ordered.size, np.bool_)
+    are_new = np.empty(ordered.size, np.bool_)
+    are_new[:1] = True
     np.not_equal(ordered[1:], ordered[:-1], out=are_new[1:])
     return are_new
 

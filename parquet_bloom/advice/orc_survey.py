@@ -22,7 +22,7 @@ Spec: apache/orc-format, specification/ORCv1.md "Column Statistics".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
 from functools import partial
@@ -33,8 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.advice.budget import rates_of
-from parquet_bloom.advice.lookups import KEY_BYTES, MinMax, OrderKey, make_bounds
+from parquet_bloom.advice.lookups import MinMax, make_bounds
 from parquet_bloom.advice.ndv import DistinctHashes
+from parquet_bloom.advice.order import KEY_BYTES, Keys, OrderKey
 from parquet_bloom.advice.samples import GivenValue, Sample
 from parquet_bloom.advice.sketch import ColumnCounts, GroupSurvey, Rung, Subject
 from parquet_bloom.advice.verdict import seldom_asked
@@ -44,7 +45,7 @@ from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.options import AdviseOptions, refuse
 from parquet_bloom.orc import writers
-from parquet_bloom.orc.arrays import Texts, Times, Values
+from parquet_bloom.orc.arrays import Numbers, Texts, Times, Values
 from parquet_bloom.orc.bloom import OrcKeyForm
 from parquet_bloom.orc.build import OrcSize
 from parquet_bloom.orc.columns import OrcColumn, above, names_to
@@ -188,8 +189,8 @@ def _rung(hashes: NDArray[np.uint64], keys: float, size: OrcSize) -> Rung:
     return Rung(size.fpp, filter.num_bytes, filter.fpp)
 
 
-def _keys_at(column: OrcColumn, values: Values, positions: Iterable[int]) -> list[OrderKey | None]:
-    return order_keys(column, values.take(np.array(list(positions), np.int64)))
+def _keys_at(column: OrcColumn, values: Values, positions: NDArray[np.intp]) -> Keys:
+    return order_keys(column, values.take(positions))
 
 
 def _given_value(column: OrcColumn, value: object) -> GivenValue:
@@ -200,7 +201,7 @@ def _given_value(column: OrcColumn, value: object) -> GivenValue:
     key = None
     if is_ordered(column):
         plain = encode_given(leaf_type(column), value).plain[0]
-        (key,) = order_keys(column, stored_values(column, [plain]))
+        (key,) = order_keys(column, stored_values(column, [plain])).tolist()
     return GivenValue(spread(found.of(0)).tolist(), key, False)
 
 
@@ -232,15 +233,15 @@ def is_ordered(column: OrcColumn) -> bool:
     return column.kind in _ORDERED
 
 
-def order_keys(column: OrcColumn, values: Values) -> list[OrderKey | None]:
-    """The places of values in the column's order, if it has one; None for NaN."""
+def order_keys(column: OrcColumn, values: Values) -> Keys:
+    """The places of values in the column's order, if it has one; NaN has none."""
     if isinstance(values, Times):
-        return list(values.millis.tolist())
+        return Keys.of_numbers(values.millis)
+    if isinstance(values, Numbers):
+        return Keys.of_numbers(values.numbers)
     if isinstance(values, Texts):
-        return [_text_key(column.kind, text) for text in values.tolist()]
-    if column.kind in _FLOATS:
-        return [None if isnan(number) else number for number in values.tolist()]
-    return list(values.tolist())
+        return Keys.of([_text_key(column.kind, text) for text in values.tolist()])
+    return Keys.of(values.tolist())
 
 
 def _text_key(kind: str, text: bytes) -> bytes:

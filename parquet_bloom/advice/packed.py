@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.advice.lookups import OrderKey
+from parquet_bloom.advice.order import Keys, array_of
 from parquet_bloom.errors import FormatError
 
 Array = NDArray[Any]
@@ -69,31 +69,27 @@ def _arrays(body: bytes, start: int, shapes: Sequence[tuple[str, int]]) -> Itera
 # ------------------------------------------------------------------------------------------------
 # Places in the order of a column
 
-Keys = Sequence[OrderKey | None]
-
 
 def key_arrays(keys: Keys) -> tuple[str, list[Array]]:
-    """What the keys are, and them as arrays; None is one of them where the first array has a 0."""
-    is_known = np.array([key is not None for key in keys], np.uint8)
-    known: list[Any] = [key for key in keys if key is not None]
+    """What the keys are, and them as arrays; a value has none where the first array has a 0."""
+    # However it came about that they are objects.
+    known = array_of(keys.known.tolist()) if keys.values.dtype == object else keys.known
     kind = _kind(known)
-    return kind, [is_known, *_TO_ARRAYS[kind](known)]
+    return kind, [keys.is_known.astype(np.uint8), *_TO_ARRAYS[kind](known)]
 
 
-def keys_of(kind: str, arrays: Iterator[Array]) -> list[OrderKey | None]:
+def keys_of(kind: str, arrays: Iterator[Array]) -> Keys:
     """The keys again, from the next of the arrays."""
-    is_known = next(arrays)
-    known = iter(_FROM_ARRAYS[kind](arrays))
-    return [next(known) if each else None for each in is_known.tolist()]
+    is_known = next(arrays).astype(np.bool_)
+    return Keys.spread(_FROM_ARRAYS[kind](arrays), is_known)
 
 
-def _kind(known: Sequence[Any]) -> str:
-    types = {type(key) for key in known}
-    if types <= {int} and all(-(1 << 63) <= key < 1 << 63 for key in known):
+def _kind(known: Array) -> str:
+    if known.size == 0 or known.dtype == np.int64:
         return "integers"
-    if types == {float}:
+    if known.dtype == np.float64:
         return "floats"
-    return "bytes" if types == {bytes} else "numbers"
+    return "bytes" if isinstance(known[0], bytes) else "numbers"
 
 
 def _bytes_to_arrays(texts: Sequence[bytes]) -> list[Array]:
@@ -107,7 +103,7 @@ def _bytes_from_arrays(arrays: Iterator[Array]) -> list[bytes]:
     return [joined[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def _number_texts(numbers: Sequence[int | Decimal]) -> list[Array]:
+def _number_texts(numbers: Iterable[int | Decimal]) -> list[Array]:
     """Integers of any size are marked by an `i`."""
     texts = (f"{number}i" if isinstance(number, int) else str(number) for number in numbers)
     return _bytes_to_arrays([text.encode() for text in texts])
@@ -118,15 +114,15 @@ def _numbers_from_texts(arrays: Iterator[Array]) -> list[int | Decimal]:
     return [int(text[:-1]) if text.endswith("i") else Decimal(text) for text in texts]
 
 
-_TO_ARRAYS: Final[dict[str, Callable[[Any], list[Array]]]] = {
-    "integers": lambda keys: [np.array(keys, np.int64)],
-    "floats": lambda keys: [np.array(keys, np.float64)],
-    "bytes": _bytes_to_arrays,
-    "numbers": _number_texts,
+_TO_ARRAYS: Final[dict[str, Callable[[Array], list[Array]]]] = {
+    "integers": lambda keys: [keys.astype(np.int64)],
+    "floats": lambda keys: [keys],
+    "bytes": lambda keys: _bytes_to_arrays(keys.tolist()),
+    "numbers": lambda keys: _number_texts(keys.tolist()),
 }
-_FROM_ARRAYS: Final[dict[str, Callable[[Iterator[Array]], list[Any]]]] = {
-    "integers": lambda arrays: list(next(arrays).tolist()),
-    "floats": lambda arrays: list(next(arrays).tolist()),
-    "bytes": _bytes_from_arrays,
-    "numbers": _numbers_from_texts,
+_FROM_ARRAYS: Final[dict[str, Callable[[Iterator[Array]], Array]]] = {
+    "integers": next,
+    "floats": next,
+    "bytes": lambda arrays: array_of(_bytes_from_arrays(arrays)),
+    "numbers": lambda arrays: array_of(_numbers_from_texts(arrays)),
 }

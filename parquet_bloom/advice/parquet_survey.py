@@ -12,14 +12,18 @@ Spec: parquet-format, parquet.thrift `Statistics` and `ColumnOrder`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from parquet_bloom.advice.budget import rates_of
-from parquet_bloom.advice.lookups import KEY_BYTES, MinMax, OrderKey, make_bounds
+from parquet_bloom.advice.lookups import MinMax, make_bounds
 from parquet_bloom.advice.ndv import DistinctHashes
+from parquet_bloom.advice.order import KEY_BYTES, Keys
 from parquet_bloom.advice.samples import LIMIT, GivenValue, Sample
 from parquet_bloom.advice.sketch import ColumnCounts, GroupSurvey, Rung, Subject
 from parquet_bloom.advice.verdict import seldom_asked
@@ -39,7 +43,7 @@ from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.column_kind import column_kind
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.footer.shredded import ShreddedField
-from parquet_bloom.parquet.footer.value_order import Key, KeyOf, is_signed
+from parquet_bloom.parquet.footer.value_order import Key, KeyOf, is_bytewise, is_signed, number_kind
 from parquet_bloom.parquet.pages.pages import (
     ChunkRun,
     check_readable,
@@ -47,7 +51,7 @@ from parquet_bloom.parquet.pages.pages import (
     located,
     pages_room,
 )
-from parquet_bloom.parquet.pages.runs import Run
+from parquet_bloom.parquet.pages.runs import FixedRun, Run
 from parquet_bloom.parquet.thrift.ttypes import Encoding, Statistics
 from parquet_bloom.values.encode import Encodings
 from parquet_bloom.values.literals import encode_given
@@ -145,7 +149,7 @@ class ParquetSurveyor:
                 # What the footer says of this column is impossible; the others may be sound.
                 raise UnsupportedError(str(error)) from None
             filter = build_filter(
-                lambda: _watched(chunk_runs(file.source, file.footer, chunk), found, key_of(type)),
+                lambda: _watched(chunk_runs(file.source, file.footer, chunk), found, type),
                 type,
                 _max_values(chunk),
                 self._finest,
@@ -168,16 +172,14 @@ def _rung(filter: SettledFilter | None, rate: float) -> Rung:
     return Rung(rate, folded.num_bytes, folded.fpp)
 
 
-def _watched(
-    runs: Iterator[ChunkRun], found: GroupSurvey, key_of: KeyOf | None
-) -> Iterator[ChunkRun]:
+def _watched(runs: Iterator[ChunkRun], found: GroupSurvey, leaf: LeafType) -> Iterator[ChunkRun]:
     """The same runs, counted and sampled: all of a chunk, or all of it again."""
     entries, has_others = 0, False
     for each in runs:
         for part in each.run.parts():
             hashes = part.hashes()
             found.distinct.add(hashes)
-            found.sample.add(hashes, partial(_keys_at, part, key_of))
+            found.sample.add(hashes, partial(keys_at, part, leaf))
             if each.is_dictionary:
                 entries += hashes.size
             elif hashes.size:
@@ -186,8 +188,16 @@ def _watched(
         yield each
 
 
-def _keys_at(run: Run, key_of: KeyOf | None, positions: Iterable[int]) -> list[OrderKey | None]:
-    return [key_of(stored) if key_of else None for stored in run.take(positions, READ_BYTES)]
+def keys_at(run: Run, leaf: LeafType, positions: NDArray[np.intp]) -> Keys:
+    """What `key_of` gives for the values at some positions of a run, many at a time."""
+    kind = number_kind(leaf)
+    if kind and isinstance(run, FixedRun):
+        return Keys.of_numbers(run.numbers(kind)[positions])
+    if is_bytewise(leaf):
+        return Keys.of(list(run.take(positions.data, KEY_BYTES)))
+    key = key_of(leaf)
+    stored = run.take(positions.data, READ_BYTES)
+    return Keys.of([key(each) if key else None for each in stored])
 
 
 def _max_values(chunk: ColumnChunk) -> int:

@@ -13,23 +13,25 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.advice import ndv
-from parquet_bloom.advice.lookups import LookUps, OrderKey, from_units, in_units
+from parquet_bloom.advice.lookups import LookUps, from_units, in_units
 from parquet_bloom.advice.ndv import ALL_HASHES
+from parquet_bloom.advice.order import Keys, OrderKey
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, ValueTypeError
 
 # The default number of distinct stored values to draw from each column.
 LIMIT = 4096
 
-# The places in the column's order of the values at some positions, None for values without one.
-KeysAt = Callable[[Iterable[int]], Iterable[OrderKey | None]]
+# The places in the column's order of the values at some positions.
+KeysAt = Callable[[NDArray[np.intp]], Keys]
 
 # A number for each of some values, or one for all of them.
 Counted = NDArray[np.int64] | int
@@ -42,7 +44,7 @@ class CountedValues:
     their filters in FPP_UNITs, int64."""
 
     ids: NDArray[np.uint64]
-    keys: Sequence[OrderKey | None]
+    keys: Keys
     held: NDArray[np.int64]
     held_fpp: NDArray[np.int64]
 
@@ -54,14 +56,13 @@ class StoredSample:
         """`is_ordered`: the type has an order, and values without a place in it are left out."""
         self.is_ordered = is_ordered
         self.limit = limit
-        # What was merged since the last `_shrink`: hashes, how many groups hold each, and the sum of the
-        # FPPs of their filters, in FPP_UNITs; and keys by hash.
-        self._new: list[tuple[NDArray[np.uint64], Counted, Counted]] = []
-        self._new_keys: dict[int, OrderKey | None] = {}
+        # What was merged since the last `_shrink`: hashes, keys where they were read, how many groups hold each,
+        # and the sum of the FPPs of their filters, in FPP_UNITs.
+        self._new: list[tuple[NDArray[np.uint64], Keys, Counted, Counted]] = []
         self._num_new = 0
         # The rest: hashes in ascending order, and the same of each value.
         self._hashes = np.empty(0, np.uint64)
-        self._keys: list[OrderKey | None] = []
+        self._keys = Keys.none(0)
         self._held = np.empty(0, np.int64)
         self._held_fpp = np.empty(0, np.int64)
         # Hashes from here on can no longer be among the smallest.
@@ -79,32 +80,23 @@ class StoredSample:
         """`below`: hashes from here on are known not to be among the smallest of the column."""
         return StoredPart(self, min(below, self._threshold))
 
-    def add_group(
-        self, hashes: NDArray[np.uint64], keys: Mapping[int, OrderKey | None], fpp: float
-    ) -> None:
-        """Add the values of a group: at least the smallest of its hashes, distinct, up to the limit.
-        `keys`: by hash, of those whose keys are not known."""
-        self._add(hashes, 1, in_units(fpp), keys)
+    def add_group(self, hashes: NDArray[np.uint64], keys: Keys, fpp: float) -> None:
+        """Add the values of a group: at least the smallest of its hashes, distinct, up to the limit, with
+        `keys` where they are not known already."""
+        self._add(hashes, keys, 1, in_units(fpp))
 
     def merge(self, other: StoredSample) -> None:
         """Add what another sample of the same limit has seen."""
         other._shrink()
-        keys = zip(other._hashes.tolist(), other._keys, strict=True)
-        known = {hash: key for hash, key in keys if key is not None}
-        self._add(other._hashes, other._held, other._held_fpp, known)
+        self._add(other._hashes, other._keys, other._held, other._held_fpp)
         # The next file can leave out more. Not after each: that takes as long as so many values.
         if self._num_new > self.limit:
             self._shrink()
 
     def _add(
-        self,
-        hashes: NDArray[np.uint64],
-        held: Counted,
-        held_fpp: Counted,
-        keys: Mapping[int, OrderKey | None],
+        self, hashes: NDArray[np.uint64], keys: Keys, held: Counted, held_fpp: Counted
     ) -> None:
-        self._new.append((hashes, held, held_fpp))
-        self._new_keys |= keys
+        self._new.append((hashes, keys, held, held_fpp))
         self._num_new += hashes.size
         if self._num_new > 16 * self.limit:
             self._shrink()
@@ -122,29 +114,28 @@ class StoredSample:
         """Keep the smallest. Groups that gave only their own smallest have given all of these."""
         if not self._new:
             return
-        hashes = np.concatenate([self._hashes, *(part for part, _, _ in self._new)])
-        parts = [np.broadcast_to(held, part.size) for part, held, _ in self._new]
+        hashes = np.concatenate([self._hashes, *(part for part, _, _, _ in self._new)])
+        keys = Keys.joined([self._keys, *(part for _, part, _, _ in self._new)])
+        parts = [_each(held, part.size) for part, _, held, _ in self._new]
         held = np.concatenate([self._held, *parts])
-        fpps = [np.broadcast_to(fpp, part.size) for part, _, fpp in self._new]
+        fpps = [_each(fpp, part.size) for part, _, _, fpp in self._new]
         held_fpp = np.concatenate([self._held_fpp, *fpps])
-        keys = dict(zip(self._hashes.tolist(), self._keys, strict=True)) | self._new_keys
-        self._new, self._new_keys, self._num_new = [], {}, 0
+        self._new, self._num_new = [], 0
 
-        distinct, place = np.unique(hashes, return_inverse=True)
-        kept = slice(self.limit)
-        self._keys = [keys.get(hash) for hash in distinct[kept].tolist()]
-        self._held, self._held_fpp = _sums(place, held)[kept], _sums(place, held_fpp)[kept]
-        self._hashes = distinct[kept].copy()
+        alike = _Alike.of(hashes, self.limit)
+        self._hashes, self._keys = hashes[alike.first], alike.keys(keys)
+        self._held, self._held_fpp = alike.sums(held), alike.sums(held_fpp)
         if self._hashes.size == self.limit:
             self._threshold = int(self._hashes[-1]) + 1
 
     def look_ups(self) -> LookUps:
         """Each value once."""
         self._shrink()
-        is_asked = [not self.is_ordered or key is not None for key in self._keys]
+        is_asked = self._keys.is_known | (not self.is_ordered)
+        keys = self._keys.at(is_asked)
         return LookUps(
-            keys=[key for key, asked in zip(self._keys, is_asked, strict=True) if asked],
-            times=np.ones(sum(is_asked), np.int64),
+            keys=keys,
+            times=np.ones(len(keys), np.int64),
             held=self._held[is_asked],
             held_fpp=from_units(self._held_fpp[is_asked]),
         )
@@ -159,19 +150,48 @@ class StoredSample:
     def of(cls, counted: CountedValues, is_ordered: bool, limit: int) -> StoredSample:
         """What has seen this."""
         found = cls(is_ordered, limit)
-        found._hashes, found._keys = counted.ids, list(counted.keys)
+        found._hashes, found._keys = counted.ids, counted.keys
         found._held, found._held_fpp = counted.held, counted.held_fpp
         if counted.ids.size == limit:
             found._threshold = int(counted.ids[-1]) + 1
         return found
 
 
-def _sums(place: NDArray[np.intp], counted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The sum for each place from 0. np.bincount would add floating-point numbers, whose sum depends on
-    the order."""
-    sums = np.zeros(int(place.max(initial=-1)) + 1, np.int64)
-    np.add.at(sums, place, counted)
-    return sums
+def _each(counted: Counted, size: int) -> NDArray[np.int64]:
+    return np.full(size, counted, np.int64) if isinstance(counted, int) else counted
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """The smallest of some hashes, each once: `order`, of all that are one of them, in which equal ones follow
+    each other, and where each of them begins there."""
+
+    order: NDArray[np.intp]
+    begins: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, hashes: NDArray[np.uint64], limit: int) -> Self:
+        """A stable sort merges parts that are ascending."""
+        order = np.argsort(hashes, kind="stable")
+        begins = np.flatnonzero(ndv.are_new(hashes[order]))
+        if begins.size > limit:
+            order = order[: begins[limit]]
+        return cls(order, begins[:limit])
+
+    @property
+    def first(self) -> NDArray[np.intp]:
+        """A place of each."""
+        return self.order[self.begins]
+
+    def sums(self, counted: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What was counted of each, at all its places."""
+        return np.add.reduceat(counted[self.order], self.begins)
+
+    def keys(self, keys: Keys) -> Keys:
+        """The key of each if one of its places has it: they would all be the same."""
+        known = np.where(keys.is_known[self.order], self.order, -1)
+        place = np.maximum.reduceat(known, self.begins)
+        return Keys(keys.values[place], place >= 0)
 
 
 class StoredPart:
@@ -180,10 +200,9 @@ class StoredPart:
     def __init__(self, whole: StoredSample, threshold: int) -> None:
         self._whole = whole
         self._threshold = threshold
-        # In ascending order.
+        # In ascending order, with the keys of those that the whole does not know.
         self._hashes = np.empty(0, np.uint64)
-        # Of those that the whole does not know.
-        self._keys: dict[int, OrderKey | None] = {}
+        self._keys = Keys.none(0)
 
     def add(self, hashes: NDArray[np.uint64], keys_at: KeysAt) -> None:
         """Add the hashes of the next values; `keys_at` gives their keys by position."""
@@ -195,24 +214,27 @@ class StoredPart:
         # There can be millions; no more than the limit can be among the smallest.
         positions = order[is_new][:limit]
         smallest = hashes[positions]
-        if self._whole.is_ordered:
-            self._read_keys(smallest, positions, keys_at)
+        keys = self._keys_read(smallest, positions, keys_at)
         # Most groups have one page.
         if self._hashes.size:
-            smallest = np.union1d(self._hashes, smallest)[:limit]
-        self._hashes = smallest
+            smallest = np.concatenate([self._hashes, smallest])
+            alike = _Alike.of(smallest, limit)
+            smallest = smallest[alike.first]
+            keys = alike.keys(Keys.joined([self._keys, keys]))
+        self._hashes, self._keys = smallest, keys
         if self._hashes.size == limit:
             self._threshold = int(self._hashes[-1]) + 1
-            self._keys = {hash: key for hash, key in self._keys.items() if hash < self._threshold}
 
-    def _read_keys(
+    def _keys_read(
         self, hashes: NDArray[np.uint64], positions: NDArray[np.intp], keys_at: KeysAt
-    ) -> None:
-        """Groups often repeat each other's values; their keys take much longer than their hashes."""
+    ) -> Keys:
+        """Groups often repeat each other's values; keys of texts take much longer than their hashes."""
+        if not self._whole.is_ordered:
+            return Keys.none(hashes.size)
         is_new = ~(self._whole.knows(hashes) | _are_among(self._hashes, hashes))
-        new = hashes[is_new].tolist()
-        if new:
-            self._keys |= zip(new, keys_at(positions[is_new].tolist()), strict=True)
+        found = keys_at(positions[is_new])
+        is_new[is_new] = found.is_known
+        return Keys.spread(found.known, is_new)
 
     def finish(self, fpp: float) -> None:
         """Merge the group into the whole; `fpp`: of its filter."""
@@ -251,7 +273,7 @@ class GivenSample:
         self._ends = np.cumsum(counts)
         self._starts = self._ends - counts
         self._is_unknown = np.array([each.is_unknown for each in values], np.bool_)
-        self._keys = [each.key for each in values]
+        self._keys = Keys.of([each.key for each in values])
         self._times = np.array(times, np.int64)
         self._held = np.zeros(len(values), np.int64)
         self._held_fpp = np.zeros(len(values), np.int64)
@@ -293,7 +315,7 @@ class GivenSample:
     @classmethod
     def of(cls, counted: CountedValues) -> GivenSample:
         """What has seen this. It can be merged, but finds nothing more: it has no hashes."""
-        values = [GivenValue((), key, False) for key in counted.keys]
+        values = [GivenValue((), key, False) for key in counted.keys.tolist()]
         found = cls(values, counted.ids.tolist())
         found._held, found._held_fpp = counted.held, counted.held_fpp
         return found

@@ -27,6 +27,7 @@ from parquet_bloom.advice import groups
 from parquet_bloom.advice.groups import GroupSample, SeenGroup
 from parquet_bloom.advice.lookups import ExpectedReads, MinMax, expected_reads, in_units
 from parquet_bloom.advice.ndv import DistinctHashes
+from parquet_bloom.advice.order import Keys
 from parquet_bloom.advice.packed import Array, key_arrays, keys_of, packed, unpacked
 from parquet_bloom.advice.samples import (
     CountedValues,
@@ -281,7 +282,9 @@ class ColumnSketch:
         keys, key_parts = key_arrays(counted.keys)
         has_bounds = np.array([group.bounds is not None for group in seen], np.uint8)
         bounds = [group.bounds for group in seen if group.bounds]
-        ends, end_parts = key_arrays([end for each in bounds for end in (each.low, each.high)])
+        ends, end_parts = key_arrays(
+            Keys.of([end for each in bounds for end in (each.low, each.high)])
+        )
         document = {
             "counts": asdict(self.counts),
             "rungs": [asdict(self.rungs[rate]) for rate in sorted(self.rungs)],
@@ -311,7 +314,7 @@ class ColumnSketch:
         ids, held, held_fpp = next(arrays), next(arrays), next(arrays)
         counted = CountedValues(ids, keys_of(keys, arrays), held, held_fpp)
         group_ids, fpps, has_bounds = next(arrays).tolist(), next(arrays).tolist(), next(arrays)
-        low_high = iter(keys_of(ends, arrays))
+        low_high = iter(keys_of(ends, arrays).tolist())
         seen = [
             SeenGroup(id, MinMax(next(low_high), next(low_high)) if is_bounded else None, fpp)
             for id, fpp, is_bounded in zip(group_ids, fpps, has_bounds.tolist(), strict=True)

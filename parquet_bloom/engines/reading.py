@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.dataclass import dataclass
@@ -77,6 +78,7 @@ def kind_of(type: LeafType) -> str:
 # Who uses filters
 
 
+@cache
 def engine_uses(kind: ColumnKind) -> tuple[EngineUse, ...]:
     """Whether each engine uses the filters of such a column of a Parquet file."""
     lost = {each.engine: str(each) for each in lost_rows(kind)}

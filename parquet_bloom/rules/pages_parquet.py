@@ -14,9 +14,9 @@ from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, TamperedError, UnsupportedError, without_place
 from parquet_bloom.native import _kernel
-from parquet_bloom.native.lazy import np
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parquet.footer import compact
-from parquet_bloom.parquet.footer.value_order import KeyOf, is_signed, key_of
+from parquet_bloom.parquet.footer.value_order import KeyOf, key_of, number_kind
 from parquet_bloom.parquet.pages.page_places import index_range
 from parquet_bloom.parquet.pages.page_reader import DATA_PAGES
 from parquet_bloom.parquet.pages.pages import DecodedPage, PageValues, decoded_pages
@@ -392,8 +392,8 @@ def _counted(uses: Counter[tuple[int, int]]) -> str:
 
 def _reach(part: PageValues, leaf: LeafType, key: KeyOf) -> tuple[_Bound | None, _Bound | None]:
     """The least and the greatest value of a part of a page; None if none has a place in the order."""
-    if leaf.physical in _NUMBERS and isinstance(part.run, FixedRun):
-        return _reach_of_numbers(part, _NUMBERS[leaf.physical][is_signed(leaf)])
+    if (kind := number_kind(leaf)) and isinstance(part.run, FixedRun):
+        return _reach_of_numbers(part, part.run.numbers(kind))
     least = greatest = None
     for stored in _values(part):
         place = key(stored)
@@ -418,20 +418,12 @@ def _values(part: PageValues) -> Iterator[bytes]:
         at += count
 
 
-# Of unsigned and of signed numbers.
-_NUMBERS: Final = {
-    "INT32": ("<u4", "<i4"),
-    "INT64": ("<u8", "<i8"),
-    "FLOAT": ("<f4", "<f4"),
-    "DOUBLE": ("<f8", "<f8"),
-}
-
-
-def _reach_of_numbers(part: PageValues, kind: str) -> tuple[_Bound | None, _Bound | None]:
-    numbers = np.frombuffer(part.run.data, kind)  # type: ignore[attr-defined]
+def _reach_of_numbers(
+    part: PageValues, numbers: NDArray[Any]
+) -> tuple[_Bound | None, _Bound | None]:
     if part.used is not None:
         numbers = numbers[np.frombuffer(part.used, np.bool_)]
-    if kind[1] == "f":
+    if numbers.dtype.kind == "f":
         numbers = numbers[~np.isnan(numbers)]
     if not numbers.size:
         return None, None

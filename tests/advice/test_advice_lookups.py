@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from parquet_bloom.advice.lookups import ExpectedReads, LookUps, MinMax, expected_reads
+from parquet_bloom.advice.order import Keys
 from parquet_bloom.advice.parquet_survey import given_value, key_of
 from parquet_bloom.advice.samples import GivenSample, StoredSample
 from parquet_bloom.parquet.pages.runs import FixedRun
@@ -19,7 +20,7 @@ def run_of(numbers, dtype="<i8"):
 
 
 def add_run(part, run, key_of=KEY_OF):
-    part.add(run.hashes(), lambda positions: map(key_of, run.take(positions)))
+    part.add(run.hashes(), lambda positions: Keys.of(list(map(key_of, run.take(positions.data)))))
 
 
 def add(sample, numbers, fpp=0.5, pages=1):
@@ -34,7 +35,11 @@ def told(sample):
     """By key, how many row groups hold a value, and the FPPs of their filters."""
     found = sample.look_ups()
     return dict(
-        zip(found.keys, zip(found.held.tolist(), found.held_fpp.tolist(), strict=True), strict=True)
+        zip(
+            found.keys.tolist(),
+            zip(found.held.tolist(), found.held_fpp.tolist(), strict=True),
+            strict=True,
+        )
     )
 
 
@@ -78,9 +83,9 @@ def test_keys_that_are_known_are_not_read_again():
 
     def keys_at(run):
         def keys(positions):
-            found = [KEY_OF(stored) for stored in run.take(positions)]
+            found = [KEY_OF(stored) for stored in run.take(positions.data)]
             read.extend(found)
-            return found
+            return Keys.of(found)
 
         return keys
 
@@ -122,7 +127,7 @@ def test_what_has_no_place_in_the_order_is_not_drawn():
 def test_without_an_order_all_values_are_drawn_without_keys():
     sample = StoredSample(is_ordered=False)
     add(sample, [1, 2, 3])
-    assert sample.look_ups().keys == [None] * 3
+    assert sample.look_ups().keys.tolist() == [None] * 3
     assert sample.look_ups().held.tolist() == [1] * 3
 
 
@@ -150,7 +155,7 @@ def look_ups(*values, times=None):
     """Of values with key, row groups that hold it, FPPs of their filters."""
     keys, held, fpps = zip(*values, strict=True) if values else ((), (), ())
     return LookUps(
-        keys,
+        Keys.of(keys),
         np.array(times or [1] * len(keys), np.int64),
         np.array(held, np.int64),
         np.array(fpps, np.float64),

@@ -1,15 +1,19 @@
 """Min/max statistics of every type as ranges, and what cannot be one."""
 
+import math
 import random
 import struct
 from datetime import datetime
 from decimal import Decimal
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from parquet_bloom.advice.lookups import MinMax, candidates
-from parquet_bloom.advice.parquet_survey import bounds, key_of
+from parquet_bloom.advice.order import Keys
+from parquet_bloom.advice.parquet_survey import bounds, key_of, keys_at
+from parquet_bloom.parquet.pages.runs import run_of
 from parquet_bloom.parquet.thrift.ttypes import Statistics
 from parquet_bloom.values.encode import encode
 from parquet_bloom.values.types import LeafType, LogicalType
@@ -61,6 +65,8 @@ def test_keys_are_in_the_order_of_the_values(leaf, ascending):
     keys = [key_of(leaf)(stored(leaf, value)) for value in ascending]
     assert None not in keys
     assert all(low < high for low, high in pairwise(keys))
+    run = run_of([stored(leaf, value) for value in ascending], leaf.width)
+    assert keys_at(run, leaf, np.arange(len(run))).tolist() == keys
 
 
 @pytest.mark.parametrize("leaf", [UNKNOWN, WIDE, BOOLEAN, INTERVAL, VARIANT], ids=str)
@@ -71,6 +77,8 @@ def test_types_without_an_order_have_no_keys(leaf):
 
 def test_zeros_have_one_key_and_nan_has_none():
     key = key_of(DOUBLE)
+    run = run_of([struct.pack("<d", number) for number in (math.nan, 1.5)], 8)
+    assert keys_at(run, DOUBLE, np.arange(2)).tolist() == [None, 1.5]
     assert key(struct.pack("<d", 0.0)) == key(struct.pack("<d", -0.0))
     assert key(struct.pack("<d", float("nan"))) is None
 
@@ -156,14 +164,14 @@ def test_ranges_around_a_value():
         20: [3],
     }
     weights = [0.1, 0.2, 0.4, 0.8, 1.6]
-    counts, found = candidates(ranges, weights, list(expected))
+    counts, found = candidates(ranges, weights, Keys.of(list(expected)))
     assert counts.tolist() == [len(groups) for groups in expected.values()]
     sums = [sum(weights[group] for group in groups) for groups in expected.values()]
     assert found.tolist() == pytest.approx(sums)
 
 
 def test_a_value_without_a_place_is_within_every_range():
-    counts, weights = candidates([MinMax(0, 1), None], [0.5, 0.25], [None, 5, None])
+    counts, weights = candidates([MinMax(0, 1), None], [0.5, 0.25], Keys.of([None, 5, None]))
     assert (counts.tolist(), weights.tolist()) == ([2, 1, 2], [0.75, 0.25, 0.75])
 
 
@@ -173,4 +181,4 @@ def test_outside_of_all_ranges_nothing_weighs_anything(seed):
     rng = random.Random(seed)
     weights = [rng.random() for _ in range(50)]
     ranges = [MinMax(n, 100 - n) for n in range(50)]
-    assert min(candidates(ranges, weights, [-1, 101])[1].tolist()) >= 0
+    assert min(candidates(ranges, weights, Keys.of([-1, 101]))[1].tolist()) >= 0

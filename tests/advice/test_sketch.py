@@ -14,6 +14,7 @@ from parquet_bloom.advice import groups, ndv, sketch
 from parquet_bloom.advice.groups import GroupSample
 from parquet_bloom.advice.lookups import LookUps, MinMax, expected_reads, in_units
 from parquet_bloom.advice.orc_survey import OrcSurveyor
+from parquet_bloom.advice.order import Keys
 from parquet_bloom.advice.packed import MAGIC, key_arrays, keys_of, packed, unpacked
 from parquet_bloom.advice.parquet_survey import ParquetSurveyor
 from parquet_bloom.advice.sketch import TableSketch
@@ -200,8 +201,8 @@ def test_what_is_no_sketch_is_refused(lake, damage):
     ],
 )
 def test_keys_and_back(keys):
-    kind, arrays = key_arrays(keys)
-    found = keys_of(kind, iter(arrays))
+    kind, arrays = key_arrays(Keys.of(keys))
+    found = keys_of(kind, iter(arrays)).tolist()
     assert found == keys
     assert list(map(repr, found)) == list(map(repr, keys))
 
@@ -263,7 +264,7 @@ def test_sampled_groups_tell_the_reads_within_their_error(width):
     lows = rng.random(total) * (1 - width)
     bounds = [MinMax(low, low + max(width, 1 / total)) for low in lows.tolist()]
     values = LookUps(
-        keys=rng.random(2_000).tolist(),
+        keys=Keys.of_numbers(rng.random(2_000)),
         times=np.ones(2_000, np.int64),
         held=np.full(2_000, 1),
         held_fpp=np.full(2_000, 0.01),

@@ -26,7 +26,7 @@ from parquet_bloom.parquet.filters.asked import Asked
 from parquet_bloom.parquet.filters.bloom import encode_header
 from parquet_bloom.parquet.filters.probe import BYTES_PER_VALUE, ChunkProber
 from parquet_bloom.parquet.footer import shredded
-from parquet_bloom.parquet.footer.value_order import Key, is_signed, key_of
+from parquet_bloom.parquet.footer.value_order import Key, is_signed, key_of, number_kind
 from parquet_bloom.parquet.pages.runs import FixedRun
 from parquet_bloom.parquet.sealed.modules import FILTER_HEADER_GUESS
 from parquet_bloom.parquet.sealed.protection import UNPROTECTED
@@ -113,10 +113,11 @@ def _keys(leaf: LeafType, hashed: _Hashed) -> list[Any] | None:
     key = key_of(leaf)
     if key is None:
         return None
-    if hashed.asked.is_many and leaf.physical in ("INT32", "INT64"):
+    kind = number_kind(leaf)
+    if hashed.asked.is_many and kind and not leaf.is_float:
         run = hashed.asked.stored.run
         if isinstance(run, FixedRun):
-            integers: list[Any] = np.sort(run.integers(is_signed(leaf))).tolist()
+            integers: list[Any] = np.sort(run.numbers(kind)).tolist()
             return integers
     found = [key(each) for each in hashed.plain]
     # No bytes at all, which are a zero of DECIMAL, have no place; others are the same zero.

@@ -23,6 +23,7 @@ from typing import Final, TypeAlias
 
 from parquet_bloom.values.types import FLOAT_FORMAT, NANOS_PER_DAY, PHYSICAL_WIDTH, LeafType
 
+_IN_BYTES: Final = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
 _BYTES_IN_ORDER: Final = ("", "STRING", "ENUM", "JSON", "BSON", "UUID")
 _INTEGERS: Final = ("", "DATE", "TIME", "TIMESTAMP", "DECIMAL", "INTEGER")
 
@@ -47,15 +48,32 @@ def key_of(leaf: LeafType) -> KeyOf | None:
         return partial(_float_key, width)
     if leaf.physical in ("INT32", "INT64") and width is not None:
         return partial(_integer_key, width, is_signed(leaf)) if name in _INTEGERS else None
-    if leaf.physical not in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"):
-        return None
-    if name == "DECIMAL":
+    if leaf.physical in _IN_BYTES and name == "DECIMAL":
         return partial(_decimal_key, width)
-    return partial(_bytes_key, width) if name in _BYTES_IN_ORDER else None
+    return partial(_bytes_key, width) if is_bytewise(leaf) else None
 
 
 def is_signed(leaf: LeafType) -> bool:
     return leaf.logical is None or leaf.logical.signed
+
+
+def is_bytewise(leaf: LeafType) -> bool:
+    """Whether a stored value is its own place."""
+    is_known = leaf.physical in _IN_BYTES and not leaf.is_unknown
+    return is_known and leaf.logical_name in _BYTES_IN_ORDER
+
+
+def number_kind(leaf: LeafType) -> str | None:
+    """The dtype of stored values that are ordered as integers or as floating-point numbers; None for others."""
+    if leaf.is_float:
+        return f"<f{leaf.width}"
+    if leaf.physical not in ("INT32", "INT64") or leaf.is_unknown:
+        return None
+    return (
+        f"<{'i' if is_signed(leaf) else 'u'}{leaf.width}"
+        if leaf.logical_name in _INTEGERS
+        else None
+    )
 
 
 def _float_key(width: int, stored: bytes) -> Key | None:

@@ -137,9 +137,9 @@ class FixedRun(Run):
     def float_specials(self) -> int:
         return _kernel.float_specials(self._data, self._width)
 
-    def integers(self, signed: bool) -> NDArray[Any]:
-        """The values as they are, of 1 to 8 bytes: shape (len,)."""
-        return np.frombuffer(self._data, f"<{'i' if signed else 'u'}{self._width}")
+    def numbers(self, kind: str) -> NDArray[Any]:
+        """The values as they are, of that dtype: shape (len,)."""
+        return np.frombuffer(self._data, kind)
 
     def widened_halves(self) -> FixedRun:
         """FLOAT16 values as FLOAT."""
@@ -228,9 +228,8 @@ class PrefixedRun(Run):
         return found
 
     def take(self, positions: Iterable[int], most: int | None = None) -> Iterator[bytes]:
-        starts = self._starts().data
-        for position in positions:
-            yield bytes(self._data[starts[position] : starts[position + 1] - LENGTH_BYTES][:most])
+        starts, at = self._starts(), np.asarray(positions, np.intp)
+        return _cut(self._data, starts[at], starts[at + 1] - LENGTH_BYTES, most)
 
     def parts(self) -> Iterator[Run]:
         if len(self._data) <= PART_BYTES:
@@ -245,6 +244,15 @@ class PrefixedRun(Run):
 
     def lengths(self) -> NDArray[np.int64]:
         return np.diff(self._starts()) - LENGTH_BYTES
+
+
+def _cut(
+    data: memoryview, starts: NDArray[np.int64], ends: NDArray[np.int64], most: int | None
+) -> Iterator[bytes]:
+    """The bytes from each start to its end, no more than the first `most`."""
+    if most is not None:
+        ends = np.minimum(ends, starts + most)
+    return (bytes(data[start:end]) for start, end in zip(starts.data, ends.data, strict=True))
 
 
 def run_of(values: Sequence[bytes], width: int | None) -> Run:
@@ -279,9 +287,8 @@ class SlicedRun(Run):
         return hasher.slices(self._data, self._offsets, 0)
 
     def take(self, positions: Iterable[int], most: int | None = None) -> Iterator[bytes]:
-        offsets = self._offsets.data
-        for position in positions:
-            yield bytes(self._data[offsets[position] : offsets[position + 1]][:most])
+        at = np.asarray(positions, np.intp)
+        return _cut(self._data, self._offsets[at], self._offsets[at + 1], most)
 
     def lengths(self) -> NDArray[np.int64]:
         return np.diff(self._offsets)
