@@ -120,7 +120,7 @@ spark-matrix: .venv/dev
 	PYTHONPATH=tests $(BIN)/python tests/spark_versions/run.py $(SPARKS)
 
 # What is released, into dist/: an sdist that is the same each time, and from it wheels for x86-64 and aarch64, for
-# glibc and musl. Each is looked at, and its kernel runs: here without a compiler, elsewhere emulated. Ten minutes, and
+# glibc and musl. Each is looked at, and its kernel runs: here without a compiler, elsewhere emulated. Twelve minutes, and
 # downloads into .release; needs QEMU and Debian's apt for the last.
 wheel: .release/installed
 	.release/bin/python release/make_wheels.py
@@ -135,7 +135,7 @@ lowest: .venv/installed .release/installed
 	.release/bin/python release/environments.py lowest
 
 # Whether this commit can be released: archives, versions, generated pages, sizes, licences; and calls nothing that macOS
-# has not. Ten minutes.
+# has not. A quarter of an hour.
 release-check: .venv/dev wheel docs
 	$(BIN)/mypy --platform darwin parquet_bloom
 	$(BIN)/python release/ready.py

@@ -194,6 +194,24 @@ def check_image() -> str:
         return f"{extras}: {size(Path(root) / 'pbloom') / 1e6:.0f} MB"
 
 
+def check_small() -> str:
+    """The install without numpy and pyarrow, by the commands of docs/install.md."""
+    page = (ROOT / "docs" / "install.md").read_text()
+    (script,) = re.findall(r"```sh\n(pip install --no-deps [^`]*)```", page)
+    with TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "environment"
+        run("python", "-m", "venv", folder)
+        before = size(folder)
+        path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        built = script.replace("parquet-bloom", str(wheel("manylinux", platform.machine())))
+        run("sh", "-e", "-c", built, PATH=path)
+        grown = size(folder) - before
+        source, made = ROOT / "fixtures" / "pyarrow_filters.parquet", Path(scratch) / "made"
+        for command in (("strip", source, "-o", made), ("validate", source), ("inspect", made)):
+            run_alone({}, folder / "bin" / "pbloom", *command)
+        return f"{grown / 1e6:.0f} MB"
+
+
 def size(folder: Path) -> int:
     return sum(path.lstat().st_size for path in folder.rglob("*"))
 
@@ -268,6 +286,7 @@ CHECKS: dict[str, Callable[[], str]] = {
     "conda": check_conda,
     "here, without a compiler": check_here,
     "image": check_image,
+    "small": check_small,
     "musl loads": check_musl_loads,
     "aarch64, emulated": check_aarch64,
 }
