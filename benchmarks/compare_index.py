@@ -180,7 +180,7 @@ def folded_bits(num_files: int, in_each: int = 16, share: int = 16) -> float:
     hashes = random.integers(0, (1 << 64) // share, num_pairs // share // in_each, np.uint64)
     places = random.integers(0, num_files, (in_each, hashes.size), np.uint64)
     bits = bits_for(num_pairs, num_files)
-    keys = bits.narrow(np.sort((hashes & ~np.uint64(MOST_PLACES - 1) | places).ravel()))
+    keys = bits.narrow([(hashes & ~np.uint64(MOST_PLACES - 1) | places).ravel()])
     writer = MapWriter(BytesIO(), "map", bits, num_pairs, are_to_fold(keys, bits))
     writer.add(keys)
     written = writer.close()

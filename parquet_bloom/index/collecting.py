@@ -17,7 +17,13 @@ from typing import IO, BinaryIO, Final, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.index.keys import HASH_BITS, WIDE_HASH_BITS, WIDE_PLACE_BITS, bits_for
+from parquet_bloom.index.keys import (
+    HASH_BITS,
+    WIDE,
+    WIDE_HASH_BITS,
+    WIDE_PLACE_BITS,
+    bits_for,
+)
 from parquet_bloom.index.map_writer import MapWriter, are_to_fold
 from parquet_bloom.index.slices import ROWS
 from parquet_bloom.index.slices_writer import InMemory, SliceRun, in_tiles
@@ -35,6 +41,8 @@ _FOR_KEYS: Final = 2
 _PART_BITS: Final = 12
 # Keys that are sorted at a time, as long as parts are not larger: half a megabyte.
 _SORTED_AT_ONCE: Final = 1 << 16
+# What these and their pages are in, which is had again for the next ones.
+_KEPT_BYTES: Final = 8 << 20
 
 
 class KeyRun(Protocol):
@@ -110,7 +118,9 @@ class KeyRoom:
 
     def __init__(self, memory: int, folder: str | None = None) -> None:
         self.most = max(1 << 16, memory // _COPIES // _KEY_BYTES)
-        self.collectors: list[Collector] = []
+        self._collectors: list[Collector] = []
+        self._num_held = 0
+        self._for_parts = np.empty(0, np.uint64)
         self._folder = folder
         self._files = ExitStack()
         self._failure: OSError | MemoryError | None = None
@@ -130,14 +140,32 @@ class KeyRoom:
     ) -> None:
         self._files.close()
 
-    def make_room(self) -> None:
-        """Let keys go to files, if there are more than fit. Raises OSError."""
+    def enter(self, collector: Collector) -> None:
+        self._collectors.append(collector)
+
+    def leave(self, collector: Collector) -> None:
+        self._collectors.remove(collector)
+        self._num_held -= collector.num_held
+
+    def hold(self, num_keys: int) -> None:
+        """A collector holds so many more. Lets some go to files, if there are more than fit. Raises OSError."""
+        self._num_held += num_keys
         try:
-            while sum(each.num_held for each in self.collectors) > self.most:
-                max(self.collectors, key=_num_held).spill()
+            while self._num_held > self.most:
+                largest = max(self._collectors, key=_num_held)
+                self._num_held -= largest.num_held
+                largest.spill()
         except (OSError, MemoryError) as error:
             self._failure = error
             raise
+
+    def for_parts(self, num_keys: int) -> NDArray[np.uint64]:
+        """Memory for keys in parts, which those before have no longer."""
+        if self._for_parts.size < num_keys:
+            # Not both at a time.
+            self._for_parts = np.empty(0, np.uint64)
+            self._for_parts = np.empty(num_keys, np.uint64)
+        return self._for_parts[:num_keys]
 
     @contextmanager
     def temporary(self) -> Iterator[IO[bytes]]:
@@ -161,13 +189,13 @@ class KeyCollector:
         self._held: list[tuple[NDArray[np.uint64], int]] = []
         self._runs: list[KeyRun] = []
         self.num_held = 0
-        room.collectors.append(self)
+        room.enter(self)
 
     def add(self, hashes: NDArray[np.uint64], place: int) -> None:
         """Add the keys of hashes of 64 bits, in any order, that are in one place. Raises OSError."""
         self._held.append((hashes, place))
         self.num_held += hashes.size
-        self._room.make_room()
+        self._room.hold(hashes.size)
 
     def spill(self) -> None:
         with self._room.temporary() as file:
@@ -175,15 +203,15 @@ class KeyCollector:
 
     def _in_parts(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Those that are held, and where each part begins; none are held then."""
-        found = _kernel.parted_keys(self._held, WIDE_PLACE_BITS, _PART_BITS)
+        found = _kernel.parted_keys(self._held, WIDE_PLACE_BITS, _PART_BITS, self._room.for_parts)
         self._held, self.num_held = [], 0
         return found
 
     def write(self, file: BinaryIO, name: str, num_places: int) -> MapFile:
         """Write the map of all keys; nothing is left of them. Raises OSError, also if keys were lost."""
         self._room.check()
+        self._room.leave(self)
         runs = [*self._runs, _KeysInMemory(*self._in_parts())]
-        self._room.collectors.remove(self)
         return write_map(file, name, runs, num_places, min(self._room.most, _SORTED_AT_ONCE))
 
 
@@ -209,14 +237,15 @@ class FilterCollector:
         self._held: list[bytes] = []
         self._runs: list[SliceRun] = []
         self.num_held = 0
-        room.collectors.append(self)
+        room.enter(self)
 
     def add(self, bitset: bytes) -> None:
         """Add a filter behind the others. Raises OSError."""
         self._held.append(bitset)
         # Nothing is put together in memory: it has room for more filters than keys.
-        self.num_held += len(bitset) // (_KEY_BYTES * _COPIES)
-        self._room.make_room()
+        as_keys = len(bitset) // (_KEY_BYTES * _COPIES)
+        self.num_held += as_keys
+        self._room.hold(as_keys)
 
     def spill(self) -> None:
         held, self._held, self.num_held = self._held, [], 0
@@ -229,7 +258,7 @@ class FilterCollector:
         """All of them in turn; nothing is left of them here. Raises OSError if some were lost."""
         self._room.check()
         held = [InMemory(self._held, self._num_blocks)] if self._held else []
-        self._room.collectors.remove(self)
+        self._room.leave(self)
         return [*self._runs, *held]
 
 
@@ -243,34 +272,27 @@ def write_map(
 ) -> MapFile:
     """Write a map of the wide keys of several runs, of which `most` are in memory at a time, more or less. Of hashes,
     `known_bits` are known. Raises OSError."""
+    _kernel.keep_freed_memory(_KEPT_BYTES)
     num_keys = sum(run.num_keys for run in runs)
     range_bits = min((max(0, num_keys - 1) // most).bit_length(), _PART_BITS, known_bits)
-    ranges = (_sorted(runs, at, range_bits) for at in range(1 << range_bits))
     # Hashes are as good as random, so that those of one range tell how often all are repeated, and in how many places.
-    some = next(ranges)
-    num_keys -= round(num_keys * (1 - _num_distinct(some) / max(1, some.size)))
+    some = _between(runs, 0, range_bits)
+    distinct = WIDE.narrow(some).size
+    num_keys -= round(num_keys * (1 - distinct / max(1, sum(each.size for each in some))))
     bits = bits_for(num_keys, num_places, known_bits)
-    some = bits.narrow(some)
-    writer = MapWriter(file, name, bits, num_keys, are_to_fold(some, bits))
-    writer.add(some)
-    for keys in ranges:
-        writer.add(bits.narrow(keys))
+    keys = bits.narrow(some)
+    writer = MapWriter(file, name, bits, num_keys, are_to_fold(keys, bits))
+    writer.add(keys)
+    for at in range(1, 1 << range_bits):
+        writer.add(bits.narrow(_between(runs, at, range_bits)))
     return writer.close()
 
 
-def _sorted(runs: Sequence[KeyRun], at: int, range_bits: int) -> NDArray[np.uint64]:
-    """The wide keys of one of 2^range_bits ranges of hashes, ascending. No hash of it is that of another range, in narrow
-    keys neither, which have as many bits at least."""
+def _between(runs: Sequence[KeyRun], at: int, range_bits: int) -> list[NDArray[np.uint64]]:
+    """The wide keys of one of 2^range_bits ranges of hashes. No hash of it is that of another range, in narrow keys
+    neither, which have as many bits at least."""
     first, end = (each << (HASH_BITS - range_bits) for each in (at, at + 1))
-    parts = [part for run in runs for part in run.between(first, end)]
-    keys = np.concatenate([np.empty(0, np.uint64), *parts])
-    keys.sort()
-    return keys
-
-
-def _num_distinct(keys: NDArray[np.uint64]) -> int:
-    """Of ascending ones."""
-    return int(np.count_nonzero(keys[1:] != keys[:-1])) + min(1, keys.size)
+    return [part for run in runs for part in run.between(first, end)]
 
 
 def _num_held(collector: Collector) -> int:

@@ -12,6 +12,7 @@ them than it needs itself.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from parquet_bloom.dataclass import dataclass
@@ -53,15 +54,18 @@ class KeyBits:
         """The same of many."""
         return (hashes >> np.uint64(HASH_BITS - self.hash)) << np.uint64(self.place)
 
-    def narrow(self, wide: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Wide keys, ascending, as these and each once: in the same memory."""
+    def narrow(self, wide: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+        """Wide keys, in any order, as these: ascending, and each once."""
         drop = WIDE_HASH_BITS - self.hash
-        return wide[: _kernel.narrow_keys(wide, WIDE_PLACE_BITS, drop, self.place)]
+        return _kernel.narrow_keys([*wide], WIDE_PLACE_BITS, drop, self.place)
 
     def widen(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """The hashes of narrow keys where wide keys have them, and their places."""
         hashes = (keys >> np.uint64(self.place)) << np.uint64(HASH_BITS - self.hash)
         return hashes, keys & np.uint64((1 << self.place) - 1)
+
+
+WIDE: Final = KeyBits(WIDE_HASH_BITS, WIDE_PLACE_BITS)
 
 
 def bits_for(num_keys: int, num_places: int, at_most: int = WIDE_HASH_BITS) -> KeyBits:

@@ -36,11 +36,11 @@ class _MapColumn:
     """The pages of a column in a row group, before they are written."""
 
     def __init__(self) -> None:
-        self.data: list[bytearray] = []
+        self.data: list[bytes | bytearray] = []
         self.pages: list[WrittenPage] = []
         self._sizes, self._checksums = array("I"), array("I")
 
-    def add(self, data: bytearray, sizes: array[int], pages: Iterable[WrittenPage]) -> None:
+    def add(self, data: bytes | bytearray, sizes: array[int], pages: Iterable[WrittenPage]) -> None:
         self.data.append(data)
         self.pages += pages
         self._sizes += sizes
@@ -77,20 +77,29 @@ class MapWriter:
 
     def add(self, keys: NDArray[np.uint64]) -> None:
         """Add narrow keys, ascending and distinct, all greater than those before."""
-        keys = np.concatenate([self._rest, keys])
-        while keys.size >= PER_PAGE:
+        if self._rest.size:
+            missing = PER_PAGE - self._rest.size
+            self._rest, keys = np.concatenate([self._rest, keys[:missing]]), keys[missing:]
+            if self._rest.size < PER_PAGE:
+                return
+            self._add_whole(self._rest)
+        num_whole = keys.size // PER_PAGE * PER_PAGE
+        self._add_whole(keys[:num_whole])
+        self._rest = keys[num_whole:].copy()
+
+    def _add_whole(self, keys: NDArray[np.uint64]) -> None:
+        """Keys that fill whole pages."""
+        while keys.size:
             left = self._per_group - self._num_in_group
-            num_full = min(left, keys.size // PER_PAGE * PER_PAGE)
-            self._add_pages(keys[:num_full])
-            keys = keys[num_full:]
-            if num_full == left:
+            self._add_pages(keys[:left])
+            keys = keys[left:]
+            if self._num_in_group == self._per_group:
                 self._end_group()
-        self._rest = keys.copy()
 
     def _add_pages(self, keys: NDArray[np.uint64]) -> None:
         add = self._add_folded if self._is_folded else self._add_keys
         add(keys)
-        self._firsts.append(keys[::PER_PAGE])
+        self._firsts.append(keys[::PER_PAGE].copy())
         self._num_in_group += keys.size
 
     def _add_keys(self, keys: NDArray[np.uint64]) -> None:
@@ -149,7 +158,7 @@ def _stored(key: int) -> bytes:
     return key.to_bytes(8, "little")
 
 
-def _checksums(pages: bytearray, sizes: array[int]) -> array[int]:
+def _checksums(pages: bytes | bytearray, sizes: array[int]) -> array[int]:
     found, at, view = array("I"), 0, memoryview(pages)
     for size in sizes:
         found.append(_kernel.crc32(view[at : at + size]))

@@ -400,7 +400,7 @@ def ordinary_filters(
     writers write it, exactly `lengths` long, and overlaps nothing else in `everything`; else None.
     Raises ValueError for bytes outside of `data`."""
 
-def key_pages(keys: NDArray[np.uint64], per_page: int) -> tuple[bytearray, array[int]]:
+def key_pages(keys: NDArray[np.uint64], per_page: int) -> tuple[bytes, array[int]]:
     """Pages of Parquet with `per_page` (up to 65,536) of these ascending keys of 63 bits each, one after the
     other in DELTA_BINARY_PACKED, and the size of each in bytes."""
 
@@ -410,16 +410,21 @@ def folded_pages(
     """The same with the first key of each | hash | of a page alone, and pages with the lists of their other places
     beside them: both with their sizes; the rows of each page, the levels in its lists, and its last key."""
 
-def narrow_keys(keys: NDArray[np.uint64], from_bits: int, drop: int, place_bits: int) -> int:
-    """Drop the lowest `drop` bits of the hashes in ascending | hash | place | and give places, which have
-    `from_bits`, only `place_bits`; equal keys are kept once. In place; returns how many there are."""
+def narrow_keys(
+    wide: list[NDArray[np.uint64]], from_bits: int, drop: int, place_bits: int
+) -> NDArray[np.uint64]:
+    """All | hash | place | of several arrays, in any order, without the lowest `drop` bits of their hashes and with
+    `place_bits` for places, which have `from_bits`: ascending, and each once."""
 
 def parted_keys(
-    runs: list[tuple[NDArray[np.uint64], int]], place_bits: int, bits: int
+    runs: list[tuple[NDArray[np.uint64], int]],
+    place_bits: int,
+    bits: int,
+    room: Callable[[int], NDArray[np.uint64]],
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """The keys | hash | place | of all runs, which are hashes in one place each, whose lowest `place_bits` are left out:
     in 2^bits parts, by their highest bits (up to 16), in no order within these; and where each part begins, up to where
-    the last one ends."""
+    the last one ends. `room`: gives the array for so many keys."""
 
 def keys_in_page(page: _Bytes, lists: _Bytes | None, place_bits: int) -> NDArray[np.uint64]:
     """All keys of a page, with the page of its lists if it is folded. Raises ValueError for damage, as the following

@@ -232,8 +232,10 @@ cdef extern from "kernel.h" nogil:
         ordinary_filter *filters)
     int64_t sorted_keys_room(int64_t count)
     int64_t sorted_keys_page(const uint64_t *keys, int64_t count, uint8_t *out)
-    int64_t sorted_keys_narrow(
-        uint64_t *keys, int64_t count, int from_bits, int drop, int place_bits)
+    void sorted_keys_narrow(
+        const uint64_t *wide, int64_t count, int from_bits, int drop, int place_bits,
+        uint64_t *keys)
+    int64_t sorted_keys_distinct(uint64_t *keys, int64_t count)
     struct key_lists:
         uint8_t *repeats
         uint8_t *is_there

@@ -532,9 +532,12 @@ int64_t sorted_keys_fold(const uint64_t *keys, int64_t count, int place_bits, ui
 /* Write the page of the lists of so many rows, within twice the room that keys take; returns its size. */
 int64_t sorted_keys_lists_page(const struct key_lists *lists, int64_t rows, uint8_t *out);
 
-/* Drop the lowest `drop` bits of the hashes, and give places `place_bits` for the `from_bits` that they had;
- * keys that are equal then are kept once. In place; returns their number. */
-int64_t sorted_keys_narrow(uint64_t *keys, int64_t count, int from_bits, int drop, int place_bits);
+/* Drop the lowest `drop` bits of the hashes, and give places `place_bits` for the `from_bits` that they had. */
+void sorted_keys_narrow(const uint64_t *wide, int64_t count, int from_bits, int drop, int place_bits,
+                        uint64_t *keys);
+
+/* Keep each of ascending keys once; returns how many are left. */
+int64_t sorted_keys_distinct(uint64_t *keys, int64_t count);
 
 /* Decode a page, up to a key greater than `until`; returns the number of keys, or -1 if it is damaged or has more than
  * `room` - 128. */

@@ -165,23 +165,18 @@ int64_t sorted_keys_lists_page(const struct key_lists *lists, int64_t rows, uint
     return end_page(out, levels, put_deltas(end, lists->places, lists->listed));
 }
 
-int64_t sorted_keys_narrow(uint64_t *keys, int64_t count, int from_bits, int drop, int place_bits) {
+void sorted_keys_narrow(const uint64_t *wide, int64_t count, int from_bits, int drop, int place_bits,
+                        uint64_t *keys) {
     uint64_t places = ((uint64_t)1 << from_bits) - 1;
-    uint64_t last = 0;
-    int64_t kept = 0;
-    for (int64_t i = 0; i < count; i++) {
-        uint64_t key = keys[i] >> (from_bits + drop) << place_bits | (keys[i] & places);
-        if (key > last || !kept) {
-            keys[kept++] = last = key;
-            continue;
-        }
-        /* Hashes that differ only in what is dropped can leave their places out of order, by a few. */
-        int64_t at = kept;
-        while (at > 0 && keys[at - 1] > key) at--;
-        if (at > 0 && keys[at - 1] == key) continue;
-        for (int64_t j = kept++; j > at; j--) keys[j] = keys[j - 1];
-        keys[at] = key;
-    }
+    for (int64_t i = 0; i < count; i++)
+        keys[i] = wide[i] >> (from_bits + drop) << place_bits | (wide[i] & places);
+}
+
+int64_t sorted_keys_distinct(uint64_t *keys, int64_t count) {
+    int64_t kept = count > 0;
+    while (kept < count && keys[kept] != keys[kept - 1]) kept++;
+    for (int64_t i = kept + 1; i < count; i++)
+        if (keys[i] != keys[kept - 1]) keys[kept++] = keys[i];
     return kept;
 }
 

@@ -20,18 +20,21 @@ cdef int64_t _pages_of(const uint64_t[::1] keys, int64_t per_page) except -1:
 
 def key_pages(const uint64_t[::1] keys not None, int64_t per_page):
     cdef int64_t count = keys.shape[0], at = 0, end = 0, num_pages = _pages_of(keys, per_page)
-    pages = bytearray(num_pages * sorted_keys_room(min(per_page, count)))
     sizes = array("I", bytes(4 * num_pages))
-    cdef uint8_t[::1] out = pages
     cdef uint32_t[::1] each = sizes
-    with nogil:
-        for at in range(num_pages):
-            each[at] = <uint32_t>sorted_keys_page(
-                &keys[at * per_page], min(per_page, count - at * per_page), &out[end])
-            end += each[at]
-    out = None
-    del pages[end:]
-    return pages, sizes
+    # Much more than they take, of which nothing is cleared.
+    cdef uint8_t *out = <uint8_t *>malloc(num_pages * sorted_keys_room(min(per_page, count)) + 1)
+    if out is NULL:
+        raise MemoryError("pages of keys")
+    try:
+        with nogil:
+            for at in range(num_pages):
+                each[at] = <uint32_t>sorted_keys_page(
+                    &keys[at * per_page], min(per_page, count - at * per_page), out + end)
+                end += each[at]
+        return out[:end], sizes
+    finally:
+        free(out)
 
 
 def folded_pages(const uint64_t[::1] keys not None, int64_t per_page, int place_bits):
@@ -68,17 +71,30 @@ def folded_pages(const uint64_t[::1] keys not None, int64_t per_page, int place_
     return pages, sizes, lists, lists_sizes, num_rows, num_levels, last
 
 
-def narrow_keys(uint64_t[::1] keys not None, int from_bits, int drop, int place_bits):
-    cdef int64_t kept = 0
+def narrow_keys(list wide not None, int from_bits, int drop, int place_bits):
+    import numpy as np
+
     if not (0 <= from_bits < 64 and 0 <= drop < 64 - from_bits and 0 <= place_bits < 64):
         raise ValueError(f"bits: {from_bits} of places, {drop} to drop, {place_bits} to keep")
-    if keys.shape[0]:
-        with nogil:
-            kept = sorted_keys_narrow(&keys[0], keys.shape[0], from_bits, drop, place_bits)
-    return kept
+    cdef const uint64_t[::1] part
+    cdef uint64_t[::1] out
+    cdef int64_t count = 0, kept
+    for part in wide:
+        count += part.shape[0]
+    keys = np.empty(count, np.uint64)
+    out, count = keys, 0
+    for part in wide:
+        if part.shape[0]:
+            with nogil:
+                sorted_keys_narrow(
+                    &part[0], part.shape[0], from_bits, drop, place_bits, &out[count])
+            count += part.shape[0]
+    keys.sort()
+    kept = sorted_keys_distinct(&out[0], count) if count else 0
+    return keys[:kept]
 
 
-def parted_keys(list runs not None, int place_bits, int bits):
+def parted_keys(list runs not None, int place_bits, int bits, room not None):
     import numpy as np
 
     if not (1 <= bits <= 16 and 0 <= place_bits <= 64 - bits):
@@ -95,10 +111,12 @@ def parted_keys(list runs not None, int place_bits, int bits):
                 key_parts_count(&hashes[0], hashes.shape[0], bits, &begins[1])
     np.cumsum(starts, out=starts)
     ends = starts[:count].copy()
-    keys = np.empty(starts[count], np.uint64)
-    if not keys.size:
-        return keys, starts
+    keys = room(int(starts[count]))
     out = keys
+    if out.shape[0] != begins[count]:
+        raise ValueError(f"room for {out.shape[0]} keys, expected {begins[count]}")
+    if not out.shape[0]:
+        return keys, starts
     cdef key_parts parts
     parts.bits, parts.place_bits, parts.starts, parts.ends = bits, place_bits, &begins[0], &ends[0]
     parts.lines, parts.keys = &lines[0], &out[0]

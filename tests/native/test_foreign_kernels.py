@@ -364,6 +364,11 @@ def test_orc_times_that_are_refused(foreign: ForeignKernel) -> None:
 # --- the keys of an index -------------------------------------------------------------------------
 
 
+def room_for_keys(count: int) -> np.ndarray:
+    """Where something else was before, and that begins within a line of the cache."""
+    return np.full(count + 3, 0xAA, np.uint64)[3:]
+
+
 @pytest.mark.parametrize("bits", [1, 3, 8])
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 40, 2000])
 def test_keys_in_parts(foreign: ForeignKernel, bits: int, count: int) -> None:
@@ -377,14 +382,34 @@ def test_keys_in_parts(foreign: ForeignKernel, bits: int, count: int) -> None:
     there = foreign.array(np.uint64, "key_parts_deal", hashes, numbers=(bits, 12, 77))
     assert there.tolist() == expected
     runs = [(hashes[:some], 0), (hashes[:0], 5), (hashes[some:], 77)]
-    here, starts = _kernel.parted_keys(runs, 12, bits)
+    here, starts = _kernel.parted_keys(runs, 12, bits, room_for_keys)
     assert here.tolist() == expected
     assert starts.tolist() == np.searchsorted(np.sort(of_part), range(2**bits + 1)).tolist()
 
 
 def test_keys_of_places_that_are_none():
     with pytest.raises(ValueError, match="place 4096 of 12 bits"):
-        _kernel.parted_keys([(np.zeros(1, np.uint64), 4096)], 12, 8)
+        _kernel.parted_keys([(np.zeros(1, np.uint64), 4096)], 12, 8, room_for_keys)
+
+
+def test_keys_without_room():
+    with pytest.raises(ValueError, match="room for 2 keys, expected 3"):
+        _kernel.parted_keys(
+            [(np.zeros(3, np.uint64), 1)], 12, 8, lambda n: np.empty(n - 1, np.uint64)
+        )
+
+
+@pytest.mark.parametrize("hash_bits", [20, 1])
+def test_narrow_keys(hash_bits: int) -> None:
+    """Of 20 bits of a hash, 12 of a wide place and 9 of a narrow one: in any order, some of them twice, with hashes that
+    differ in what is dropped alone."""
+    wide = random_numbers(1, 3000) & np.uint64(0xFFFFF1FF)
+    wide[2000:] = wide[:1000] ^ np.uint64(1 << 12)
+    drop = 20 - hash_bits
+    expected = {int(key) >> 12 + drop << 9 | int(key) & 0x1FF for key in wide.tolist()}
+    for parts in ([wide], [wide[:1], wide[:0], wide[1:], wide[:500]]):
+        assert _kernel.narrow_keys(parts, 12, drop, 9).tolist() == sorted(expected)
+    assert _kernel.narrow_keys([], 12, drop, 9).tolist() == []
 
 
 # --- slices of filters ----------------------------------------------------------------------------
