@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import accumulate
 from typing import Final, TypeVar
 
 from parquet_bloom.container.protocols import Column, Container
@@ -87,13 +88,16 @@ class NewSlices:
                 continue
             check_fits("a filter takes", found.num_bytes)
             size = found.num_bytes // BLOCK_BYTES
-            collector = self._collectors.get(size)
-            if collector is None:
-                collector = self._collectors[size] = FilterCollector(self._room, size)
-            collector.add(found.bitset())
+            bitset = found.bitset()
+            collector = self._collectors.get(size) or self._new_collector(size)
+            collector.add(bitset)
+            _add_place(self._units[size], file, part, num_rows)
             self.num_places += 1
-            unit = file._replace(row_group=part, num_places=1, num_rows=num_rows)
-            _append(self._units.setdefault(size, []), unit)
+
+    def _new_collector(self, size: int) -> FilterCollector:
+        collector = self._collectors[size] = FilterCollector(self._room, size)
+        self._units[size] = []
+        return collector
 
     def forget_last(self, path: str) -> None:
         """The units of this file, if they are the last ones, are dead."""
@@ -106,8 +110,9 @@ class NewSlices:
     def written(self, folder: WritableFolder) -> Segment:
         """Write it to the folder of an index. Raises OSError."""
         sizes = self._sizes
-        numbers = [(size, number) for size in sizes for number in range(len(self._units[size]))]
-        dead = {at for at, each in enumerate(numbers) if each in self._dead}
+        counts = (len(self._units[size]) for size in sizes)
+        firsts = dict(zip(sizes, accumulate(counts, initial=0), strict=False))
+        dead = {firsts[size] + number for size, number in self._dead}
         *others, _ = sizes
         classes = [
             SizeClass(size, self._units[size], self._collectors[size].runs()) for size in others
@@ -117,15 +122,14 @@ class NewSlices:
         )
 
 
-def _append(units: list[Unit], unit: Unit) -> None:
-    """Add a unit, or its place to the last one if they are neighbours in a file."""
+def _add_place(units: list[Unit], file: Unit, part: int, num_rows: int) -> None:
+    """Add a part of a file to its last unit, if they are neighbours, or as one."""
     last = units[-1] if units else None
-    if last and last.path == unit.path and last.row_group + last.num_places == unit.row_group:
-        units[-1] = last._replace(
-            num_places=last.num_places + 1, num_rows=last.num_rows + unit.num_rows
-        )
-    else:
-        units.append(unit)
+    if last and last.path == file.path and last.row_group + last.num_places == part:
+        units[-1] = last._replace(num_places=last.num_places + 1, num_rows=last.num_rows + num_rows)
+        return
+    place = last.first_place + last.num_places if last else 0
+    units.append(Unit(file.path, file.size, file.version, part, place, 1, num_rows))
 
 
 class SegmentsBuilder:

@@ -69,9 +69,9 @@ def write_sliced_segment(
 
 def _placed(units: Sequence[Unit]) -> Iterator[Unit]:
     place = 0
-    for path, size, version, row_group, _, num_places, num_rows, reason in units:
-        yield Unit(path, size, version, row_group, place, num_places, num_rows, reason)
-        place += num_places
+    for unit in units:
+        yield unit if unit.first_place == place else unit._replace(first_place=place)
+        place += unit.num_places
 
 
 def _write_units(folder: WritableFolder, id: str, units: Sequence[Unit]) -> UnitsFile:

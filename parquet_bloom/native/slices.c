@@ -14,6 +14,9 @@ enum { LINE = 64, PER_LINE = 8 * LINE };
 /* Filters of the same size compete for the same places in a cache: so many blocks of each are fetched together. */
 enum { AT_ONCE = 8, STRIDE = AT_ONCE * BLOCK_BYTES + LINE };
 
+/* And no prefetcher foresees where the next filter is: it is asked for so many filters before. */
+enum { AHEAD = 8 };
+
 /* Turn a block of each of so many filters, STRIDE bytes apart, into bits of each row, LINE bytes apart. */
 enum { TOGETHER = 32 };
 
@@ -124,9 +127,13 @@ void slices_turn(const uint8_t *const *filters, int64_t count, int64_t first, in
         memset(fetched + some * STRIDE, 0, (size_t)(padded - some) * STRIDE);
         for (int64_t done = 0; done < num_blocks; done += AT_ONCE) {
             int64_t blocks = num_blocks - done < AT_ONCE ? num_blocks - done : AT_ONCE;
-            for (int64_t k = 0; k < some; k++)
-                memcpy(fetched + k * STRIDE, filters[from + k] + (first + done) * BLOCK_BYTES,
-                       (size_t)blocks * BLOCK_BYTES);
+            int64_t at = (first + done) * BLOCK_BYTES, size = blocks * BLOCK_BYTES;
+            for (int64_t k = 0; k < some; k++) {
+                if (k + AHEAD < some)
+                    for (int64_t line = 0; line < size; line += LINE)
+                        __builtin_prefetch(filters[from + k + AHEAD] + at + line);
+                memcpy(fetched + k * STRIDE, filters[from + k] + at, (size_t)size);
+            }
             for (int64_t block = 0; block < blocks; block++) {
                 for (int64_t k = 0; k < padded; k += TOGETHER)
                     turn_some(fetched + k * STRIDE + block * BLOCK_BYTES, lines + k / 8);
