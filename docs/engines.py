@@ -18,16 +18,17 @@ RESULTS = Path(__file__).parent.parent / "tests" / "engines" / "results"
 
 INTRODUCTION = """# Engines and versions, measured
 
-Written by `make docs` from what `make engines` found, and from `parquet_bloom/engines/catalogue`. Each version of an engine was asked for values of
-each type, in files with filters by `pbloom build`, once with PLAIN pages and once with dictionaries, in
-which min/max statistics exclude nothing. Then all pages of the row groups that the filters exclude were
-overwritten, and the engine was asked again. It
+Each version of an engine was asked for values of each type, in files with filters by `pbloom build`, once with PLAIN pages
+and once with dictionaries, in which min/max statistics exclude nothing. Then all pages of the row groups that the filters
+exclude were overwritten, and the engine was asked again. It
 
 - **uses** the filters if its answer is still correct;
 - ignores them, which is an empty cell, if it fails at the overwritten pages;
 - **loses** rows if it finds them without filters and not with them, although the filters are correct;
 - is **wrong** if it finds other rows even without filters: it rounds, or has another defect;
 - **refuses** if it cannot read the type, or compare it with a value, even without filters.
+
+(Written by `make docs` from what `make engines` found, and from `parquet_bloom/engines/catalogue`.)
 """
 
 LOST = """## Rows that are lost

@@ -42,6 +42,11 @@ const look = (page, width, view) => {
   for (const each of document.querySelectorAll("article *"))
     if (each.getBoundingClientRect().right > width + 1 && !scrolls(each))
       say(`${each.tagName} reaches to ${Math.round(each.getBoundingClientRect().right)}: ${each.textContent.slice(0, 40)}`);
+  for (const each of document.querySelectorAll(".table-wrapper")) {
+    const first = each.querySelector("td"), share = first.offsetWidth / each.clientWidth;
+    if (view.getComputedStyle(first).position === "sticky" && each.scrollWidth > each.clientWidth && share > 0.6)
+      say(`the column that stays has ${share.toFixed(2)} of the room of a table: ${each.textContent.trim().slice(0, 20)}`);
+  }
   for (const each of document.images)
     if (each.getAttribute("src") && !each.naturalWidth) say(`no picture at ${each.getAttribute("src")}`);
   const article = document.querySelector("article");
