@@ -18,12 +18,19 @@ from parquet_bloom.commands.sections import Command, checks_option, output_optio
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.engines.reading import EngineUse
 from parquet_bloom.filters.rates import exact_percent, percent
-from parquet_bloom.options import AdviseOptions
+from parquet_bloom.options import DEFAULT_FPP, AdviseOptions
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.hints import would_refuse
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, SummarizedView, Summary
-from parquet_bloom.render.terminal import Cells, progress, write_line, write_table, write_text
+from parquet_bloom.render.terminal import (
+    Cells,
+    is_cut,
+    progress,
+    write_line,
+    write_table,
+    write_text,
+)
 from parquet_bloom.render.wording import MOST_SHOWN, in_one, shortened, size, without_numbers
 from parquet_bloom.values.types import literal
 from parquet_bloom.verbs.advise import (
@@ -108,7 +115,7 @@ def advise(
         for report in reports:
             answers.write(report, view)
             if details and not as_json:
-                _write_details(report, answers.verbose)
+                _write_details(report, options, answers.verbose)
     else:
         summary = Summary(len(reports), view, "table")
         for report in reports:
@@ -120,6 +127,10 @@ def advise(
 HEADER = ("column", "type", "verdict", "NDV", "filters", "of the file", "{}s read", "reason")
 # For terminals of 80 characters.
 NARROW = ("column", "type", "verdict", "NDV", "filters", "of file", "groups read")
+# Of many columns.
+BY_VERDICT = ("verdict", "columns", "filters", "of file", "groups read")
+_BY_VERDICT_GIVES = ("of file",)
+VERDICTS = ("build", "keep", "optional", "skip")
 # What gives way there.
 _GIVES = ("type…", "of file", "filters", "column…", "NDV")
 
@@ -139,8 +150,8 @@ class AdviceView(SummarizedView[AdviceReport]):
         return number_of(numbers["files"], "file")
 
     def write(self, report: AdviceReport, verbose: bool = False) -> None:
-        """One line about the files, then one row per column; on a terminal, the reasons follow below,
-        their first clauses unless `verbose`."""
+        """One line about the files, then one row per column, or where these are too many for a terminal, per
+        verdict; on a terminal, the reasons follow below, their first clauses unless `verbose`."""
         unit = UNITS[report.format].group
         write_text(f"{report.path}: {_heading(report)}")
         for line in would_refuse(report.obstacles):
@@ -152,23 +163,52 @@ class AdviceView(SummarizedView[AdviceReport]):
         if not sys.stdout.isatty():
             write_table([name.format(unit) for name in HEADER], cells)
             return
-        rows = [row[: len(NARROW)] for row in cells]
-        write_table(NARROW, rows, _GIVES, verbose, more="--verbose shows all")
+        is_summed_up = is_cut(len(cells)) and not verbose
+        if is_summed_up:
+            write_table(BY_VERDICT, list(_by_verdict(report)), _BY_VERDICT_GIVES)
+        else:
+            # Many rows are easier to compare in a table of what fits than as paragraphs.
+            rows = [row[: len(NARROW)] for row in cells]
+            write_table(NARROW, rows, _GIVES, verbose and not is_cut(len(rows)))
         for line in _reasons(report.columns, verbose):
             write_text(line)
+        if is_summed_up:
+            write_text("-c NAME shows a column, --verbose shows all.")
+
+
+def _by_verdict(report: AdviceReport) -> Iterator[Cells]:
+    """What is to be done first comes first; what a look-up reads is the mean over columns."""
+    for verdict in VERDICTS:
+        if alike := _all_to(report, verdict):
+            num_bytes = sum(each.filter_bytes for each in alike)
+            read = [
+                (each.groups_statistics, each.groups_filter)
+                for each in alike
+                if each.groups_statistics is not None and each.groups_filter is not None
+            ]
+            means = (sum(column) / len(read) for column in zip(*read, strict=True))
+            yield (
+                verdict,
+                f"{len(alike):,}",
+                size(num_bytes) if num_bytes else "",
+                percent(sum(each.filter_share for each in alike)) if num_bytes else "",
+                _read(*means) if read else "",
+            )
 
 
 def _reasons(columns: Sequence[ColumnAdvice], verbose: bool) -> Iterator[str]:
-    """Why, column by column; unless `verbose`, only the first clause, and once for all columns where
+    """The verdict and why, column by column; unless `verbose`, only the first clause, and once for all columns where
     it differs only in numbers."""
     if verbose:
-        yield from (f"{advice.column}: {advice.reason}" for advice in columns)
+        yield from (f"{painted(_verdict(each))} {each.column}: {each.reason}" for each in columns)
         return
-    alike: dict[str, list[ColumnAdvice]] = {}
+    alike: dict[tuple[str, str], list[ColumnAdvice]] = {}
     for advice in columns:
-        alike.setdefault(without_numbers(_clause(advice)), []).append(advice)
-    for those in alike.values():
-        yield f"{shortened([each.column for each in those])}: {in_one(map(_clause, those))}"
+        likeness = _verdict(advice), without_numbers(_clause(advice))
+        alike.setdefault(likeness, []).append(advice)
+    for (verdict, _), those in sorted(alike.items(), key=lambda item: VERDICTS.index(item[0][0])):
+        names = shortened([each.column for each in those])
+        yield f"{painted(verdict)} {names}: {in_one(map(_clause, those))}"
 
 
 def _clause(advice: ColumnAdvice) -> str:
@@ -179,7 +219,7 @@ def _clause(advice: ColumnAdvice) -> str:
 def _heading(report: AdviceReport) -> str:
     unit = UNITS[report.format].group
     rows, groups = number_of(report.num_rows, "row"), number_of(report.num_groups, unit)
-    built = shortened([_named(each, report.fpp) for each in _all_to(report, "build")])
+    built = shortened([_named(each) for each in _all_to(report, "build")])
     kept = shortened([each.column for each in _all_to(report, "keep")])
     to_build = f"build filters for {built}" if built else ""
     to_keep = f"keep the filters of {kept}" if kept else ""
@@ -196,9 +236,9 @@ def _verdict(advice: ColumnAdvice) -> str:
     return to_do(advice, has_all=advice.already >= advice.groups)
 
 
-def _named(advice: ColumnAdvice, target: float) -> str:
-    """The column, and the rate to build at if that is not the target."""
-    if advice.fpp is None or advice.fpp == target:
+def _named(advice: ColumnAdvice) -> str:
+    """The column, and the rate to build at if that is not the usual one."""
+    if advice.fpp in (None, DEFAULT_FPP):
         return advice.column
     return f"{advice.column} (at {exact_percent(advice.fpp)})"
 
@@ -231,22 +271,25 @@ def _read(by_statistics: float | None, with_filter: float | None) -> str:
     return f"{by_statistics:.2f} → {with_filter:.2f}"
 
 
-def _write_details(report: AdviceReport, verbose: bool) -> None:
+def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) -> None:
     """What each of several rates would be for all columns to build; then for each column that may deserve a
     filter, on a terminal for the first ten unless `verbose`: its rates, which engines use it, and settings for
     writers."""
-    _write_rates(report)
+    # Nothing is recommended where a rate was asked for.
+    is_asked = options.fpp is not None and options.budget is None
+    _write_rates(report, sums_up=not is_asked)
+    here = "as asked" if is_asked else "recommended"
     deserving = [each for each in report.columns if each.verdict != "skip"]
     shown = deserving if verbose or not sys.stdout.isatty() else deserving[:MOST_SHOWN]
     for advice in shown:
         write_line("")
         write_line(f"{advice.column}: {painted(_verdict(advice))}")
         for offer in advice.rates or ():
-            here = " (recommended)" if offer.fpp == advice.fpp else ""
+            mark = f" ({here})" if offer.fpp == advice.fpp else ""
             write_line(
                 f"  at {exact_percent(offer.fpp)}: {size(offer.filter_bytes)},"
                 f" {percent(offer.filter_share)} of all files;"
-                f" {offer.groups_filter:,.2f} {UNITS[report.format].group}s read{here}"
+                f" {offer.groups_filter:,.2f} {UNITS[report.format].group}s read{mark}"
             )
         for line in _used(advice.engines):
             write_line(f"  {line}")
@@ -258,9 +301,9 @@ def _write_details(report: AdviceReport, verbose: bool) -> None:
         write_text(f"And {number_of(left, 'more column')}: -c NAME shows one, --verbose shows all.")
 
 
-def _write_rates(report: AdviceReport) -> None:
+def _write_rates(report: AdviceReport, sums_up: bool) -> None:
     """A row per rate, over all columns to build: their filters together, and what a look-up in one of them reads on
-    average."""
+    average. `sums_up`: one more for each column at the rate that is recommended for it."""
     chosen = [each for each in _all_to(report, "build") if each.rates]
     if not chosen:
         return
@@ -276,7 +319,7 @@ def _write_rates(report: AdviceReport) -> None:
     by_rate = [list(offers) for offers in zip(*(each.rates or () for each in chosen), strict=True)]
     advised = [offer for each in chosen for offer in each.rates or () if offer.fpp == each.fpp]
     rows = [row(exact_percent(offers[0].fpp), offers) for offers in by_rate]
-    if len(advised) == len(chosen):
+    if sums_up and len(advised) == len(chosen):
         rows.append(row("as recommended", advised))
     unit = UNITS[report.format].group
     without = sum(each.groups_statistics or 0.0 for each in chosen) / len(chosen)

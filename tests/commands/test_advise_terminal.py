@@ -33,7 +33,8 @@ def unfolded(lines):
 @pytest.mark.parametrize("columns", [60, 80, 200])
 def test_reasons_have_lines_of_their_own(path, columns):
     piped = outcome("advise", path).stdout.splitlines()
-    reasons = {row.split("\t")[0]: row.split("\t")[-1] for row in piped[2:]}
+    rows = [row.split("\t") for row in piped[2:]]
+    reasons = {f"{verdict} {column}": reason for column, _, verdict, *_, reason in rows}
     lines = on_a_terminal(columns, "advise", path, "--verbose")
     assert unfolded(lines).startswith(piped[0])
     whole = (f"{column}: {reason}" for column, reason in reasons.items())
@@ -46,8 +47,31 @@ def test_reasons_have_lines_of_their_own(path, columns):
     assert max(map(len, lines)) <= max(columns, len(f"{path}:"))
     start = next(at for at, line in enumerate(lines) if line.startswith("column "))
     table = lines[start : start + 2 + len(reasons)]
-    assert [line.split()[0] for line in table][2:] == list(reasons)
+    assert [line.split()[0] for line in table][2:] == [column for column, *_ in rows]
     assert any(line.startswith("user_id") and "5.00 → 1.0" in line for line in table)
+
+
+def test_many_columns_are_summed_up_by_verdict(tmp_path):
+    """The first screen has all that is to be done, and no column hides another's verdict."""
+    numbers = np.random.default_rng(6).permutation(2_000)
+    columns = {f"id_{n:02}": numbers + n for n in range(41)}
+    columns |= {"price": numbers / 7, "day": np.sort(numbers)}
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table(columns), path, row_group_size=500, use_dictionary=False)
+    lines = on_a_terminal(80, "advise", path)
+    at = next(at for at, line in enumerate(lines) if line.startswith("verdict "))
+    assert [line.split()[:2] for line in lines[at + 2 : at + 5]] == [
+        *(["build", "41"], ["optional", "1"], ["skip", "1"])
+    ]
+    assert lines[at + 2].endswith("3.99 → 1.00")
+    ids = ", ".join(f"id_{n:02}" for n in range(10))
+    text = unfolded(lines[at + 5 :])
+    assert text.startswith(f"build {ids}, … (41 in all): a look-up reads 1.00 of 4 row groups")
+    assert " optional price: floating-point numbers are rarely looked up by equality …" in text
+    assert text.endswith("-c NAME shows a column, --verbose shows all.")
+    every = on_a_terminal(80, "advise", path, "--verbose")
+    assert sum(line.split()[2:3] == ["build"] for line in every) == 41
+    assert sum(line.startswith("build id_") for line in every) == 41
 
 
 def test_details_do_not_repeat_the_reasons(path):
@@ -83,6 +107,10 @@ def test_rates_are_summed_up_over_all_columns_to_build(tmp_path):
         assert row[1] == size(ours.filter_bytes + theirs.filter_bytes)
         assert row[3] == f"{(ours.groups_filter + theirs.groups_filter) / 2:.2f}"
     assert advised[1:] == rates[1][1:]
+    asked = outcome("advise", tmp_path / "t.parquet", "--details", "--fpp", "0.1").stdout
+    assert "build filters for a (at 10 %), b (at 10 %)" in asked
+    assert asked.count(" (as asked)") == 2
+    assert "recommended" not in asked
 
 
 def test_a_caveat_is_in_brackets(tmp_path):
