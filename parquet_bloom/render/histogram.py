@@ -10,7 +10,7 @@ from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.charts import Bin, bins
 from parquet_bloom.render.inspect import is_unusable, plain_reason
-from parquet_bloom.render.terminal import terminal_columns, write_json, write_line
+from parquet_bloom.render.terminal import terminal_columns, write_json, write_line, write_text
 from parquet_bloom.render.wording import size
 from parquet_bloom.verbs.documents import document_of, plain
 
@@ -38,7 +38,7 @@ IN_ASCII = str.maketrans(
 
 
 class HistogramWriter:
-    """Writes a chart per filter on a terminal; in a pipe, one table of all counts."""
+    """Writes about each filter in a line, with a chart on a terminal; in a pipe, its rows of one table of counts."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -49,7 +49,10 @@ class HistogramWriter:
         """Write about one filter."""
         self._begin(found.place.units)
         if self._is_terminal:
-            _write_chart(found, column)
+            write_line("")
+        write_text(heading(found, column))
+        if self._is_terminal:
+            _write_chart(found)
         else:
             _write_counts(found)
 
@@ -83,10 +86,8 @@ def _write_counts(found: FilterOccupancy) -> None:
             write_line(*where, str(bits), str(count), f"{expected:.1f}")
 
 
-def _write_chart(found: FilterOccupancy, column: ChunkDescription) -> None:
+def _write_chart(found: FilterOccupancy) -> None:
     characters = {} if _has_blocks(sys.stdout.encoding) else IN_ASCII
-    write_line("")
-    write_line(heading(found, column))
     for line in chart(found.histogram, found.expected, terminal_columns()):
         write_line(line.translate(characters).rstrip())
 

@@ -9,7 +9,7 @@ from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.hints import OF_FILES, NextLines, would_refuse
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
-from parquet_bloom.render.terminal import is_cut, write_line, write_table, write_text
+from parquet_bloom.render.terminal import Cells, is_cut, write_line, write_table, write_text
 from parquet_bloom.render.wording import columns_alike, shortened, size, where
 from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER, NO_KEY
 
@@ -96,8 +96,8 @@ class InspectionView(SummarizedView["FileInspection"]):
             _write_by_column(report)
         elif rows:
             heads = (units.part, "column", *_OF_COLUMN)
-            write_table(heads, rows, _GIVES, verbose, more=_MORE)
-        if not verbose:
+            _write_all_or_most(heads, rows, _GIVES, verbose)
+        if not verbose or is_cut(len(rows)):
             for remark in _missing(report, all_of_them=bool(rows)):
                 write_text(remark.text)
         groups = [
@@ -108,11 +108,22 @@ class InspectionView(SummarizedView["FileInspection"]):
         ]
         if groups:
             header = (units.part, "column", units.group, *_OF_GROUP)
-            write_table(header, groups, _GROUP_GIVES, verbose, more=_MORE)
+            _write_all_or_most(header, groups, _GROUP_GIVES, verbose)
         verb = _next_verb(report)
         if verb:
             for line in self._next_lines.lines(report.path, f"{verb} FILE"):
                 write_line(line)
+
+
+def _write_all_or_most(
+    heads: Sequence[str], rows: Sequence[Cells], gives: Sequence[str], verbose: bool
+) -> None:
+    """With `verbose`, all rows, and all of each if they are few: thousands of paragraphs would have more lines than
+    anybody reads."""
+    if not (verbose and is_cut(len(rows))):
+        write_table(heads, rows, gives, verbose, more=_MORE)
+    elif not write_table(heads, rows, gives):
+        write_text("In a pipe, as with | less -S, nothing is left out or shortened.")
 
 
 def _write_by_column(report: FileInspection) -> None:

@@ -207,12 +207,13 @@ def write_table(
     gives: Sequence[str] = (),
     full: bool = False,
     more: str = "",
-) -> None:
+) -> bool:
     """A table on a terminal; in a pipe, header and rows separated by tabs and never cut. Columns
     without a cell are left out, and on a terminal empty ones, too.
 
     `gives`: what gives way on a narrow terminal, see render.table. full: nothing does; each row
     becomes a paragraph instead. more: what shows all rows, of which otherwise only MOST_ROWS are on a terminal.
+    Returns whether nothing is left out or shortened.
     """
     kept = [not rows or any(row[at] is not None for row in rows) for at in range(len(header))]
     shown = [painted if name in HEADINGS else str for name in compress(header, kept)]
@@ -223,7 +224,7 @@ def write_table(
     if not sys.stdout.isatty():
         for row in table:
             write_line(*row)
-        return
+        return True
     left = len(rows) - MOST_ROWS if more and not full and is_cut(len(rows)) else 0
     if left:
         del table[1 + MOST_ROWS :]
@@ -232,7 +233,7 @@ def write_table(
     room, natural = terminal_columns(), natural_widths(table)
     if full and total(natural) > room:
         _write_paragraphs(table)
-        return
+        return True
     widths = fitted(table[0], natural, room, gives)
     for line in lines(table, widths):
         _write_row(line)
@@ -241,6 +242,7 @@ def write_table(
         write_text(f"And {left:,} more rows: {more}.")
     if left_out:
         write_text(f"Left out for lack of room: {', '.join(left_out)}.")
+    return not left and widths == natural
 
 
 def _write_paragraphs(table: Sequence[Sequence[str]]) -> None:

@@ -76,6 +76,10 @@ def path(tmp_path_factory):
     return out
 
 
+def unfolded(lines):
+    return " ".join(" ".join(lines).split())
+
+
 def occupancies(path):
     found = []
     with open_file(path) as file:
@@ -85,7 +89,14 @@ def occupancies(path):
 
 def test_in_a_pipe(path):
     run = outcome("inspect", path, "--histogram", "-c", "a,b")
-    title, header, *rows, last = run.stdout.splitlines()
+    title, header, *lines, last = run.stdout.splitlines()
+    rows = [line for line in lines if "\t" in line]
+    said = [line for line in lines if "\t" not in line]
+    assert [line.partition(" in ")[0] for line in said] == [
+        f"row group {group}, column {column}: 4.0 KiB"
+        for group, column in ((0, "a"), (0, "b"), (1, "a"))
+    ]
+    assert unfolded(on_a_terminal(70, "inspect", path, "--histogram")).count(said[2]) == 1
     assert title == f"{path}: blocks by number of bits set, of 256, and how many are expected"
     assert header == "row group\tcolumn\tbits set\tblocks\texpected"
     counts = {}
@@ -129,7 +140,7 @@ def test_in_json(path):
 
 
 def test_on_a_terminal(path):
-    lines = on_a_terminal(70, "inspect", path, "--histogram", "-c", "a")
+    lines = on_a_terminal(140, "inspect", path, "--histogram", "-c", "a")
     titles = [place for place, line in enumerate(lines) if line.startswith("row group")]
     assert len(titles) == 2
     sound, broken = lines[titles[0]], lines[titles[1]]
@@ -139,7 +150,7 @@ def test_on_a_terminal(path):
     charts = lines[titles[0] + 1 : titles[1] - 1], lines[titles[1] + 1 :]
     for header, *bars in charts:
         assert header == "bits set  blocks  expected"
-        assert max(len(bar) for bar in bars) == 70
+        assert max(len(bar) for bar in bars) == 140
         assert sum(int(bar.split()[1]) for bar in bars) == 128
         assert all("│" in bar for bar in bars)
     assert charts[1][1].split()[:2] == ["0-8", "64"]

@@ -176,3 +176,16 @@ def test_many_columns_in_several_row_groups_are_summed_up(tmp_path):
     ]
     # The first line has the path, which may be longer.
     assert max(map(len, shown[1:])) <= 80
+    every, narrow = (
+        on_a_terminal(columns, "inspect", tmp_path / "out.parquet", "--verbose")
+        for columns in (100, 60)
+    )
+    for lines_of in (every, narrow):
+        assert sum(line[:2] in ("0 ", "1 ") for line in lines_of) == 2 * 42
+        assert len(lines_of) < 2 * 42 + 10
+    assert every[-1].startswith("1 ")
+    assert "Left out for lack of room: " in narrow[-3]
+    assert (
+        " ".join(line.strip() for line in narrow[-2:])
+        == "In a pipe, as with | less -S, nothing is left out or shortened."
+    )
