@@ -14,12 +14,14 @@ Verbs, renderers, commands and Spark know nothing else of a format.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, dataclass_transform
 
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.filters.rates import percent
+from parquet_bloom.filters.sizing import HIGH_FPP, USELESS_FPP
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.storage.change import Change
 
@@ -313,6 +315,16 @@ class BuildChange(Change):
     filters: list[BuiltFilters]
     skipped: list[LeftChunk]
     notes: Sequence[str] = ()
+
+    def too_full(self) -> Iterator[str]:
+        """The columns with filters that a look-up of an absent value often passes, and the rule that says so."""
+        highest: dict[str, float] = {}
+        for each in self.filters:
+            highest[each.column] = max(each.fpp, highest.get(each.column, 0.0))
+        for column, fpp in highest.items():
+            if fpp > HIGH_FPP:
+                rule = "PB301" if fpp > USELESS_FPP else "PB302"
+                yield f"column {column}: up to {percent(fpp)} of absent values pass its filters ({rule})"
 
     @property
     def planned(self) -> Sequence[Any]:

@@ -32,6 +32,10 @@ MAX_BYTES = 128 << 20
 # A page of memory is not worth mentioning.
 NEGLIGIBLE_BYTES = 4 << 10
 
+# A filter that more absent values pass excludes little, and beyond the other, hardly anything.
+HIGH_FPP = 0.1
+USELESS_FPP = 0.5
+
 # As ls, dd and du of GNU take them.
 _UNITS = {"": 1, "B": 1}
 for _power, _unit in enumerate("KMGT", 1):

@@ -293,7 +293,7 @@ class OrcBuild(BuiltChange, BuildChange):
 
     def compose(self, version: Version) -> None:
         super().compose(version)
-        self.notes = tuple(_notes(self.file, self.filters))
+        self.notes = *_notes(self.file, self.filters), *self.too_full()
 
     def skip(self, chunk: OrcChunk, reason: str) -> None:
         self.skipped.append(LeftChunk(chunk.place, chunk.column.name, reason))

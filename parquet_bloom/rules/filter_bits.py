@@ -11,14 +11,19 @@ from parquet_bloom.container import Place
 from parquet_bloom.container.protocols import Column
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.rates import exact_percent, percent
-from parquet_bloom.filters.sizing import BLOCK_BYTES, MIN_BYTES, NEGLIGIBLE_BYTES, outweighs
+from parquet_bloom.filters.sizing import (
+    BLOCK_BYTES,
+    HIGH_FPP,
+    MIN_BYTES,
+    NEGLIGIBLE_BYTES,
+    USELESS_FPP,
+    outweighs,
+)
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.rules.finding import Finding, diagnosed, finding
 from parquet_bloom.rules.policy import ColumnPolicy
 from parquet_bloom.rules.view import AnyExamination, FilterView, Twin
 
-HIGH_FPP = 0.1
-USELESS_FPP = 0.5
 # The FPP that a filter is folded to unless the policy has another.
 USUAL_FPP = 0.01
 # A power of two for 0.001 % can be eight times as large as one for 1 %; beyond that, somebody made

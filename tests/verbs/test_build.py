@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
 from make.footers import footer_start
+from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom import parallel as chunk_pool
@@ -166,6 +167,23 @@ def test_filters_that_outweigh_their_data_are_noted(tmp_path):
     assert report.notes == (note,)
     found = [each.column for each in pb.validate(path).findings if each.rule == "PB306"]
     assert found == ["a", "a"]
+
+
+@pytest.mark.parametrize("format", ["parquet", "orc"])
+def test_filters_that_exclude_little_are_noted(tmp_path, format):
+    """What was asked for is built, and it is said at once what validate will say."""
+    path, out = tmp_path / f"a.{format}", tmp_path / f"b.{format}"
+    table = pa.table({"a": np.arange(4_000) * 7919, "b": ["same"] * 4_000})
+    {"parquet": pq, "orc": orc}[format].write_table(table, path)
+    for fpp, rule in ((0.05, None), (0.4, "PB302"), (0.9, "PB301")):
+        report = pb.build(path, out, columns=["a", "b"], fpp=fpp, overwrite=True)
+        notes = [note for note in report.notes if "absent values" in note]
+        found = {each.rule for each in pb.validate(out).findings} & {"PB301", "PB302"}
+        assert found == ({rule} if rule else set())
+        (built, *_) = (each for each in report.filters if each.column == "a")
+        share = f"{100 * built.fpp:.2g} %"
+        text = f"column a: up to {share} of absent values pass its filters ({rule})"
+        assert notes == ([text] if rule else [])
 
 
 def test_max_bytes_that_is_no_power_of_two_is_rounded_down(source, tmp_path):

@@ -118,6 +118,7 @@ class ParquetBuild(FilterChange, BuildChange):
         yield from self._lost_rows()
         yield from self._without_lengths()
         yield from self._outweighing()
+        yield from self.too_full()
         for chunk, remains in self.remaining():
             yield f"{chunk.where}: {remains}"
         kept = [each for each in self.skipped if each.reason == HAS_ONE]
