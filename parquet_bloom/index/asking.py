@@ -109,12 +109,15 @@ class AskedIndex:
         return FoundValues(hits, unknown, unknown_parts, not_asked)
 
     def _hits_of_each(self, to_ask: Sequence[tuple[OpenSegment, Any]]) -> list[Hits]:
-        """Of segments in a store, which answer one read after the other, several at a time."""
-        if self._folder.requests is None or len(to_ask) < 2:
+        """Of segments in a store, which answer one read after the other, several at a time; if there is one, what names
+        its files comes with its keys. Of several, most know nothing of a value, and no file is to be named."""
+        if self._folder.requests is None:
             return [_hits(*each) for each in to_ask]
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(_AT_ONCE, "pbloom-segment") as pool:
+            if len(to_ask) == 1:
+                to_ask[0][0].will_name_units(pool)
             return list(pool.map(lambda each: _hits(*each), to_ask))
 
     def num_files(self, column: str) -> int:

@@ -46,6 +46,11 @@ class KeyBits:
             WIDE_PLACE_BITS, _MOST_BITS - self.hash
         )
 
+    @property
+    def end(self) -> int:
+        """Behind all keys."""
+        return 1 << (self.hash + self.place)
+
     def key(self, hash: int) -> int:
         """The key of a hash of 64 bits, without a place: the first that such a value can have."""
         return hash >> (HASH_BITS - self.hash) << self.place

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from parquet_bloom.errors import FormatError
 from parquet_bloom.index.manifest import Ranges, Segment
@@ -15,6 +15,9 @@ from parquet_bloom.storage import open_source
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.storage.source import Source
 
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
+
 # As open_source does with a path and the size of a file in whose place no other is ever put.
 OpenLasting: TypeAlias = Callable[[str, int], Source]
 
@@ -25,6 +28,8 @@ class OpenSegment:
     def __init__(self, folder: Folder, about: Segment, opener: OpenLasting = open_source) -> None:
         self._folder, self.about, self._opener = folder, about, opener
         self._sources: list[Source] = []
+        # Those that are being opened.
+        self._units: Future[UnitsReader] | None = None
 
     def _source(self, name: str, size: int) -> Source:
         source = self._opener(self._folder.path_of(name), size)
@@ -58,8 +63,16 @@ class OpenSegment:
 
     @read_once
     def units(self) -> UnitsReader:
+        return self._opened_units() if self._units is None else self._units.result()
+
+    def _opened_units(self) -> UnitsReader:
         about = self.about.units
         return UnitsReader(self._source(about.name, about.size), about)
+
+    def will_name_units(self, threads: Executor) -> None:
+        """Open the units in another thread, unless they are open: of a few in a store, that is what reads them."""
+        if "units" not in vars(self):
+            self._units = threads.submit(self._opened_units)
 
     def live_units(self) -> Iterator[tuple[int, Unit]]:
         """All units that are not dead, with their numbers."""

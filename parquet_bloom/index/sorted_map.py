@@ -14,7 +14,8 @@ in the next page has a row there, too.
     directory   as above, and behind it sizes and CRC-32s of the pages of `others`
 
 Engines find the pages by the file's own ColumnIndex. A directory tells the same in fewer bytes and one read; the
-manifest knows where it is, so that a value takes two reads, three of a folded map, and no footer.
+manifest knows where it is, so that a value takes two reads, three of a folded map, and no footer. From a store, both are
+had at once, as a hash tells where in a row group its page is, more or less.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ ColumnT = TypeVar("ColumnT")
 # Where all keys are read, in one read: about a megabyte.
 _PAGES_AT_ONCE: Final = 128
 
+
+# Before and behind where a key is expected: a whole one, and by how much a million keys may be out of place.
+_PAGES_AROUND: Final = 1.5
 
 # Of a page, in a directory: its first key; and its size and its checksum in each column.
 _KEY_BYTES: Final = 8
@@ -130,6 +134,8 @@ class SortedMap:
         last = key | ((1 << self.about.bits.place) - 1)
         places: list[int] = []
         for number in self._overlapping(self._firsts, key, last):
+            if self.source.is_remote and number not in self._directories:
+                self._will_look_for(key, number)
             directory = self._directory(number)
             for page in self._overlapping(directory.firsts, key, last):
                 places += self._places_in(self._page(directory, page), key)
@@ -139,6 +145,20 @@ class SortedMap:
     def _overlapping(firsts: list[int] | array[int], key: int, last: int) -> range:
         """The numbers of parts, by their first keys, that can have keys from `key` to `last`."""
         return range(max(0, bisect_right(firsts, key) - 1), bisect_right(firsts, last))
+
+    def _will_look_for(self, key: int, number: int) -> None:
+        """Fetch the directory of a row group and the pages around a key at the same time: hashes are as good as evenly
+        spread. Of two columns, nobody knows yet where the second begins."""
+        group = self.about.groups[number]
+        ranges = [(group.directory, group.directory + self.about.directory_bytes * group.num_pages)]
+        if not self.about.is_folded:
+            behind = [*self._firsts, self.about.bits.end][number + 1]
+            share = (key - group.first_key) / max(1, behind - group.first_key)
+            size = group.directory - group.start
+            at = group.start + int(size * min(max(share, 0), 1))
+            around = int(_PAGES_AROUND * size / max(1, group.num_pages))
+            ranges.append((max(at - around, group.start), min(at + around, group.directory)))
+        self.source.will_read(ranges)
 
     def _directory(self, number: int) -> _Directory:
         known = self._directories.get(number)

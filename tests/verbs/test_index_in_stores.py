@@ -2,6 +2,7 @@
 
 import io
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,11 @@ from make import delta_tables
 
 import parquet_bloom as pb
 from parquet_bloom.index import asking, slices
-from parquet_bloom.index.manifest import IndexForm
+from parquet_bloom.index.kinds import asked_hashes
+from parquet_bloom.index.manifest import IndexForm, existing
+from parquet_bloom.index.opened import OpenSegment
+from parquet_bloom.index.sorted_map import SortedMap
+from parquet_bloom.storage import open_folder
 from parquet_bloom.vocabulary import words
 
 FILES = 5
@@ -124,9 +129,72 @@ def test_a_large_segment_takes_a_request_for_each_of_three_reads(s3, tmp_path):
         s3.forget()
         (result,) = index.probe("id", rows - 1).results
         assert names(result) == ["many.parquet"]
-    # Part of a directory and a page of keys; the units are few, and come whole.
+    # A directory and, at the same time, the page of keys that it should name; and the units, which are few.
     asked = [each.path.rpartition("/")[2] for each in s3.asked]
-    assert [name.partition(".")[2] for name in asked] == ["map.parquet"] * 2 + ["units.parquet"]
+    kinds = sorted(name.partition(".")[2] for name in asked)
+    assert kinds == ["map.parquet"] * 2 + ["units.parquet"]
+
+
+class Announced:
+    """A map in a store: every read has to be of what was announced, whole."""
+
+    is_remote = True
+
+    def __init__(self, path: str) -> None:
+        self.path, self.size = path, Path(path).stat().st_size
+        self.announced: list[tuple[int, int]] = []
+        self.times = self.reads = 0
+
+    def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
+        self.announced, self.times = list(ranges), self.times + 1
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        assert any(start <= offset and offset + length <= end for start, end in self.announced)
+        self.reads += 1
+        return Path(self.path).read_bytes()[offset : offset + length]
+
+
+def test_a_page_of_keys_is_fetched_with_the_directory_that_names_it(tmp_path):
+    rows = 900_000
+    source = tmp_path / "many.parquet"
+    pq.write_table(pa.table({"id": pa.array(range(rows), pa.int64())}), source)
+    pb.Index.build(tmp_path / "index", source, "id").close()
+    (segment,) = existing(open_folder(str(tmp_path / "index"))).segments
+    assert len(segment.map.groups) == 4
+    hashes = asked_hashes(segment.kind, [*range(0, rows, 9001)]).hashes
+    # And behind all of them.
+    for hash in [*hashes, 2**64 - 1]:
+        map_file = Announced(str(tmp_path / "index" / segment.map.name))
+        places = SortedMap(map_file, segment.map).places(hash)
+        assert places == ([0] if hash in hashes else [])
+        assert (map_file.times, map_file.reads) == (1, 2)
+        (_, end), (start, behind) = map_file.announced
+        assert end <= map_file.size
+        assert behind - start < 40_000
+
+
+def test_units_are_asked_for_while_a_lone_segment_is(s3, tmp_path, monkeypatch):
+    source = tmp_path / "many.parquet"
+    pq.write_table(pa.table({"id": pa.array(range(400_000), pa.int64())}), source)
+    both, places, opened = threading.Barrier(2), SortedMap.places, OpenSegment._opened_units
+
+    def places_of(*asked: object) -> object:
+        both.wait(timeout=60)
+        return places(*asked)
+
+    def opened_units(*asked: object) -> object:
+        both.wait(timeout=60)
+        return opened(*asked)
+
+    with pb.Index.build(INDEX, source, "id", storage_options=s3.options) as index:
+        monkeypatch.setattr(SortedMap, "places", places_of)
+        monkeypatch.setattr(OpenSegment, "_opened_units", opened_units)
+        assert names(index.probe("id", 77).results[0]) == ["many.parquet"]
+        # Once they are open, nothing is asked for again.
+        monkeypatch.setattr(SortedMap, "places", places)
+        s3.forget()
+        assert names(index.probe("id", 77).results[0]) == ["many.parquet"]
+    assert s3.kinds() == []
 
 
 def test_a_segment_of_another_size_than_the_manifest_says_is_damaged(s3, tmp_path):
