@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from parquet_bloom.options import TableView
 
 
+# As many rows become paragraphs on a narrow terminal, if their values were asked for.
+_FEW_ROWS = 4
+
+
 @click.command(cls=Command)
 @file_options.file_argument("files", nargs=-1, metavar="[FILE...]")
 @table_views
@@ -122,7 +126,8 @@ def _write(report: FindReport, asked: Sequence[object]) -> None:
                 (row.value, row.path, str(row.part), str(row.row), *cells)
                 for row, cells in zip(report.rows, values, strict=True)
             ],
-            ["file…"],
+            _gives(report.column, names),
+            full=0 < len(names) and len(report.rows) <= _FEW_ROWS,
             more="--json, --output and a pipe show all",
         )
     if report.deleted_in:
@@ -139,6 +144,12 @@ def _write(report: FindReport, asked: Sequence[object]) -> None:
         f"{number_of(len(report.rows), 'row')} in {number_of(report.num_files, 'file')}: {read},"
         f" {size(report.bytes_read)}{_not_found(report, asked)}"
     )
+
+
+def _gives(column: str, names: Sequence[str]) -> list[str]:
+    """What gives way on a narrow terminal: what was asked for goes last."""
+    places = ["file…", "row group", f"{column}…", "row", column]
+    return [*places, "file", *(f"{name}…" for name in names)] if names else ["file…"]
 
 
 def _complain_of_unknown(report: FindReport, asked: Sequence[object]) -> None:

@@ -97,7 +97,7 @@ class BuildView(SummarizedView["BuildReport"]):
             write_table(_BUILT, rows, _BUILT_GIVES, verbose, more="--verbose shows all")
 
 
-_WHOEVER_BUILT = "filters go whoever built them, those of the file's writer too; -c names columns"
+_WHOEVER_BUILT = "filters go whoever built them, those of the file's own writer too"
 
 
 class StripView(SummarizedView["StripReport"]):
@@ -107,7 +107,7 @@ class StripView(SummarizedView["StripReport"]):
         state = "stripped" if report.removed else "unchanged"
         numbers = {"filters": report.num_filters, "bytes": report.bytes_removed}
         remarks = [*_left("left", report.left), *_unused(report)]
-        if report.removed and report.output is None:
+        if report.removed:
             remarks += _notes([_WHOEVER_BUILT])
         return _of_file(report, state, self.total(numbers), remarks, numbers)
 

@@ -241,7 +241,7 @@ def write_table(
     if left:
         write_text(f"And {left:,} more rows: {more}.")
     if left_out:
-        write_text(f"Left out for lack of room: {', '.join(left_out)}.")
+        write_text(f"Left out for lack of room, but not in a pipe: {', '.join(left_out)}.")
     return not left and widths == natural
 
 

@@ -94,3 +94,19 @@ def test_a_terminal_shows_no_more_rows_than_fit(tmp_path):
     assert len(lines) == 2 + 40 + 2
     assert lines[-2] == "And 5 more rows: --json, --output and a pipe show all."
     assert len(outcome("find", path, "-c", "n", *values).stdout.splitlines()) == 1 + 45 + 1
+
+
+def test_what_was_asked_for_is_shown_on_a_narrow_terminal(path):
+    asked = ("find", path, "-c", "id", "--columns", "at,id")
+    assert on_a_terminal(40, *asked, "-v", 8)[:6] == [
+        "id: 8",
+        "file: a.parquet",
+        "row group: 0",
+        "row: 1",
+        "at: 1970-01-01T00:00:00.002Z",
+        "id: 8",
+    ]
+    table = pa.table({"id": [1] * 5, "when": ["2026-11-27T07:40:00"] * 5})
+    pq.write_table(table, path)
+    heading = on_a_terminal(36, *asked[:4], "-v", 1, "--columns", "when")[0]
+    assert heading.split() == ["id", "file", "when"]

@@ -87,4 +87,4 @@ def test_on_a_terminal_of_80_columns_titles_are_whole():
     heads, _, *lines, left_out = on_a_terminal(80, "rule")
     assert heads.split() == ["rule", "what", "is", "wrong"]
     assert [line[7:] for line in lines] == [each.title for each in rules().values()]
-    assert left_out == "Left out for lack of room: name, severity."
+    assert left_out == "Left out for lack of room, but not in a pipe: name, severity."

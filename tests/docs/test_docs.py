@@ -4,10 +4,16 @@ import re
 import shutil
 import subprocess
 from dataclasses import fields
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import ROOT, missing
+from make.commands import outcome
+from make.documents import blocks
 
+import parquet_bloom as pb
 from parquet_bloom.commands.pbloom import cli
 from parquet_bloom.container import (
     UNITS,
@@ -71,6 +77,24 @@ JSON = (ROOT / "docs" / "json.md").read_text()
 def test_every_command_is_on_the_page_about_them():
     page = (ROOT / "docs" / "command-line.md").read_text()
     assert re.findall(r"^\| `pbloom (\S+)` \|", page, re.MULTILINE) == list(cli.commands)
+
+
+def test_build_is_undone_as_the_page_says(tmp_path, monkeypatch):
+    """Where some files, or row groups, had filters before."""
+    monkeypatch.chdir(tmp_path)
+    Path("lake").mkdir()
+    names = [f"lake/{number}.parquet" for number in range(3)]
+    for name in names:
+        table = pa.table({"user_id": range(20), "name": map(str, range(20))})
+        pq.write_table(table, name, row_group_size=10)
+    pb.build(names[0], columns="user_id", in_place=True)
+    pb.build(names[1], columns=["user_id", "name"], row_groups=1, in_place=True)
+    before = [Path(name).read_bytes() for name in names]
+    built = outcome("build", "lake", "-c", "user_id,name", "--in-place", "--json").stdout
+    Path("built.jsonl").write_text(built)
+    (code,) = blocks((ROOT / "docs" / "command-line.md").read_text(), "python")
+    exec(code, {})  # noqa: S102
+    assert [Path(name).read_bytes() for name in names] == before
 
 
 # What is about a chunk, whatever groups there are in it.

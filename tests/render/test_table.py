@@ -84,7 +84,10 @@ def test_what_is_left_out_is_said_and_verbose_leaves_nothing_out(nested):
     lines = on_a_terminal(50, "inspect", nested)
     assert lines[above].split() == ["row", "group", "column", "filter", "FPP"]
     assert (
-        "\n".join(lines).count("Left out for lack of room: type, data, offset,\n  fill, NDV.") == 1
+        "\n".join(lines).count(
+            "Left out for lack of room, but not in a pipe:\n  type, data, offset, fill, NDV."
+        )
+        == 1
     )
     full = on_a_terminal(50, "inspect", nested, "--verbose", "-c", "a_rather_long.name_of_a_column")
     cells = dict(zip(*(row.split("\t") for row in rows), strict=True))
@@ -184,7 +187,7 @@ def test_many_columns_in_several_row_groups_are_summed_up(tmp_path):
         assert sum(line[:2] in ("0 ", "1 ") for line in lines_of) == 2 * 42
         assert len(lines_of) < 2 * 42 + 10
     assert every[-1].startswith("1 ")
-    assert "Left out for lack of room: " in narrow[-3]
+    assert "Left out for lack of room, but not in a pipe: " in narrow[-3]
     assert (
         " ".join(line.strip() for line in narrow[-2:])
         == "In a pipe, as with | less -S, nothing is left out or shortened."
