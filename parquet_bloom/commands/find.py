@@ -127,7 +127,7 @@ def _write(report: FindReport, asked: Sequence[object]) -> None:
                 for row, cells in zip(report.rows, values, strict=True)
             ],
             _gives(report.column, names),
-            full=0 < len(names) and len(report.rows) <= _FEW_ROWS,
+            full=bool(names) and len(report.rows) <= _FEW_ROWS,
             more="--json, --output and a pipe show all",
         )
     if report.deleted_in:

@@ -100,12 +100,14 @@ def _diagnosis(
     filter = bloom.read_bitset(file.source, stored)
     bitset = as_bitset(filter)
     missing = missing_values(file, chunk, filter, [p.page for p in membership.pages if p.missing])
-    search = HashSearch(missing, bitset)
+    share_missing = membership.missing / membership.num_values
+    are_others = share_missing < SHARE_OF_ALL * (1 - filter.fpp)
+    whose = "the missing values, but not the others," if are_others else "each value"
+    search = HashSearch(missing, bitset, whose)
     leaf = chunk.leaf.type
     forms, places = list(key_forms(leaf)), list(layouts(bitset.num_blocks))
     rare_forms = list(rare_key_forms(leaf, chunk.leaf.name))
     choices = list(bitset_choices(file, stored))
-    share_missing = membership.missing / membership.num_values
     return (
         made_equal(leaf, filter, membership, missing)
         or _best(file, chunk, search, single(forms, places, choices))
@@ -134,7 +136,7 @@ def _best(
     for hypothesis, trial in search.convincing(hypotheses):
         trial = _without_stored(file, chunk, search, hypothesis, trial)
         if trial.is_convincing:
-            return hypothesis.diagnosis(trial)
+            return hypothesis.diagnosis(trial, search.whose)
     return None
 
 
@@ -176,6 +178,9 @@ def _without_stored(
 FIRST_VALUES = 32
 FIRST_SHARE = 0.9
 
+# If fewer are missing, of those that no chance finds, the writer hashed others as it should.
+SHARE_OF_ALL = 0.8
+
 # How many of those that find some of them are tried on all, to name the nearest.
 NEAREST = 8
 
@@ -200,14 +205,15 @@ class Hypothesis:
         parts: Sequence[Deviation] = (self.key_form, self.hash, self.layout, self.choice)
         return "+".join(part.name for part in parts if part.name)
 
-    def diagnosis(self, trial: Trial) -> Diagnosis:
-        return Diagnosis(self.name, f"the writer {self.what_was_done}", trial.hits, trial.tried)
+    def diagnosis(self, trial: Trial, whose: str) -> Diagnosis:
+        """`whose`: of which values it is said, such as `each value`."""
+        done = self._what_was_done(whose)
+        return Diagnosis(self.name, f"the writer {done}", trial.hits, trial.tried)
 
-    @property
-    def what_was_done(self) -> str:
+    def _what_was_done(self, whose: str) -> str:
         """`hashed each value as text, and counted the bits of each word from the highest`"""
         how = ", ".join(filter(None, (self.key_form.clause, self.hash.clause)))
-        hashed = f"hashed each value {how}" if how else ""
+        hashed = f"hashed {whose} {how}" if how else ""
         return ", and ".join(filter(None, (hashed, self.layout.clause, self.choice.clause)))
 
 
@@ -233,10 +239,11 @@ def double(key_forms: Sequence[KeyForm], layouts: Sequence[BitLayout]) -> Iterat
 
 class HashSearch:
     """Tries hypotheses on values in random order; `bitset` is the one that the header describes.
-    `num_tried`: how many so far."""
+    `num_tried`: how many so far. `whose`: of which values a diagnosis is said."""
 
-    def __init__(self, values: Sequence[StoredValue], bitset: Bitset) -> None:
+    def __init__(self, values: Sequence[StoredValue], bitset: Bitset, whose: str) -> None:
         self.num_tried = 0
+        self.whose = whose
         self._values = values
         self._bitset = bitset
         self._shares: list[tuple[float, Hypothesis]] = []
@@ -590,7 +597,10 @@ def _diagnose_unnamed(
     filter = bloom.read_bitset(file.source, stored)
     with located(file.footer, chunk):
         values = _sample(file, chunk)
-    search, forms = HashSearch(values, as_bitset(filter)), list(key_forms(chunk.leaf.type))
+    search, forms = (
+        HashSearch(values, as_bitset(filter), "each value"),
+        list(key_forms(chunk.leaf.type)),
+    )
     found = search.convincing([Hypothesis(), *map(Hypothesis, forms)])
     alike = _identical_blocks(filter)
     if not found and not alike:

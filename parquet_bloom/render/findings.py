@@ -53,8 +53,12 @@ class FindingGroup:
         found = [item.diagnosis for item in self.findings if item.diagnosis is not None]
         if not found:
             return self.first.undiagnosed
-        hits, tried = sum(one.hits for one in found), sum(one.tried for one in found)
-        return explanation(Diagnosis(found[0].hypothesis, found[0].explanation, hits, tried))
+        first = found[0]
+        alike = [one for one in found if one.explanation == first.explanation]
+        hits, tried = sum(one.hits for one in alike), sum(one.tried for one in alike)
+        text = explanation(Diagnosis(first.hypothesis, first.explanation, hits, tried))
+        others = len(found) - len(alike)
+        return f"{text}; {others:,} more in a similar way (--verbose)" if others else text
 
     @property
     def lines(self) -> list[str]:

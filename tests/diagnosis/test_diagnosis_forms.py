@@ -254,3 +254,18 @@ def test_an_index_that_is_a_stored_value_proves_nothing(tmp_path):
     path = wrong.write(tmp_path / "x.parquet", column, use_dictionary=True, fpp=0.001)
     insert_only(path, [struct.pack("<i", n) for n in numbers if n not in lost])
     assert diagnosed(path) is None
+
+
+def test_what_holds_of_some_values_is_not_said_of_all(tmp_path):
+    """A writer that was mended while it wrote: every second value is hashed in upper case."""
+    column = make_column("text")
+    path = wrong.write(tmp_path / "file.parquet", column)
+    upper = [plain.decode().upper().encode() for plain in column.plain]
+    insert_only(path, [*upper[::2], *column.plain[1::2]])
+    found = diagnosed(path)
+    check(found, "upper-case")
+    assert found.explanation == (
+        "the writer hashed the missing values, but not the others, in upper case"
+    )
+    insert_only(path, upper)
+    assert diagnosed(path).explanation == "the writer hashed each value in upper case"

@@ -76,6 +76,24 @@ def test_a_group_counts_its_diagnoses_together():
     assert group.diagnosis == "the seed is 42: 2,000 of 2,002 values are found that way"
 
 
+def test_a_group_whose_filters_are_elsewhere_says_so_of_the_first():
+    """Each in another place, which is true of none of the others."""
+    found = [
+        finding(
+            "PB401",
+            "lost",
+            place=Place(group),
+            column="a",
+            diagnosis=Diagnosis("filter-of-another", f"found in row group {group + 1}", 1000, 1000),
+        )
+        for group in range(3)
+    ]
+    (group,) = grouped(found)
+    assert group.diagnosis == (
+        "found in row group 1: 1,000 of 1,000 values are found that way; 2 more in a similar way (--verbose)"
+    )
+
+
 def test_a_group_is_as_long_as_its_findings():
     (lengths, lost) = grouped([*LENGTHS, LOST])
     assert (lengths.findings, lost.findings) == (LENGTHS, (LOST,))
