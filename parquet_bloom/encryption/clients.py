@@ -81,10 +81,12 @@ def load_callable(name: str, what: str) -> Callable[..., Any]:
         found: Any = importlib.import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise EncryptionError(
-            f"{what} {name}: {error}: not found on the module search path (PYTHONPATH)"
-        ) from error
+    except ModuleNotFoundError as error:
+        is_itself = error.name == module.partition(".")[0]
+        way = ": install it, or put its folder on PYTHONPATH" * is_itself
+        raise EncryptionError(f"{what} {name}: {error}{way}") from error
+    except AttributeError as error:
+        raise EncryptionError(f"{what} {name}: {error}") from error
     except KeyboardInterrupt:
         raise
     except BaseException as error:

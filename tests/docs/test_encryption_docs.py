@@ -25,6 +25,7 @@ PAGE = (ROOT / "docs" / "encryption.md").read_text()
 OUR_KMS, WRITING, IN_PYTHON, VAULT = blocks(PAGE, "python")
 WITH_PYARROW, WITH_SPARK, WITH_KEYS = blocks(PAGE, "console")
 (KEYS_JSON,) = blocks(PAGE, "json")
+(SETTINGS,) = blocks(PAGE, "sh")
 
 
 @pytest.fixture
@@ -34,8 +35,14 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "vault.py").write_text(VAULT)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), "."]))
-    for name in ("FOOTER", "USERS"):
-        monkeypatch.setenv(f"MASTER_KEY_{name}", os.urandom(16).hex())
+    set_here = subprocess.run(
+        ["sh", "-ec", f"{SETTINGS}\nenv -0"], capture_output=True, text=True, check=True
+    )
+    for each in filter(None, set_here.stdout.split("\0")):
+        name, _, value = each.partition("=")
+        if name.startswith("MASTER_KEY_"):
+            monkeypatch.setenv(name, value)
+    assert set_here.stdout.count("PYTHONPATH=.\0") == 1
     python(WRITING)
     return tmp_path
 

@@ -373,16 +373,13 @@ def test_a_connection_that_says_nothing_is_pyarrows_own():
         (
             "no_such_module:Kms",
             (
-                "KMS client no_such_module:Kms: No module named 'no_such_module': not found on the"
-                " module search path (PYTHONPATH)"
+                "KMS client no_such_module:Kms: No module named 'no_such_module': install it, or put its"
+                " folder on PYTHONPATH"
             ),
         ),
         (
             "make.kms_lab:NoKms",
-            (
-                "KMS client make.kms_lab:NoKms: module 'make.kms_lab' has no attribute 'NoKms': not found on"
-                " the module search path (PYTHONPATH)"
-            ),
+            "KMS client make.kms_lab:NoKms: module 'make.kms_lab' has no attribute 'NoKms'",
         ),
         ("make.kms_lab:MASTER_KEYS", "KMS client make.kms_lab:MASTER_KEYS: not callable"),
         (
