@@ -190,7 +190,7 @@ _BY_COMMAND = {
     "in_place=True": "--in-place",
     "unconditional=True": "--unconditional",
     "sole_writer=True": "--sole-writer",
-    "by build_table and strip_table, which tell it": "with --table, which tells it",
+    "by build_table and strip_table, which also commit the new sizes": "with --table, which also commits the new sizes",
     "expected columns=": "name them with -c",
 }
 

@@ -437,7 +437,7 @@ def _write_many(values: IndexedValues) -> None:
     left = values.not_absent
     absent, others = len(values) - len(left), {*left}
     write_text(
-        f"{number_of(len(values), 'value')}: {absent:,} in no file, {len(left):,} maybe in one or unknown"
+        f"{number_of(len(values), 'value')}: {absent:,} in no file, {len(left):,} maybe in some or unknown"
     )
     if absent:
         some = islice((at for at in range(len(values)) if at not in others), MOST_SHOWN)

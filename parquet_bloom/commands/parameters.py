@@ -39,7 +39,9 @@ class LocalPath(click.Path):
         from pathlib import Path
 
         if is_url(os.fspath(value)):
-            self.fail(f"'{value}' is a URL, expected a local path", param, ctx)
+            changes = ctx and any(each.name == "in_place" for each in ctx.command.params)
+            way = "; objects are changed with --in-place" if changes else ""
+            self.fail(f"'{value}' is a URL, expected a local path{way}", param, ctx)
         if self.is_for_folders and os.path.isfile(value):
             self.fail(f"'{value}' is a file, expected a folder", param, ctx)
         if not self.is_for_folders and os.path.isdir(value):

@@ -1,6 +1,6 @@
 """Many values in many files, value by value: a screen, or all of them.
 
-id in 300 files: 10,000 values, 58 in no file, 9,942 maybe in one; 1.5 MiB read to find out
+id in 300 files: 10,000 values, 58 in no file, 9,942 maybe in some; 1.5 MiB read to find out
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def write_values(report: ValuesReport, in_full: bool) -> None:
     """With `in_full`, every value has a line, and every file is named."""
     results = report.results
-    verdicts = [f"{report.absent:,} in no file", f"{report.maybe:,} maybe in one"]
+    verdicts = [f"{report.absent:,} in no file", f"{report.maybe:,} maybe in some"]
     if report.unknown:
         verdicts.append(f"{report.unknown:,} unknown")
     write_text(

@@ -463,7 +463,7 @@ def test_many_values_are_told_on_a_screen(tmp_path):
     pb.Index.build(index, lake, "n").close()
     values = [f"--value={value}" for value in range(100, 160)]
     lines = outcome("index", "probe", "--index", index, "-c", "n", *values).stdout.splitlines()
-    assert lines[1] == "60 values: 40 in no file, 20 maybe in one or unknown"
+    assert lines[1] == "60 values: 40 in no file, 20 maybe in some or unknown"
     assert lines[2] == f"in no file: {', '.join(map(str, range(120, 130)))}, … (40 in all)"
     assert lines[3:5] == ["value\tverdict\tfiles\tin", f"100\tmaybe\t1\t{lake}/4.parquet"]
     assert lines[14:] == ["and 10 more: --json and --output show all"]

@@ -113,7 +113,7 @@ def test_the_command_answers_in_one_screen(lake, tmp_path):
     report = pb.probe_values(names, "id", np.array(asked(500)[1:]))
     first, chance, absent, heads, *rows, more = found.stdout.splitlines()
     assert first.startswith(
-        f"id in 4 files: 502 values, {report.absent} in no file, {report.maybe} maybe in one; "
+        f"id in 4 files: 502 values, {report.absent} in no file, {report.maybe} maybe in some; "
     )
     assert chance.startswith(
         f"by chance alone, a value that is in no file is maybe in {report.false_groups:.2g} of 10 filters, and in"
@@ -145,7 +145,7 @@ def test_the_command_names_what_may_hold_any_value(lake):
     found = outcome("probe", *names, "-c", "id", "-v", "5", "--by-value")
     assert found.code == 2
     first, *unknown = found.stdout.splitlines()
-    assert first.startswith("id in 2 files: 1 value, 0 in no file, 0 maybe in one, 1 unknown; ")
+    assert first.startswith("id in 2 files: 1 value, 0 in no file, 0 maybe in some, 1 unknown; ")
     assert unknown == [
         f"{names[0]}: may hold any value: no filter",
         f"{names[1]}: may hold any value: {found.complaint.removeprefix(f'{names[1]}: ')}",
