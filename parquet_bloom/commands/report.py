@@ -18,7 +18,13 @@ from parquet_bloom.commands.parameters import FILE
 from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.commands.table_options import table_views
 from parquet_bloom.errors import needing
-from parquet_bloom.options import DEFAULT_FPP, AdviseOptions, InspectOptions, ValidateOptions
+from parquet_bloom.options import (
+    DEFAULT_FPP,
+    AdviseOptions,
+    InspectOptions,
+    TableView,
+    ValidateOptions,
+)
 from parquet_bloom.program import FINE
 from parquet_bloom.render.findings import summary
 from parquet_bloom.render.terminal import progress, write_bytes, write_text
@@ -32,7 +38,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.options import TableView
     from parquet_bloom.rules.policy import Policy
 
 
@@ -78,7 +83,7 @@ def report(
         found = None
         if view is None and _is_one(files, inputs):
             found = _of_one_file(inputs, options, advised, keys)
-        return found or _of_many(inputs, files, options, advised, keys)
+        return found or _of_many(inputs, files, view, options, advised, keys)
 
     if str(output) == "-":
         made, _, code = page()
@@ -127,6 +132,7 @@ def _of_one_file(
 def _of_many(
     inputs: Inputs,
     files: FilesAsked,
+    view: TableView | None,
     options: ValidateOptions,
     advised: AdviseOptions,
     keys: Keys | None,
@@ -147,4 +153,15 @@ def _of_many(
         raise click.exceptions.Exit(code)
     from parquet_bloom.render.lake_report import lake_summary, render_lake_report
 
-    return render_lake_report(found).encode(), lake_summary(found), code
+    # Of several tables, `build` chooses the columns, out of all.
+    is_chosen = options.columns is not None and len(found.advice) > 1
+    is_part = files.manifest or files.since or files.shard or options.parts
+    build = () if is_part or is_chosen or keys else _build_options(view)
+    return render_lake_report(found, build).encode(), lake_summary(found), code
+
+
+def _build_options(view: TableView | None) -> tuple[str, ...]:
+    """What `build` needs besides names to change all that was looked at; none if it would change more."""
+    if view is None:
+        return ("--in-place",)
+    return ("--table", view.kind) if view == TableView(kind=view.kind) else ()

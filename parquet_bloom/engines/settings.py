@@ -70,11 +70,15 @@ def all_settings(
 def _command(wanted: WantedFilter) -> str:
     # A leading dash would make it an option.
     path = f"./{wanted.path}" if wanted.path.startswith("-") else wanted.path
-    column = ".".join(wanted.column_path)
+    column = shlex.quote(as_option(".".join(wanted.column_path)))
+    return f"pbloom build {shlex.quote(path)} -c {column} --fpp {wanted.fpp!r}"
+
+
+def as_option(column: str) -> str:
+    """What `-c` takes for this one name: in quotes, as in CSV, where it would take it for several or none."""
     if any(special in column for special in ',"\r\n'):
-        # As in CSV, or `-c` would take it for several names or none.
-        column = '"' + column.replace('"', '""') + '"'
-    return f"pbloom build {shlex.quote(path)} -c {shlex.quote(column)} --fpp {wanted.fpp!r}"
+        return '"' + column.replace('"', '""') + '"'
+    return column
 
 
 def _text(settings: SettingsText, wanted: WantedFilter) -> str:

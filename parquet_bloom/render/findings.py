@@ -244,13 +244,18 @@ def findings_in(numbers: Mapping[str, int]) -> str:
 def next_commands(findings: Iterable[Finding]) -> list[str]:
     """`next: pbloom repair events.parquet --in-place`; each command once, in order, and one for all columns
     for which it is the same."""
+    return [f"next: {each}" for each in united(filter(None, (found.next for found in findings)))]
+
+
+def united(commands: Iterable[str]) -> list[str]:
+    """Each once, in order, and one for all columns for which it is the same."""
     columns: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[str, None]] = {}
-    for command in filter(None, (finding.next for finding in findings)):
+    for command in commands:
         words = tuple(shlex.split(command))
         at = words.index("-c") + 1 if "-c" in words else len(words)
         named = dict.fromkeys(words[at : at + 1])
         columns.setdefault((words[:at], words[at + 1 :]), {}).update(named)
     return [
-        f"next: {shlex.join([*before, *([','.join(named)] if named else ()), *after])}"
+        shlex.join([*before, *([",".join(named)] if named else ()), *after])
         for (before, after), named in columns.items()
     ]

@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 
 from parquet_bloom import __version__
 from parquet_bloom.container import number_of
+from parquet_bloom.engines.settings import as_option
 from parquet_bloom.render.findings import (
     NOTHING_CHECKED,
     FindingGroup,
     findings_in,
     next_commands,
+    united,
 )
+from parquet_bloom.render.hints import command
 from parquet_bloom.render.report import MOST_COLUMNS, in_order, template
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.storage.source import has_wildcard
@@ -26,8 +29,9 @@ MOST_PARTITIONS = 250
 MOST_TABLES = 5
 
 
-def render_lake_report(report: LakeReport) -> str:
-    """The page."""
+def render_lake_report(report: LakeReport, build: Sequence[str] = ()) -> str:
+    """The page. `build`: the words that a command needs besides the names to change all these files, none where none
+    can."""
     first, *others = report.names
     last = os.path.basename(first.rstrip("/"))
     name = first if not last or has_wildcard(last) else last
@@ -48,6 +52,7 @@ def render_lake_report(report: LakeReport) -> str:
         to_do=verdicts,
         in_order=in_order,
         no_advice="the files have no values" if report.deep else NOT_DEEP,
+        to_build=_to_build(report, verdicts, build),
         group=lambda finding: FindingGroup((finding,)),
         commands=_commands,
     )
@@ -86,6 +91,27 @@ def _to_do(report: LakeReport) -> dict[str, str]:
                 advice.column, to_do(advice, has_all=advice.column in has_all, is_broken=is_broken)
             )
     return found
+
+
+def _to_build(report: LakeReport, verdicts: Mapping[str, str], options: Sequence[str]) -> list[str]:
+    """The commands that build in all files what is advised, one for all columns of the same rate; of several tables,
+    each has its own columns and rates."""
+    if not options or len(report.names) > MOST_NAMES:
+        return []
+    wanted = [
+        each
+        for table in report.advice
+        for each in table.columns
+        if verdicts[each.column] == each.verdict == "build"
+    ]
+    if len(report.advice) > 1 and wanted:
+        return [command("build", *report.names, "--auto", *options)]
+    return united(
+        command(
+            "build", *report.names, "-c", as_option(each.column), "--fpp", repr(each.fpp), *options
+        )
+        for each in wanted
+    )
 
 
 def _columns(

@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from functools import partial
 from itertools import repeat
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from parquet_bloom.advice.budget import Offer, allot, offers_of
 from parquet_bloom.advice.lookups import ExpectedReads
@@ -62,6 +62,10 @@ from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Format
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.storage.traffic import Requests
+
+
+# What settings name where there are several files that they are for, each by itself.
+ANY_FILE: Final = "FILE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +358,8 @@ def _with_engines(options: AdviseOptions) -> AdviseOptions:
 
 def _reports(sketches: Iterable[TableSketch], options: AdviseOptions) -> Iterator[AdviceReport]:
     for judged in _judged_tables(sketches, options):
-        yield judged.report(whole_table(judged.sketch), judged.sketch.path)
+        sketch = judged.sketch
+        yield judged.report(whole_table(sketch), sketch.path if sketch.files == 1 else ANY_FILE)
 
 
 def options_to_build(report: AdviceReport, options: BuildOptions) -> BuildOptions:

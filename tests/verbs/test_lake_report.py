@@ -117,6 +117,33 @@ def test_the_figures_are_those_of_inspect(run, folder):
     assert "Stored values were not looked up: only footers and filters were read." in text
 
 
+def test_one_command_builds_what_is_advised_in_all_files(run, tmp_path):
+    """Not one for the first file, column by column."""
+    lake = tmp_path / "lake of ids"
+    numbers = np.random.default_rng(3).permutation(4_000)
+    for part in range(4):
+        (lake / f"day={part}").mkdir(parents=True)
+        ours = pa.array(numbers[part::4])
+        table = pa.table({"id": ours, "other, id": ours, "sorted": np.arange(1_000) + 1_000 * part})
+        pq.write_table(table, lake / f"day={part}" / "p.parquet", use_dictionary=False)
+
+    def commands(*arguments):
+        _, html = run(*arguments)
+        assert f"{lake}/day=0/p.parquet -c" not in Document(html).text
+        return re.findall(f"pbloom build '{lake}'.*?--in-place", Document(html).text)
+
+    build = f"pbloom build '{lake}' -c"
+    every = f"""{build} 'id,"other, id"' --fpp 0.01 --in-place"""
+    assert commands(lake) == [every]
+    assert commands(lake, "-c", "id") == [f"{build} id --fpp 0.01 --in-place"]
+    assert commands(lake, "--since", "1d") == []
+    pq.write_table(pa.table({"only": numbers}), lake / "other.parquet", row_group_size=100)
+    assert commands(lake) == [f"pbloom build '{lake}' --auto --in-place"]
+    assert outcome("build", lake, "-c", 'id,"other, id"', "--dry-run").code == 2
+    assert outcome("build", lake, "--auto", "--in-place").code == 0
+    assert commands(lake) == []
+
+
 def test_an_orc_file_and_files_of_both_formats(run, folder, tmp_path):
     path = tmp_path / "built.orc"
     pb.build(FIXTURES / "java_original.orc", path, columns=["number"])
