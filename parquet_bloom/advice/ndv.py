@@ -61,12 +61,15 @@ class DistinctHashes:
         # The greatest hash that is kept, once others were dropped.
         self._threshold: np.uint64 | None = None
 
-    def add(self, hashes: NDArray[np.uint64]) -> None:
-        """Add hashes, shape (n,), dtype uint64, in any order and any number of times."""
+    def add(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Add hashes, shape (n,), dtype uint64, in any order and any number of times. Returns the smallest of them,
+        ascending, each once: all that can still be among those kept."""
         if self._threshold is not None:
             hashes = hashes[hashes < self._threshold]
-        if hashes.size:
-            self._keep(distinct(hashes))
+        smallest = distinct(hashes)
+        if smallest.size:
+            self._keep(smallest)
+        return smallest
 
     def merge(self, other: DistinctHashes) -> None:
         """Add what `other` has seen; its limit is no lower."""

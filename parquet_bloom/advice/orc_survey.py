@@ -160,9 +160,8 @@ class OrcSurveyor:
             # The first hash of each value comes first, then the others that some values have.
             hashes = spread(inserted[: len(values)])
             part = sample.begin(smallest.below)
-            part.add(hashes, partial(_keys_at, column, values))
             counted = DistinctHashes()
-            counted.add(hashes)
+            part.add(hashes, counted.add(hashes), partial(_keys_at, column, values))
             smallest.merge(counted)
             bounds = group_bounds(column, entry.statistics)
             surveys.append(GroupSurvey(len(values), counted, part, bounds))

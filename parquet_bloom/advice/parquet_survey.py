@@ -178,8 +178,8 @@ def _watched(runs: Iterator[ChunkRun], found: GroupSurvey, leaf: LeafType) -> It
     for each in runs:
         for part in each.run.parts():
             hashes = part.hashes()
-            found.distinct.add(hashes)
-            found.sample.add(hashes, partial(keys_at, part, leaf))
+            smallest = found.distinct.add(hashes)
+            found.sample.add(hashes, smallest, partial(keys_at, part, leaf))
             if each.is_dictionary:
                 entries += hashes.size
             elif hashes.size:

@@ -204,14 +204,19 @@ class StoredPart:
         self._hashes = np.empty(0, np.uint64)
         self._keys = Keys.none(0)
 
-    def add(self, hashes: NDArray[np.uint64], keys_at: KeysAt) -> None:
-        """Add the hashes of the next values; `keys_at` gives their keys by position."""
-        limit = self._whole.limit
-        below = np.flatnonzero(hashes < np.uint64(self._threshold))
+    def add(
+        self, hashes: NDArray[np.uint64], smallest: NDArray[np.uint64], keys_at: KeysAt
+    ) -> None:
+        """Add the hashes of the next values, of which the `smallest` are known: ascending, each once; `keys_at` gives
+        keys by position."""
+        limit, threshold = self._whole.limit, self._threshold
+        if smallest.size > limit:
+            # To sort few with their positions takes much less than to sort all.
+            threshold = min(threshold, int(smallest[limit]))
+        below = np.flatnonzero(hashes < np.uint64(threshold))
         # np.unique takes twice as long to tell the first position of each.
         order = below[np.argsort(hashes[below])]
         is_new = ndv.are_new(hashes[order])
-        # There can be millions; no more than the limit can be among the smallest.
         positions = order[is_new][:limit]
         smallest = hashes[positions]
         keys = self._keys_read(smallest, positions, keys_at)
@@ -232,6 +237,8 @@ class StoredPart:
         if not self._whole.is_ordered:
             return Keys.none(hashes.size)
         is_new = ~(self._whole.knows(hashes) | _are_among(self._hashes, hashes))
+        if not is_new.any():
+            return Keys.none(hashes.size)
         found = keys_at(positions[is_new])
         is_new[is_new] = found.is_known
         return Keys.spread(found.known, is_new)
@@ -328,7 +335,9 @@ class GivenPart:
         self._whole = whole
         self._found = np.zeros(whole.hashes.size, np.bool_)
 
-    def add(self, hashes: NDArray[np.uint64], keys_at: KeysAt) -> None:
+    def add(
+        self, hashes: NDArray[np.uint64], smallest: NDArray[np.uint64], keys_at: KeysAt
+    ) -> None:
         """See StoredPart."""
         given = self._whole.hashes
         if given.size:

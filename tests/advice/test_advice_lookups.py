@@ -20,7 +20,12 @@ def run_of(numbers, dtype="<i8"):
 
 
 def add_run(part, run, key_of=KEY_OF):
-    part.add(run.hashes(), lambda positions: Keys.of(list(map(key_of, run.take(positions.data)))))
+    hashes = run.hashes()
+    part.add(
+        hashes,
+        np.unique(hashes),
+        lambda positions: Keys.of(list(map(key_of, run.take(positions.data)))),
+    )
 
 
 def add(sample, numbers, fpp=0.5, pages=1):
@@ -92,7 +97,7 @@ def test_keys_that_are_known_are_not_read_again():
     for numbers in ([1, 2, 2], [2, 3, 1], [3, 9]):
         part = sample.begin()
         for page in (run_of(numbers), run_of(numbers[:1])):
-            part.add(page.hashes(), keys_at(page))
+            part.add(page.hashes(), np.unique(page.hashes()), keys_at(page))
         part.finish(0.5)
         sample._shrink()
     assert sorted(read) == [1, 2, 3, 9]
