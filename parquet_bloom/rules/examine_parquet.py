@@ -107,6 +107,9 @@ class ParquetExamination(Examination[Item, LeafColumn]):
         file.will_read_filters(self.parts, self.columns)
         for row_group in self.parts:
             opening.findings += self._read_headers(row_group)
+        if any(each.rule == "PB102" for each in opening.findings):
+            lost = structure_parquet.lost_pages(file)
+            opening.findings += [lost] if lost else []
         places = sorted(self._places())
         opening.num_filters += len(places)
         for chunk in candidates(footer, self.columns, {key for key, _, _ in places}):

@@ -202,6 +202,29 @@ def test_footers_that_must_not_be_touched(
     assert os.listdir(path.parent) == [path.name]
 
 
+def test_a_file_that_has_lost_bytes_is_not_made_to_look_sound(
+    sound: bytes, write: Callable[[bytes], Path]
+) -> None:
+    """Without its filters nobody would see it; what was lost behind the data concerns filters alone."""
+    path = write(sound[:100] + sound[1100:])
+    found = {each.rule: each for each in pb.validate(path, deep=False).findings}
+    assert found["PB116"].message.endswith(": the file has lost bytes, or gained some")
+    before = path.read_bytes()
+    for options in ({}, {"rebuild": True}):
+        refused = r"^\S+: column \w, row group \d: .* lost bytes, or gained some: take another copy of it$"
+        with pytest.raises(pb.PageError, match=refused):
+            repair(path, in_place=True, **options)
+    assert path.read_bytes() == before
+    behind = min(
+        offset for group in range(GROUPS) for column in (A, S, B)
+        if (offset := pointer(sound, group, column)[0]) is not None
+    )  # fmt: skip
+    path = write(sound[:behind] + sound[behind + 3 :])
+    assert "PB116" not in {each.rule for each in pb.validate(path, deep=False).findings}
+    assert repair(path, in_place=True, rebuild=True).left == ()
+    assert errors(path) == set()
+
+
 def test_files_of_tables_are_refused_in_place(sound: bytes, write: Callable[[bytes], Path]) -> None:
     path = write(without_lengths(sound))
     (path.parent / "_delta_log").mkdir()
