@@ -3,7 +3,7 @@
 20 million rows of 10 million users in 200 files of 8 row groups, with filters for the ids; LAKE: where they are kept for
 the next time. All of a row is read: pyarrow, polars and DuckDB by themselves, the first two by `pb.dataset` and
 `pb.polars_source`, too, with filters and with an index. Each question is asked in a process that has its imports, theirs
-and ours, and has read one file.
+and ours, and has read one file. Which of a million ids are new, the index tells by itself, and DuckDB by an anti-join.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from benchmarks.tables import NO_GOAL, Row, Table, at_least, at_most
 FILES, GROUPS, GROUP_ROWS = 200, 8, 12_500
 USERS = 10_000_000
 COUNTS = (1, 100, 10_000)
+# Of which those that are new are told.
+ASKED = 1_000_000
 # By library and how it prunes: how many times less CPU one id takes.
 GOALS = {
     ("pyarrow", "filters"): 30,
@@ -43,6 +45,7 @@ def compare_pruning(folder: Path) -> Table:
     for count in COUNTS:
         found = ask(module("compare_pruning", "ask", "duckdb", lake, index, count))
         rows.append([f"DuckDB, {_ids(count)}", _shown(found["everything"]), *NO_GOAL])
+    rows += _of_new_ids(ask(module("compare_pruning", "new", lake, index)))
     note = f"{FILES} files of {GROUPS} row groups, {FILES * GROUPS * GROUP_ROWS:,} rows; CPU time."
     return Table("Reading", note, ("", "found"), rows)
 
@@ -62,6 +65,17 @@ def _rows(library: str, count: int, found: dict[str, float]) -> list[Row]:
             goal = at_most(more, 1.1, "x")
             rows.append([f"the same by {by} / {library}", f"{more:.2f}x", *goal])
     return rows
+
+
+def _of_new_ids(found: dict[str, float]) -> list[Row]:
+    times = found["duckdb"] / found["index"]
+    return [
+        [f"DuckDB, which of {_ids(ASKED)} are new", _shown(found["duckdb"]), *NO_GOAL],
+        ["Index.new_values", _shown(found["index"]), *NO_GOAL],
+        ["DuckDB / Index.new_values", f"{times:.1f}x", *at_least(times, 4, "x")],
+        ["of those that are new, not certain", f"{found['uncertain']:.1%}", *NO_GOAL],
+        ["the same, verified in the files", _shown(found["verified"]), *NO_GOAL],
+    ]
 
 
 def _ids(count: int) -> str:
@@ -127,6 +141,40 @@ def asked(library: str, lake: Path, index: Path, count: int) -> dict[str, float]
     return times
 
 
+def new_ids(lake: Path, index: Path) -> dict[str, float]:
+    """The CPU time that it takes to tell which ids are new, at least half of them."""
+    import duckdb
+    import numpy as np
+    import pyarrow as pa
+
+    import parquet_bloom as pb
+
+    ids = np.random.default_rng(3).integers(0, 2 * USERS, ASKED) * 7919 + 13
+    asked = pa.table({"id": ids, "number": np.arange(ASKED)})
+    duckdb.sql("SET threads = 1")
+    files = f"read_parquet('{lake}/*.parquet')"
+    times: dict[str, float] = {}
+    began = time.process_time()
+    left = duckdb.sql(
+        f"SELECT number FROM asked ANTI JOIN {files} ON id = user_id"
+    ).to_arrow_table()
+    times["duckdb"] = time.process_time() - began
+    expected = np.zeros(ASKED, np.bool_)
+    expected[left["number"].to_numpy()] = True
+    with pb.Index(index) as opened:
+        opened.new_values("user_id", ids[:1])
+        began = time.process_time()
+        new = opened.new_values("user_id", ids)
+        times["index"] = time.process_time() - began
+        began = time.process_time()
+        verified = opened.new_values("user_id", ids, verify=True)
+        times["verified"] = time.process_time() - began
+    assert (verified == expected).all()
+    assert expected[new].all()
+    assert asked.num_rows == ASKED
+    return {**times, "uncertain": 1 - float(new.sum() / expected.sum())}
+
+
 _Ways = dict[str, Callable[[], int]]
 
 
@@ -183,6 +231,8 @@ if __name__ == "__main__":
             print(json.dumps(make(Path(lake), Path(index))))
         case ["ask", library, lake, index, count]:
             print(json.dumps(asked(library, Path(lake), Path(index), int(count))))
+        case ["new", lake, index]:
+            print(json.dumps(new_ids(Path(lake), Path(index))))
         case [kept]:
             print(compare_pruning(Path(kept)))
         case _:

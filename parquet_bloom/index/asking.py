@@ -34,7 +34,9 @@ class Hits:
     ) -> None:
         self.values, self.units, self.places = values, units, places
         # Those that have any, by their numbers. If there are none, the file of the units need not be opened.
-        numbers = {*units} if isinstance(units, list) else np.unique(units).tolist()
+        numbers = (
+            {*units} if isinstance(units, list) else np.flatnonzero(np.bincount(units)).tolist()
+        )
         self.distinct_units = segment.units.units(numbers) if numbers else {}
 
     @property
@@ -209,9 +211,8 @@ def _hits_of_many(segment: OpenSegment, asked: ManyHashes) -> Hits:
     wanted[1:] = np.diff(both) != 0
     values, places = both >> WIDE_PLACE_BITS, both & (MOST_PLACES - 1)
     units, in_units = segment.units.places(places)
-    dead = np.array(segment.about.dead, np.int64).reshape(-1, 2)
-    # A unit is in a range if it is behind as many starts, and before the end that comes next.
-    wanted &= np.searchsorted(dead[:, 0], units, "right") == np.searchsorted(
-        dead[:, 1], units, "right"
-    )
+    if segment.about.dead:
+        starts, ends = np.array(segment.about.dead, np.int64).T
+        # A unit is in a range if it is behind more starts than ends.
+        wanted &= np.searchsorted(starts, units, "right") == np.searchsorted(ends, units, "right")
     return Hits(segment, values[wanted], units[wanted], in_units[wanted])

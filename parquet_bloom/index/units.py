@@ -84,7 +84,8 @@ class UnitsReader:
 
     def places(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The same of many places."""
-        groups = np.unique(np.searchsorted(self._firsts, places, "right") - 1).tolist()
+        numbers = np.searchsorted(self._firsts, places, "right") - 1
+        groups = np.flatnonzero(np.bincount(numbers)).tolist()
         parts = [np.frombuffer(self._group(number).first_places, np.int64) for number in groups]
         first_places = np.concatenate(parts)
         starts = [np.arange(self._starts[at], self._starts[at + 1]) for at in groups]

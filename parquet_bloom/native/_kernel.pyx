@@ -255,6 +255,10 @@ cdef extern from "kernel.h" nogil:
     int64_t sorted_keys_find(
         const uint64_t *keys, int64_t count, const uint64_t *asked, int64_t begin, int64_t end,
         int place_bits, found_key *found, int64_t room)
+    int64_t sorted_keys_find_folded(
+        const uint64_t *firsts, int64_t rows, const uint8_t *page, size_t size, uint64_t *listed,
+        int64_t listed_room, const uint64_t *asked, int64_t begin, int64_t end, int place_bits,
+        found_key *found, int64_t room)
     enum: KEYS_IN_LINE
     struct key_parts:
         int bits, place_bits

@@ -561,6 +561,13 @@ struct found_key {
 int64_t sorted_keys_find(const uint64_t *keys, int64_t count, const uint64_t *asked, int64_t from,
                          int64_t to, int place_bits, struct found_key *found, int64_t room);
 
+/* The same among the first keys of `rows` hashes and the page of their lists, which is decoded to `listed`; -1 if that is
+ * damaged or has more than `listed_room`. Only the lists of what is asked are looked at. */
+int64_t sorted_keys_find_folded(const uint64_t *firsts, int64_t rows, const uint8_t *page, size_t size,
+                                uint64_t *listed, int64_t listed_room, const uint64_t *asked,
+                                int64_t from, int64_t to, int place_bits, struct found_key *found,
+                                int64_t room);
+
 /* ---- key_parts.c: keys in parts, by their highest bits ------------------------------------------ */
 
 /* 2^bits parts of `keys`, | hash | place_bits |: where each begins, up to where the last one ends, and where it ends by

@@ -265,25 +265,39 @@ static const uint8_t *take_levels(const uint8_t *at, const uint8_t *end, int64_t
     return behind;
 }
 
+/* The lists of a page: the levels that they take, and how many places they have. */
+struct taken_lists {
+    struct one_run repeats, is_there;
+    int64_t levels, listed;
+};
+
+/* Take the page of the lists of so many rows; returns 0, or -1 if it is damaged or has more than `room`. */
+static int take_lists(const uint8_t *page, size_t size, int64_t rows, uint64_t places,
+                      uint64_t *listed, int64_t room, struct taken_lists *lists) {
+    struct page_header header;
+    size_t end;
+    int64_t body = body_of(page, size, &header, &end);
+    if (body < 0 || header.details.num_values < rows || header.details.num_values > room) return -1;
+    lists->levels = header.details.num_values;
+    const uint8_t *at = take_levels(page + body, page + end, lists->levels, &lists->repeats);
+    if (at) at = take_levels(at, page + end, lists->levels, &lists->is_there);
+    if (!at || take_deltas(at, (size_t)(page + end - at), UINT64_MAX, listed, room, &lists->listed) < 0)
+        return -1;
+    uint64_t all = 0;
+    for (int64_t i = 0; i < lists->listed; i++) all |= listed[i];
+    return all > places ? -1 : 0;
+}
+
 int64_t sorted_keys_unfold(const uint64_t *firsts, int64_t rows, const uint8_t *page, size_t size,
                            int place_bits, uint64_t *listed, uint64_t *keys, int64_t room) {
     uint64_t places = ((uint64_t)1 << place_bits) - 1;
-    struct page_header header;
-    struct one_run repeats, is_there;
-    size_t end;
-    int64_t num_listed, row = 0, taken = 0, count = 0, body = body_of(page, size, &header, &end);
-    if (body < 0 || header.details.num_values < rows || header.details.num_values > room) return -1;
-    int64_t levels = header.details.num_values;
-    const uint8_t *at = take_levels(page + body, page + end, levels, &repeats);
-    if (at) at = take_levels(at, page + end, levels, &is_there);
-    if (!at || take_deltas(at, (size_t)(page + end - at), UINT64_MAX, listed, room, &num_listed) < 0)
-        return -1;
-    uint64_t all = 0;
-    for (int64_t i = 0; i < num_listed; i++) all |= listed[i];
-    if (all > places) return -1;
+    struct taken_lists lists;
+    int64_t row = 0, taken = 0, count = 0;
+    if (take_lists(page, size, rows, places, listed, room, &lists) < 0) return -1;
+    int64_t levels = lists.levels, num_listed = lists.listed;
     for (int64_t i = 0, next; i < levels; i = next, row++) {
-        next = next_unset(&repeats, i + 1, levels);
-        int64_t others = level(&is_there, i) ? next - i : 0;
+        next = next_unset(&lists.repeats, i + 1, levels);
+        int64_t others = level(&lists.is_there, i) ? next - i : 0;
         if (row == rows || others > num_listed - taken || others > room - count - 1) return -1;
         const uint64_t *list = listed + taken;
         uint64_t hash = firsts[row] & ~places;
@@ -301,9 +315,11 @@ void sorted_keys_fetch(const uint8_t *page, size_t size) {
     for (size_t at = 0; at < size; at += 64) __builtin_prefetch(page + at);
 }
 
-/* The first of ascending keys that is not below `key`. */
-static int64_t first_from(const uint64_t *keys, int64_t count, uint64_t key) {
-    int64_t low = 0;
+/* The first of ascending keys from `from` on that is not below `key`: mostly, it is near. */
+static int64_t next_from(const uint64_t *keys, int64_t count, int64_t from, uint64_t key) {
+    int64_t low = from, step = 1;
+    for (; low + step <= count && keys[low + step - 1] < key; step *= 2) low += step;
+    if (low + step <= count) count = low + step - 1;
     while (low < count) {
         int64_t middle = (low + count) / 2;
         if (keys[middle] < key) low = middle + 1;
@@ -315,12 +331,89 @@ static int64_t first_from(const uint64_t *keys, int64_t count, uint64_t key) {
 int64_t sorted_keys_find(const uint64_t *keys, int64_t count, const uint64_t *asked, int64_t from,
                          int64_t to, int place_bits, struct found_key *found, int64_t room) {
     uint64_t places = ((uint64_t)1 << place_bits) - 1;
-    int64_t hits = 0;
+    int64_t hits = 0, first = 0;
     for (int64_t a = from; a < to; a++) {
-        for (int64_t i = first_from(keys, count, asked[a]);
-             i < count && keys[i] <= (asked[a] | places); i++) {
+        first = next_from(keys, count, first, asked[a]);
+        for (int64_t i = first; i < count && keys[i] <= (asked[a] | places); i++) {
             if (hits < room) found[hits] = (struct found_key){a, (int64_t)(keys[i] & places)};
             hits++;
+        }
+    }
+    return hits;
+}
+
+enum { WORD = 64 };
+
+/* The levels from `at` on, a multiple of WORD, as many as fit. */
+INLINE uint64_t levels_from(const struct one_run *run, int64_t at, int64_t levels) {
+    int64_t left = levels - at;
+    uint64_t word = run->bits || !run->value ? 0 : UINT64_MAX;
+    if (run->bits) memcpy(&word, run->bits + at / 8, left < WORD ? (size_t)(left + 7) / 8 : sizeof word);
+    return left < WORD ? word & (((uint64_t)1 << left) - 1) : word;
+}
+
+/* WORD levels: which of them begin a row, and which have a place; and how many did before these. */
+struct some_levels {
+    int64_t at, rows, listed;
+    uint64_t begins, has_place;
+};
+
+INLINE struct some_levels levels_behind(const struct taken_lists *lists, const struct some_levels *before) {
+    int64_t at = before ? before->at + WORD : 0;
+    uint64_t repeats = levels_from(&lists->repeats, at, lists->levels);
+    uint64_t all = lists->levels - at < WORD ? ((uint64_t)1 << (lists->levels - at)) - 1 : UINT64_MAX;
+    return (struct some_levels){
+        .at = at,
+        .rows = before ? before->rows + __builtin_popcountll(before->begins) : 0,
+        .listed = before ? before->listed + __builtin_popcountll(before->has_place) : 0,
+        .begins = repeats ^ all,
+        .has_place = levels_from(&lists->is_there, at, lists->levels),
+    };
+}
+
+/* Whether each of the rows has its levels, and each place one: what repeats a list has one. */
+static int lists_are_whole(const struct taken_lists *lists, int64_t rows) {
+    struct some_levels some = levels_behind(lists, NULL);
+    if (!(some.begins & 1)) return 0;
+    for (;; some = levels_behind(lists, &some)) {
+        uint64_t all = lists->levels - some.at < WORD ? ((uint64_t)1 << (lists->levels - some.at)) - 1
+                                                      : UINT64_MAX;
+        if ((some.begins | some.has_place) != all) return 0;
+        if (some.at + WORD >= lists->levels) break;
+    }
+    return some.rows + __builtin_popcountll(some.begins) == rows &&
+           some.listed + __builtin_popcountll(some.has_place) == lists->listed;
+}
+
+int64_t sorted_keys_find_folded(const uint64_t *firsts, int64_t rows, const uint8_t *page, size_t size,
+                                uint64_t *listed, int64_t listed_room, const uint64_t *asked,
+                                int64_t from, int64_t to, int place_bits, struct found_key *found,
+                                int64_t room) {
+    uint64_t places = ((uint64_t)1 << place_bits) - 1;
+    struct taken_lists lists;
+    int64_t hits = 0, first = 0;
+    if (rows < 1 || take_lists(page, size, rows, places, listed, listed_room, &lists) < 0 ||
+        !lists_are_whole(&lists, rows))
+        return -1;
+    struct some_levels some = levels_behind(&lists, NULL);
+    for (int64_t a = from; a < to; a++) {
+        first = next_from(firsts, rows, first, asked[a]);
+        for (int64_t row = first; row < rows && firsts[row] <= (asked[a] | places); row++) {
+            if (row < some.rows) some = levels_behind(&lists, NULL);
+            while (some.rows + __builtin_popcountll(some.begins) <= row)
+                some = levels_behind(&lists, &some);
+            uint64_t begins = some.begins;
+            for (int64_t before = some.rows; before < row; before++) begins &= begins - 1;
+            int bit = __builtin_ctzll(begins);
+            int64_t at = some.at + bit, others = 0;
+            if (some.has_place >> bit & 1) others = next_unset(&lists.repeats, at + 1, lists.levels) - at;
+            uint64_t before = some.has_place & (((uint64_t)1 << bit) - 1);
+            const uint64_t *list = listed + some.listed + __builtin_popcountll(before);
+            int descends = others > 1 && list[0] > list[others - 1];
+            for (int64_t j = -1; j < others; j++, hits++) {
+                uint64_t place = j < 0 ? firsts[row] & places : list[descends ? others - 1 - j : j];
+                if (hits < room) found[hits] = (struct found_key){a, (int64_t)place};
+            }
         }
     }
     return hits;

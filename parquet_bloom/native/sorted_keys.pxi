@@ -131,27 +131,43 @@ def parted_keys(list runs not None, int place_bits, int bits, room not None):
 
 
 cdef int64_t _decode(
-        const uint8_t[::1] page, const uint8_t[::1] lists, int place_bits, uint64_t until,
-        uint64_t *keys) except -1:
-    """All keys, or if there are no lists those up to one greater than `until`: in the first of three rooms."""
-    cdef uint64_t *firsts = keys
+        const uint8_t[::1] page, const uint8_t[::1] lists, int place_bits, uint64_t *keys) except -1:
+    """All keys, in the first of three rooms."""
+    cdef uint64_t *firsts = keys if lists is None else keys + _KEYS_ROOM
     cdef int64_t count
     if not 0 <= place_bits < 63:
         raise ValueError(f"bits of a place: {place_bits}")
     with nogil:
-        if lists is None:
-            count = sorted_keys_decode(_bytes(page), page.shape[0], until, keys, _KEYS_ROOM)
-        else:
-            firsts = keys + _KEYS_ROOM
-            count = sorted_keys_decode(
-                _bytes(page), page.shape[0], UINT64_MAX, firsts, _KEYS_ROOM)
-            if count > 0:
-                count = sorted_keys_unfold(
-                    firsts, count, _bytes(lists), lists.shape[0], place_bits,
-                    keys + 2 * _KEYS_ROOM, keys, _KEYS_ROOM)
+        count = sorted_keys_decode(_bytes(page), page.shape[0], UINT64_MAX, firsts, _KEYS_ROOM)
+        if lists is not None and count > 0:
+            count = sorted_keys_unfold(
+                firsts, count, _bytes(lists), lists.shape[0], place_bits,
+                keys + 2 * _KEYS_ROOM, keys, _KEYS_ROOM)
     if count < 0:
         raise ValueError("no page of keys")
     return count
+
+
+cdef int64_t _find(
+        const uint8_t[::1] page, const uint8_t[::1] lists, const uint64_t *asked, int64_t first,
+        int64_t end, int place_bits, uint64_t *keys, found_key *found, int64_t room) except -1:
+    """How many keys there are of what is asked; `keys`: room for two pages."""
+    cdef uint64_t last
+    cdef int64_t count, hits = -1
+    if not 0 <= place_bits < 63:
+        raise ValueError(f"bits of a place: {place_bits}")
+    with nogil:
+        last = asked[end - 1] | ((<uint64_t>1 << place_bits) - 1) if lists is None else UINT64_MAX
+        count = sorted_keys_decode(_bytes(page), page.shape[0], last, keys, _KEYS_ROOM)
+        if count > 0 and lists is None:
+            hits = sorted_keys_find(keys, count, asked, first, end, place_bits, found, room)
+        elif count > 0:
+            hits = sorted_keys_find_folded(
+                keys, count, _bytes(lists), lists.shape[0], keys + _KEYS_ROOM, _KEYS_ROOM,
+                asked, first, end, place_bits, found, room)
+    if hits < 0:
+        raise ValueError("no page of keys")
+    return hits
 
 
 cdef const uint8_t[::1] _checked(
@@ -188,7 +204,7 @@ def keys_in_page(const uint8_t[::1] page not None, const uint8_t[::1] lists, int
     cdef uint64_t *keys = _room_for_keys()
     cdef uint64_t[::1] out
     try:
-        count = _decode(page, lists, place_bits, UINT64_MAX, keys)
+        count = _decode(page, lists, place_bits, keys)
         found = np.empty(count, np.uint64)
         out = found
         memcpy(&out[0], keys, count * sizeof(uint64_t))
@@ -200,16 +216,15 @@ def keys_in_page(const uint8_t[::1] page not None, const uint8_t[::1] lists, int
 def find_in_page(
         const uint8_t[::1] page not None, const uint8_t[::1] lists, uint64_t key, int place_bits):
     cdef found_key some
-    cdef int64_t count, at, hits
+    cdef int64_t at, hits
     cdef uint64_t *keys = _room_for_keys()
     cdef found_key *found = NULL
     try:
-        count = _decode(page, lists, place_bits, key | ((<uint64_t>1 << place_bits) - 1), keys)
-        hits = sorted_keys_find(keys, count, &key, 0, 1, place_bits, &some, 1)
+        hits = _find(page, lists, &key, 0, 1, place_bits, keys, &some, 1)
         found = <found_key *>malloc((hits + 1) * sizeof(found_key))
         if found is NULL:
             raise MemoryError("an answer of an index")
-        sorted_keys_find(keys, count, &key, 0, 1, place_bits, found, hits)
+        _find(page, lists, &key, 0, 1, place_bits, keys, found, hits)
         return [found[at].place for at in range(hits)]
     finally:
         free(keys)
@@ -243,8 +258,7 @@ cdef class KeySearch:
             self, const uint8_t[::1] data not None, const int64_t[:, ::1] asked not None,
             const int64_t[:, ::1] pages not None, const int64_t[:, ::1] lists):
         cdef const uint8_t[::1] page, listed = None
-        cdef int64_t i, count, hits, first, end
-        cdef uint64_t last
+        cdef int64_t i, hits, first, end
         if asked.shape[1] != 2 or asked.shape[0] != pages.shape[0]:
             raise ValueError(f"{pages.shape[0]} pages, and not what is asked of each")
         for i in range(asked.shape[0]):
@@ -256,13 +270,10 @@ cdef class KeySearch:
             page = _checked(data, pages, i)
             if lists is not None:
                 listed = _checked(data, lists, i)
-            last = self._asked[end - 1] | ((<uint64_t>1 << self._place_bits) - 1)
-            count = _decode(page, listed, self._place_bits, last, self._keys)
             while True:
-                with nogil:
-                    hits = sorted_keys_find(
-                        self._keys, count, &self._asked[0], first, end, self._place_bits,
-                        self._found + self._count, self._room - self._count)
+                hits = _find(
+                    page, listed, &self._asked[0], first, end, self._place_bits, self._keys,
+                    self._found + self._count, self._room - self._count)
                 if hits <= self._room - self._count:
                     break
                 self._make_room(hits)

@@ -58,8 +58,23 @@ def test_pages_are_the_keys_that_they_are_made_of(seed):
         assert asked == [
             key - hash for key in expected.tolist() if key >> BITS.place << BITS.place == hash
         ]
+        assert found_of_many(both, expected) == expected.tolist()
         at, there = at + size, there + list_size
     assert (at, there) == (len(pages), len(lists))
+
+
+def found_of_many(both: tuple[bytes, bytes], keys: np.ndarray) -> list[int]:
+    """All keys of a page, by their hashes, which are asked with others before and behind each."""
+    asked = np.unique([key >> BITS.place << BITS.place for key in keys.tolist()])
+    near = [asked + (1 << BITS.place), asked[1:] - (1 << BITS.place)]
+    every = np.sort(np.concatenate([asked, *near]).astype(np.uint64))
+    search = _kernel.KeySearch(every, BITS.place)
+    first, second = (
+        np.array([[at, len(page), crc32(page)]], np.int64)
+        for at, page in zip((0, len(both[0])), both, strict=True)
+    )
+    search.look_in(b"".join(both), np.array([[0, every.size]], np.int64), first, second)
+    return sorted({int(every[at]) + place for at, place in search.found.tolist()})
 
 
 def written(keys: np.ndarray) -> bytes:
@@ -93,7 +108,8 @@ def test_a_fifth_less_of_values_in_sixteen_places():
 
 def test_damaged_pages_are_refused_or_read():
     source = random.Random(3)
-    pages, _, lists, *_ = _kernel.folded_pages(some_keys(source, 400), 4096, BITS.place)
+    keys = some_keys(source, 400)
+    pages, _, lists, *_ = _kernel.folded_pages(keys, 4096, BITS.place)
     for _ in range(3000):
         both = [bytearray(pages), bytearray(lists)]
         damaged = source.choice(both)
@@ -103,6 +119,10 @@ def test_damaged_pages_are_refused_or_read():
             del damaged[source.randrange(len(damaged)) :]
         with suppress(ValueError):
             assert _kernel.keys_in_page(*both, BITS.place).size
+        with suppress(ValueError):
+            _kernel.find_in_page(*both, source.randrange(1 << 31) << BITS.place, BITS.place)
+        with suppress(ValueError):
+            found_of_many((bytes(both[0]), bytes(both[1])), keys)
 
 
 def lake_of(folder: Path, files: int, first: int) -> Path:
