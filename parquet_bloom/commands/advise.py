@@ -157,7 +157,8 @@ class AdviceView(SummarizedView[AdviceReport]):
         for line in would_refuse(report.obstacles):
             write_text(line)
         if report.budget is not None:
-            for line in budget_lines(report.budget, unit):
+            in_full = verbose or not is_cut(len(report.columns))
+            for line in budget_lines(report.budget, unit, in_full):
                 write_text(line)
         cells = [_row(advice) for advice in report.columns]
         if not sys.stdout.isatty():

@@ -27,7 +27,7 @@ from parquet_bloom.container import UNITS
 from parquet_bloom.options import AdviseOptions, BuildOptions, TableOptions
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.changes import BUILD, TABLE_BUILD
-from parquet_bloom.render.terminal import complain, no_progress, progress
+from parquet_bloom.render.terminal import MOST_ROWS, complain, no_progress, progress
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -160,6 +160,7 @@ def _recommended(
         if not table.recommended:
             complain(f"{table.path}: no column that advise would build; `pbloom advise` says why")
         elif table.budget is not None:
-            for line in budget_lines(table.budget, UNITS[table.format].group):
+            in_full = answers.verbose or len(table.columns) <= MOST_ROWS
+            for line in budget_lines(table.budget, UNITS[table.format].group, in_full):
                 complain(f"{table.path}: {line}")
     return {**failed, **dict(advisor.to_build(tables, options))}

@@ -74,6 +74,21 @@ def test_many_columns_are_summed_up_by_verdict(tmp_path):
     assert sum(line.startswith("build id_") for line in every) == 41
 
 
+def test_a_budget_for_many_columns_is_told_by_rate(tmp_path):
+    numbers = np.random.default_rng(6).permutation(2_000)
+    path = tmp_path / "t.parquet"
+    columns = {f"id_{n:02}": numbers + n for n in range(41)}
+    pq.write_table(pa.table(columns), path, row_group_size=500, use_dictionary=False)
+    command = ("advise", path, "--budget", "60KiB")
+    told = [line for line in outcome(*command).stdout.splitlines() if ": filters at" in line]
+    by_rate = {line.partition(" take ")[0].partition(": ")[2] for line in told}
+    assert len(told) == 41 > len(by_rate) > 1
+    text = unfolded(on_a_terminal(80, *command))
+    assert text.count(": each: filters at an FPP of ") == len(by_rate)
+    built = outcome("build", path, "--auto", "--budget", "60KiB", "--dry-run")
+    assert built.stderr.count(": each: filters at an FPP of ") == len(by_rate)
+
+
 def test_details_do_not_repeat_the_reasons(path):
     lines = on_a_terminal(80, "advise", path, "--details")
     assert sum("a look-up reads 1.0" in line for line in lines) == 1
