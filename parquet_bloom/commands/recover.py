@@ -50,7 +50,7 @@ class RecoveryView(SummarizedView[RecoveryReport]):
 
     def summarize(self, report: RecoveryReport) -> FileSummary:
         numbers = {"bytes": report.size_before - report.size_after, "dry": report.dry_run}
-        done, state = "nothing to recover", str(report.action)
+        done, state = "no journal beside it: nothing to recover", str(report.action)
         if report.action == "nothing":
             state = "without a journal"
         elif report.action == "journal removed":
