@@ -3,6 +3,7 @@ before a file is opened."""
 
 from __future__ import annotations
 
+import errno
 import operator
 import os
 from collections.abc import Iterable, Mapping
@@ -137,6 +138,15 @@ def paths_given(argument: str, paths: object) -> list[str]:
     if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable):
         return [path_given(argument, paths, _PATHS)]
     return [path_given(argument, path, _PATHS) for path in _items(argument, paths, _PATHS)]
+
+
+def files_given(argument: str, files: object) -> list[str]:
+    """One file, folder or glob, or several. Raises TypeError as path_given, FileNotFoundError for an empty list: what is
+    true of no file would read as true of all."""
+    names = paths_given(argument, files)
+    if not names:
+        raise FileNotFoundError(errno.ENOENT, f"{argument}: none, expected at least one")
+    return names
 
 
 def mapping_given(argument: str, items: object, expected: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parquet_bloom.arguments import paths_given
+from parquet_bloom.arguments import files_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, complaint_about
 from parquet_bloom.parallel import Progress
@@ -56,7 +56,7 @@ def clean_temp(
         raise TypeError(f"older_than: {older_than!r}, expected a number of seconds")
     if not 0 <= older_than < math.inf:
         raise ValueError(f"older_than: {older_than}, expected 0 or more seconds")
-    names = names_for_executors(paths_given("paths", paths))
+    names = names_for_executors(files_given("paths", paths))
     request = Request("clean_temp", CleanOptions(older_than))
     search = Search(tuple(names), as_folders=True)
     return run_job(spark, request, search, audit=audit_given(audit), progress=progress)

@@ -15,6 +15,7 @@ from parquet_bloom.arguments import (
     SomeNames,
     columns_given,
     columns_needed,
+    files_given,
     flag_given,
     path_given,
     paths_given,
@@ -102,7 +103,7 @@ def index(
         options = IndexOptions(
             place, old.columns, old.places, old.include_encrypted, hash_key, old.key_check, old.form
         )
-    names = [*(old.sources if old else ()), *paths_given("paths", paths)]
+    names = [*old.sources, *paths_given("paths", paths)] if old else files_given("paths", paths)
     audit = audit_given(audit)
     search = Search(
         names=tuple(names_for_executors(names)),

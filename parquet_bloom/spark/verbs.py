@@ -13,10 +13,10 @@ from parquet_bloom.arguments import (
     PATH_OR_URL,
     SomeNames,
     columns_needed,
+    files_given,
     flag_given,
     number_if_given,
     path_given,
-    paths_given,
 )
 from parquet_bloom.encryption.keys_file import KeyReferences
 from parquet_bloom.options import (
@@ -303,7 +303,7 @@ def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:
     if since is not None and not isinstance(since, datetime):
         raise TypeError(f"since: {since!r}, expected a datetime")
     search = Search(
-        names=tuple(names_for_executors(() if paths is None else paths_given("paths", paths))),
+        names=tuple(names_for_executors(() if paths is None else files_given("paths", paths))),
         manifest=_manifest(manifest),
         # A time without a zone is local.
         since=None if since is None else since.timestamp(),

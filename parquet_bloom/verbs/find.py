@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
-from parquet_bloom.arguments import columns_given, paths_given
+from parquet_bloom.arguments import columns_given, files_given
 from parquet_bloom.container import WHERE_KNOWN, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, ParquetBloomError, ValueTypeError, no_column
@@ -186,12 +186,12 @@ def _candidates(
             f"files: None, expected {'files or an index' if table is None else 'tables'}"
         )
     among, view = None, TableView.given(table)
-    if files is not None and index is None:
-        names = paths_given("files", files)
+    names = None if files is None else files_given("files", files)
+    if names is not None and index is None:
         look = state_unless_asked_for if search.cache is None else state_of
         among = files_asked(names, view, storage_options, look)
-    elif files is not None:
-        among = files_asked(names_in_index(files, view), view, storage_options)
+    elif names is not None:
+        among = files_asked(names_in_index(names, view), view, storage_options)
     if index is None:
         assert among is not None
         yield search.in_files(among), among

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from parquet_bloom.arguments import columns_needed, paths_given, threads_given
+from parquet_bloom.arguments import columns_needed, files_given, paths_given, threads_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, ParquetBloomError, RewriteError, complaint
@@ -134,7 +134,7 @@ def build_index(
         form=form,
     )
     change = _Change(folder, keys, storage_options, threads, progress, key)
-    return change.bring_up_to_date(start, *_sources(files, table))
+    return change.bring_up_to_date(start, *_sources(files_given("files", files), table))
 
 
 def add_to_index(
@@ -157,7 +157,7 @@ def add_to_index(
     folder = _folder(index, storage_options)
     old = existing(folder)
     key = key_of(folder.path, old, hash_key)
-    sources = ((), ()) if isinstance(files, tuple) and not files else _sources(files, table)
+    sources = _sources(paths_given("files", files), table)
     change = _Change(folder, keys, storage_options, threads, progress, key)
     return change.bring_up_to_date(old, *sources)
 
@@ -181,7 +181,7 @@ def remove_from_index(
 
 
 def _sources(
-    files: Any, table: TableChoice | TableView | None
+    files: list[str], table: TableChoice | TableView | None
 ) -> tuple[Sequence[str], tuple[TableSource, ...]]:
     """Paths that are no tables, and tables."""
     view = TableView.given(table)

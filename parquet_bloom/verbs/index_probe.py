@@ -9,6 +9,7 @@ from contextlib import closing
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from parquet_bloom.arguments import files_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, no_column
@@ -151,8 +152,8 @@ def files_if_given(
     from parquet_bloom.options import TableView
     from parquet_bloom.verbs.listed_files import files_asked, names_in_index
 
-    view = TableView.given(table)
-    return files_asked(names_in_index(files, view), view, storage_options)
+    names, view = files_given("files", files), TableView.given(table)
+    return files_asked(names_in_index(names, view), view, storage_options)
 
 
 def check_column(path: str, index: Manifest, column: str) -> None:

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.arguments import SomeNames, SomeNumbers, paths_given, threads_given
+from parquet_bloom.arguments import SomeNames, SomeNumbers, files_given, threads_given
 from parquet_bloom.container import UNITS, WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open_file
@@ -88,7 +88,7 @@ def inspect_summary(
     would raise for.
     """
     given = locals()
-    files, missing = expand(paths_given("paths", paths), storage_options or {})
+    files, missing = expand(files_given("paths", paths), storage_options or {})
     if missing:
         raise missing[0]
     found = [file.path for file in files]

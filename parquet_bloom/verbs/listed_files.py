@@ -13,7 +13,6 @@ from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from parquet_bloom.arguments import paths_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.files import Opener, open_file
@@ -217,9 +216,8 @@ def files_asked(
     return _in_tables(files, options, {})
 
 
-def names_in_index(files: Any, view: TableView | None) -> list[str]:
-    """What a user has named, as an index has it. Raises TypeError."""
-    names = paths_given("files", files)
+def names_in_index(names: list[str], view: TableView | None) -> list[str]:
+    """What a user has named, as an index has it."""
     if view is not None and view.catalog is not None:
         return names
     places = lasting(names)

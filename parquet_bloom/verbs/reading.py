@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from parquet_bloom.arguments import paths_given
+from parquet_bloom.arguments import files_given
 from parquet_bloom.container import ROW_GROUPS
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.index.asking import AskedIndex
@@ -68,7 +68,7 @@ class Reading:
             expected = "files or an index" if self._view is None else "tables"
             raise TypeError(f"files: None, expected {expected}")
         self.predicate = predicate_of(filters)
-        self.names = None if files is None else paths_given("files", files)
+        self.names = None if files is None else files_given("files", files)
         self.keys, self.storage_options = keys, storage_options
         self._index, self._hash_key = index, hash_key
         self._asked_now: AskedIndex | None = None

@@ -22,7 +22,7 @@ from typing import (
     overload,
 )
 
-from parquet_bloom.arguments import paths_given
+from parquet_bloom.arguments import files_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, complaint_about
@@ -210,7 +210,7 @@ def _files_to_read(
         return paths, lambda path: open_file(path, keys, opener=opener)
     from parquet_bloom.verbs.listed_files import files_asked
 
-    listed = files_asked(paths_given("path", files), view, storage_options)
+    listed = files_asked(files_given("path", files), view, storage_options)
     listed.check_columns(columns)
     use = None if cache is None else _use_of(cache)
     return [*listed.found], lambda path: listed.open(path, keys, use)
@@ -302,7 +302,7 @@ def one_of(files: Any) -> OneFile | None:
 
 def _inputs_named(files: Any, storage_options: Mapping[str, str] | None) -> list[Input]:
     """The files that names mean. Raises FileNotFoundError for a name that means nothing, TypeError."""
-    inputs, errors = expand(paths_given("path", files), storage_options)
+    inputs, errors = expand(files_given("path", files), storage_options)
     if errors:
         raise errors[0]
     return inputs

@@ -19,7 +19,7 @@ from itertools import groupby
 from math import expm1, inf, log1p
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from parquet_bloom.arguments import paths_given
+from parquet_bloom.arguments import files_given
 from parquet_bloom.container import WHERE_KNOWN, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native.lazy import Array, NDArray, np
@@ -172,7 +172,7 @@ def probe_values(
             gathered.add(found)
 
     each_read(
-        paths_given("files", files), options, probe_file, take, table=table, keys=keys,
+        files_given("files", files), options, probe_file, take, table=table, keys=keys,
         storage_options=storage_options, cache=cache,
     )  # fmt: skip
     return gathered.report()

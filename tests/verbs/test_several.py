@@ -1,6 +1,8 @@
 """Verbs over several files, from Python."""
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.orc as po
@@ -192,3 +194,37 @@ def test_tables(lake):
     assert pb.probe_values("table", "id", 9, table="delta").unknown == 1
     with pytest.raises(pb.ColumnError):
         pb.inspect("table", columns="user", table="auto")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: pb.find([], "id", 1),
+        lambda: pb.find((), "id", 1, table="delta"),
+        lambda: pb.find([], "id", 1, index="users.index"),
+        lambda: pb.probe([], "id", 1),
+        lambda: pb.probe_values(iter(()), "id", 1),
+        lambda: pb.row_groups([], {"id": 1}),
+        lambda: pb.rows([], {"id": 1}),
+        lambda: pb.dataset([], {"id": 1}),
+        lambda: pb.inspect([]),
+        lambda: pb.validate([]),
+        lambda: pb.build([], columns="id", in_place=True),
+        lambda: pb.Index.build("users.index", [], "id"),
+    ],
+)
+def test_an_empty_list_of_files_is_no_answer(
+    ask: Callable[[], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"(files|path): none, expected at least one$"):
+        ask()
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_index_is_asked_about_some_files(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "a.parquet")
+    with pb.Index.build(tmp_path / "index", tmp_path, "id") as index:
+        with pytest.raises(FileNotFoundError, match="files: none, expected at least one"):
+            index.probe("id", 1, files=[])
+        assert index.add([]).files == 1
