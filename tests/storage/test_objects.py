@@ -18,6 +18,7 @@ from make.commands import PATIENCE_SECONDS, outcome
 from make.kms_lab import LabKms
 from make.kms_lab import write as write_encrypted
 from make.object_server import SECRET, Fault
+from obstore.exceptions import GenericError
 
 import parquet_bloom as pb
 from parquet_bloom import parallel
@@ -248,9 +249,20 @@ def test_a_token_that_expires_in_the_midst(store, hundred_groups):
 
 def test_nobody_listens(store):
     options = {**store.options, "endpoint": "http://127.0.0.1:1"}
-    problem = "no answer from 127.0.0.1: Connection refused; the storage option endpoint=URL names another host"
+    problem = "no answer from 127.0.0.1:1: Connection refused; the storage option endpoint=URL names another host"
     with failing(OSError, f"{URL}: {problem}"):
         pb.inspect(URL, storage_options=options)
+
+
+def test_a_certificate_that_nobody_trusts_is_no_missing_host(store):
+    said = "Generic S3 error: HTTP error: error sending request\n\nDebug source:\nInvalidCertificate(Other)"
+    address = with_options(URL, {**store.options, "endpoint": "https://user:secret@minio.lan:9000"})
+    found = requests._failure(Address.of(address), GenericError(said))
+    assert (found.filename, found.strerror) == (
+        URL,
+        "the certificate of minio.lan:9000 is not trusted: if it must be, set the storage option"
+        " allow_invalid_certificates=true",
+    )
 
 
 def test_a_server_without_ranges(server):

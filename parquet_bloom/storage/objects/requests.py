@@ -213,6 +213,13 @@ def _failure(address: Address, error: BaseException) -> OSError:
         )
     if status:
         return OSError(errno.EIO, f"the store answered {shown}", path)
+    if "InvalidCertificate" in str(error):
+        return OSError(
+            errno.EIO,
+            f"the certificate of {_host(address) or address.host} is not trusted: if it must be, set the storage option"
+            " allow_invalid_certificates=true",
+            path,
+        )
     said = _JARGON.sub("", _without_url(error, line)) or "the host cannot be reached"
     return OSError(errno.EIO, f"no answer{_from(address)}: {said}{_elsewhere(address)}", path)
 
@@ -228,10 +235,16 @@ _INNERMOST = re.compile(
 
 def _from(address: Address) -> str:
     """The host that gave none, if the URL does not say it."""
+    host = _host(address)
+    return host and f" from {host}"
+
+
+def _host(address: Address) -> str:
+    """What the options of the store say, or its title, if they may; without a name and a password."""
     if not address.store.endpoint_options:
         return ""
-    host = urlsplit(find_endpoint(address.store, address.options) or "").hostname
-    return f" from {host or address.store.title}"
+    endpoint = find_endpoint(address.store, address.options) or ""
+    return urlsplit(endpoint).netloc.rpartition("@")[2] or address.store.title
 
 
 def _elsewhere(address: Address) -> str:
