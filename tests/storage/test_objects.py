@@ -260,8 +260,10 @@ def test_a_certificate_that_nobody_trusts_is_no_missing_host(store):
     found = requests._failure(Address.of(address), GenericError(said))
     assert (found.filename, found.strerror) == (
         URL,
-        "the certificate of minio.lan:9000 is not trusted: if it must be, set the storage option"
-        " allow_invalid_certificates=true",
+        (
+            "the certificate of minio.lan:9000 is not trusted: if it must be, set the storage option"
+            " allow_invalid_certificates=true"
+        ),
     )
 
 
