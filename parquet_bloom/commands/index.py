@@ -402,7 +402,10 @@ def _write_change(report: IndexChange) -> None:
         counts += f"; {report.failed:,} of these cannot be read"
     written = f"; {_content(report.keys, report.filters, report.bytes_written)}"
     is_written = bool(report.keys or report.filters)
-    write_text(f"{report.index}: {number_of(report.files, 'file')}: {counts}{written * is_written}")
+    unknown = f"; of {number_of(report.unknown, 'file')} nothing is known" * bool(report.unknown)
+    write_text(
+        f"{report.index}: {number_of(report.files, 'file')}: {counts}{written * is_written}{unknown}"
+    )
 
 
 def _content(keys: int, filters: int, num_bytes: int) -> str:

@@ -65,7 +65,7 @@ class NotIndexed:
 class IndexChange(VerbReport):
     """What became of an index. `added`, `changed`, `removed`: how many files are new in it, are in another state than
     before, or are gone; `failed`: how many of the new and changed ones could not be read; `not_indexed`: those that were
-    looked at and say `unknown`; `keys`: pairs of value and place that were added; `filters`: those that were;
+    looked at and say `unknown`; `unknown`: how many of all files do, about any column; `keys`: pairs of value and place that were added; `filters`: those that were;
     `generation`: of the manifest that was made, or that is still right."""
 
     index: str
@@ -78,6 +78,7 @@ class IndexChange(VerbReport):
     keys: int
     filters: int
     bytes_written: int
+    unknown: int
     not_indexed: tuple[NotIndexed, ...] = field(default_factory=tuple)
 
     def __repr__(self) -> str:
@@ -275,6 +276,8 @@ class _Change:
         self._threads, self._progress = threads_given(threads), progress
         self._not_indexed: list[NotIndexed] = []
         self._failed = 0
+        # The files that the index says nothing about, for some column.
+        self._unknown: set[str] = set()
         # In how many files that were read there is no such column.
         self._lacking: Counter[str] = Counter()
         # Of each file that was looked at, the state that is known now; None if it is gone.
@@ -356,12 +359,17 @@ class _Change:
                 known.add(unit.path)
                 if files.is_known(unit, segment.column, segment.read_as):
                     current.setdefault(segment.column, set()).add(unit.path)
+                if unit.reason:
+                    self._unknown.add(unit.path)
         whole = set.intersection(*current.values())
+        self._unknown &= whole
         return {path: path in whole for path in known}
 
     def _paths(self, index: Manifest) -> set[str]:
         """All files that the index knows."""
-        return {unit.path for segment in index.segments for _, unit in self._live(segment)}
+        units = [unit for segment in index.segments for _, unit in self._live(segment)]
+        self._unknown = {unit.path for unit in units if unit.reason}
+        return {unit.path for unit in units}
 
     def _live(self, segment: Segment) -> Iterable[tuple[int, Unit]]:
         with closing(OpenSegment(self._folder, segment)) as opened:
@@ -483,6 +491,7 @@ class _Change:
             keys=sum(segment.num_keys for segment in new),
             filters=sum(segment.num_filters for segment in new),
             bytes_written=sum(segment.num_bytes for segment in new),
+            unknown=len(self._unknown.union(each.path for each in self._not_indexed)),
             not_indexed=tuple(self._not_indexed),
         )
 
