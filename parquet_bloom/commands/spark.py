@@ -42,16 +42,16 @@ from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
 from parquet_bloom.render.changes import TABLE_BUILD
 from parquet_bloom.render.inspect import write_inspection_summary
+from parquet_bloom.render.reports import Complaints
 from parquet_bloom.render.terminal import (
     Cells,
-    complain,
     progress_in_words,
     write_json,
     write_line,
     write_table,
     write_text,
 )
-from parquet_bloom.render.wording import size
+from parquet_bloom.render.wording import shortened, size
 from parquet_bloom.verbs.inspect_summary import InspectionSummarizer
 from parquet_bloom.vocabulary import words
 
@@ -267,8 +267,9 @@ def _advised(connected: Any, given: dict[str, Any], budget: int | None) -> Repor
 
 
 def _answer(report: Report, as_json: bool, totals: bool) -> None:
-    for outcome in report.troubles:
-        complain(outcome.message or outcome.path)
+    with Complaints(report.files) as complaints:
+        for outcome in report.troubles:
+            complaints.add(outcome.path, outcome.message or outcome.path)
     if totals:
         write_line(json.dumps(report.to_dict()))
     elif as_json and report.index is not None:
@@ -500,13 +501,15 @@ _GIVES = ("reason…", "finding…", "column…", "severity", "file…", "value�
 
 def _write(report: Report) -> None:
     """One line about all files, and a table that depends on the verb."""
-    counts = ", ".join(f"{count:,} {status}" for status, count in report.counts.items())
-    write_text(f"{report.verb}: {counts or 'no files'}; {report.seconds:.1f} s")
+    write_text(f"{report.verb}: {report.counts_in_words or 'no files'}; {report.seconds:.1f} s")
     if report.verb == "inspect":
         summarizer = InspectionSummarizer()
         for document in report.documents():
             summarizer.add(document)
         write_inspection_summary(summarizer.summary())
+        return
+    if report.verb == "probe":
+        _write_probe(report)
         return
     header, rows = _TABLES.get(report.verb, _by_status)(report)
     if rows:
@@ -535,7 +538,7 @@ def _by_status(report: Report) -> tuple[Cells, Sequence[Cells]]:
     from parquet_bloom.spark.outcome import TROUBLE as TROUBLES
 
     rows = [
-        (each.status, f"{each.files:,}", f"{each.filters:,}", size(each.bytes), each.reason)
+        (each.state, f"{each.files:,}", f"{each.filters:,}", size(each.bytes), each.reason)
         for each in report.totals
         if each.status not in TROUBLES
     ]
@@ -559,15 +562,26 @@ def _findings(report: Report) -> tuple[Cells, Sequence[Cells]]:
     return header, [(*row, str(times)) for row, times in rows.items()]
 
 
-def _remaining(report: Report) -> tuple[Cells, Sequence[Cells]]:
-    """The files that may have a value."""
-    found = [
-        (document["path"], document["column"], result)
-        for document in report.documents()
-        for result in document["results"]
-        if result["verdict"] != "absent"
-    ]
-    has_several = len({column for _, column, _ in found}) > 1
+def _write_probe(report: Report) -> None:
+    """The values that no file has, and the files that may have the others."""
+    found = []
+    # Of each column: its files, and values that are in none of them so far.
+    files: Counter[str] = Counter()
+    absent: dict[str, dict[str, None]] = {}
+    for document in report.documents():
+        column, results = document["column"], document["results"]
+        files[column] += 1
+        left = absent.setdefault(column, dict.fromkeys(each["value"] for each in results))
+        for each in results:
+            if each["verdict"] != "absent":
+                left.pop(each["value"], None)
+                found.append((document["path"], column, each))
+    has_several = len(files) > 1
+    for column, values in absent.items():
+        if values:
+            which = f"column {column}: " if has_several else ""
+            in_all = number_of(files[column], "file")
+            write_text(f"{which}{shortened([*values])}: absent in {in_all}")
     rows = [
         (
             path,
@@ -578,7 +592,8 @@ def _remaining(report: Report) -> tuple[Cells, Sequence[Cells]]:
         )
         for path, column, result in found
     ]
-    return ("file", "column", "value", "verdict", "rows to read"), rows
+    if rows:
+        write_table(("file", "column", "value", "verdict", "rows to read"), rows, _GIVES)
 
 
 def _advice(report: Report) -> tuple[Cells, Sequence[Cells]]:
@@ -601,6 +616,5 @@ _TABLES = {
     "advise": _advice,
     "clean-temp": _removed,
     "index": _unread,
-    "probe": _remaining,
     "validate": _findings,
 }

@@ -81,6 +81,15 @@ class Total:
     requests: int = 0
     attempt: int = 0
 
+    @property
+    def state(self) -> str:
+        """The status as people read it: of a dry run, what would be done."""
+        is_dry = self.reason == DRY_RUN and self.status in ("added", "removed")
+        return f"would be {self.status}" if is_dry else self.status
+
+
+# What nothing was done to, for all kinds of reasons.
+_UNTOUCHED: frozenset[Status] = frozenset({"unchanged", "skipped"})
 
 # Reasons that are told apart in the totals of a task.
 MOST_REASONS = 100
@@ -95,7 +104,8 @@ class Totals:
 
     def add(self, outcome: Outcome) -> None:
         key = outcome.status, _reason(outcome)
-        if key not in self._sums and len(self._sums) >= MOST_REASONS:
+        is_one_more = key not in self._sums and outcome.status in _UNTOUCHED
+        if is_one_more and len(self._sums) >= MOST_REASONS:
             key = outcome.status, "other reasons"
         so_far = self._sums.get(key) or Total(*key)
         self._sums[key] = Total(
@@ -114,7 +124,7 @@ class Totals:
 
 def _reason(outcome: Outcome) -> str:
     message = outcome.message or ""
-    if outcome.status in ("unchanged", "skipped"):
+    if outcome.status in _UNTOUCHED:
         return message
     if outcome.ok is False:
         return NOT_OK
@@ -197,6 +207,12 @@ class Report:
         return {status: count for status, count in counted.items() if count}
 
     @property
+    def counts_in_words(self) -> str:
+        """`2 would be added, 1 error`; empty if there are no files."""
+        states = {total.status: total.state for total in self.totals}
+        return ", ".join(f"{count:,} {states[status]}" for status, count in self.counts.items())
+
+    @property
     def files(self) -> int:
         return sum(total.files for total in self.totals)
 
@@ -254,10 +270,9 @@ class Report:
 
     def summary(self) -> str:
         """One line."""
-        counts = ", ".join(f"{count:,} {status}" for status, count in self.counts.items())
         return (
-            f"{self.verb}: {self.files:,} files in {self.seconds:.1f} s: {counts or 'none'};"
-            f" {self.filters:,} filters, {self.bytes:,} bytes"
+            f"{self.verb}: {self.files:,} files in {self.seconds:.1f} s:"
+            f" {self.counts_in_words or 'none'}; {self.filters:,} filters, {self.bytes:,} bytes"
         )
 
     def to_dict(self) -> dict[str, object]:

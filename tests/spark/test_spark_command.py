@@ -11,6 +11,7 @@ from make.commands import outcome
 
 from parquet_bloom.commands import spark as command
 from parquet_bloom.render.wording import size
+from parquet_bloom.spark.outcome import DRY_RUN, MOST_REASONS, Outcome, Totals
 
 
 @pytest.fixture
@@ -57,8 +58,19 @@ def test_build_and_what_it_says_the_second_time(lake):
 def test_a_dry_run_writes_nothing(lake):
     before = {file: file.read_bytes() for file in lake.rglob("*.parquet")}
     result = run("build", lake, "-c", "id", "--dry-run")
-    assert lines(result)[2] == "added\t2\t8\t8.2 KiB\tdry run"
+    assert lines(result)[0] == "build: 2 would be added"
+    assert lines(result)[2] == "would be added\t2\t8\t8.2 KiB\tdry run"
     assert {file: file.read_bytes() for file in lake.rglob("*.parquet")} == before
+
+
+def test_what_would_be_added_is_told_from_very_many_reasons():
+    totals = Totals()
+    for number in range(2 * MOST_REASONS):
+        totals.add(Outcome(f"{number}.parquet", "skipped", message=f"reason {number}"))
+    totals.add(Outcome("a.parquet", "added", message=DRY_RUN))
+    first, *others = totals.all()
+    assert (first.state, first.files) == ("would be added", 1)
+    assert sum(each.files for each in others) == 2 * MOST_REASONS
 
 
 def test_how_far_it_is(lake, monkeypatch):
@@ -129,7 +141,17 @@ def test_probe_tells_by_its_exit_code(lake):
         f"{lake}/day=1/a.parquet\t1000003\tmaybe\t500",
     ]
     absent = run("probe", lake, "-c", "id", "-v", "-5", "-v", "-6")
-    assert (absent.code, lines(absent)) == (1, ["probe: 2 read"])
+    assert (absent.code, lines(absent)) == (1, ["probe: 2 read", "-5, -6: absent in 2 files"])
+    # 1000003 is absent from one of the files only.
+    assert lines(run("probe", lake, "-c", "id", "-v", "1000003", "-v", "-5"))[1:] == [
+        "-5: absent in 2 files",
+        *lines(found)[1:],
+    ]
+    # The same message about several files is one line, as of the local command.
+    wrong = run("probe", lake, "-c", "idd", "-v", "7")
+    assert (wrong.code, lines(wrong)) == (2, ["probe: 2 refused"])
+    assert wrong.stderr == outcome("probe", lake, "-c", "idd", "-v", "7").stderr
+    assert wrong.stderr == "pbloom: 2 files: no column idd; did you mean id?\n"
 
 
 def test_a_probe_of_several_columns_says_which(spark, tmp_path):
@@ -138,6 +160,8 @@ def test_a_probe_of_several_columns_says_which(spark, tmp_path):
     assert outcome("build", path, "-c", "id,k", "--in-place").code == 0
     both = run("probe", path, "-c", "k", "-c", "id,k", "-v", "7", "-v", "1007")
     assert lines(both)[1:] == [
+        "column k: 7: absent in 1 file",
+        "column id: 1007: absent in 1 file",
         "file\tcolumn\tvalue\tverdict\trows to read",
         f"{path}\tk\t1007\tmaybe\t100",
         f"{path}\tid\t7\tmaybe\t100",
@@ -158,6 +182,7 @@ def test_advise_by_column(lake):
 def test_strip_gives_the_files_back(lake):
     before = {file: file.read_bytes() for file in lake.rglob("*.parquet")}
     run("build", lake, "-c", "id")
+    assert lines(run("strip", lake, "--dry-run"))[0] == "strip: 2 would be removed"
     result = run("strip", lake)
     assert lines(result)[2] == "removed\t2\t8\t-8.2 KiB\t"
     assert {file: file.read_bytes() for file in lake.rglob("*.parquet")} == before
