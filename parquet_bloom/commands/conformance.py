@@ -24,10 +24,21 @@ from parquet_bloom.commands.sections import (
 from parquet_bloom.conformance.adapter import Greeting, Session
 from parquet_bloom.conformance.case import LEVELS, Level
 from parquet_bloom.conformance.readers import read_results
-from parquet_bloom.conformance.report import Report, known_failures, matching
+from parquet_bloom.conformance.report import (
+    Failures,
+    Report,
+    check_known,
+    known_failures,
+    matching,
+)
 from parquet_bloom.conformance.suite import VERSION, cases, opened
 from parquet_bloom.conformance.suite import fetch as fetch_suite
-from parquet_bloom.conformance.writers import created_by, write_results
+from parquet_bloom.conformance.writers import (
+    check_written,
+    created_by,
+    result_ids,
+    write_results,
+)
 from parquet_bloom.conformance.written_columns import columns
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import AdapterError
@@ -94,6 +105,10 @@ _judging: Decorator = together(
     output_option("--json", "as_json", is_flag=True, help="The report as one JSON document."),
     output_option("--report", "report_file", type=FILE, help="Write the JSON document to this file, too."),
     output_option("--badge", "badge_file", type=FILE, help="Write a badge for shields.io to this file."),
+    output_option(
+        "--write-expect", "failures_file", type=FILE,
+        help="Write the failures to this file, for --expect; with the links that a file given there has.",
+    ),
     option.overwrite_answer,
 )  # fmt: skip
 
@@ -109,17 +124,30 @@ class _Given:
     as_json: bool
     report_file: Path | None
     badge_file: Path | None
+    failures_file: Path | None
     overwrite: bool
 
-    def check(self) -> Mapping[str, str]:
+    def check(self) -> Failures:
         """What is known, after a look at whether the answers can be written: no engine is asked in vain."""
-        for output in filter(None, (self.report_file, self.badge_file)):
+        for output in filter(None, (self.report_file, self.badge_file, self.failures_file)):
             output_target(output, [], self.overwrite)
         return {} if self.expect is None else known_failures(self.expect)
 
-    def tell(self, report: Report, known: Mapping[str, str]) -> None:
+    def chosen(self, what: str, ids: Sequence[str], known: Failures) -> list[str]:
+        """Which cases, or columns, are asked, of all. Raises ConfigError."""
+        chosen = [*matching(ids, self.wanted)]
+        if self.expect is not None:
+            results_of = result_ids if what == "columns" else list[str]
+            check_known(known, results_of(ids), results_of(chosen), self.expect)
+        return chosen
+
+    def tell(self, report: Report, known: Failures) -> None:
         """Write what there is to write, and end the command."""
-        documents_of = ((self.report_file, report.document()), (self.badge_file, report.badge()))
+        documents_of = (
+            (self.report_file, report.document()),
+            (self.badge_file, report.badge()),
+            (self.failures_file, report.failures(known, self.level)),
+        )
         for path, document in documents_of:
             if path is not None:
                 with answer_file(path, [], overwrite=self.overwrite) as written:
@@ -153,7 +181,7 @@ def read(suite: Path | None, command: list[str], **given: Any) -> None:
     asked = _Given(**given)
     known = asked.check()
     with (
-        _suite(suite, "cases", asked.wanted) as (folder, version, cases),
+        _suite(suite, "cases", asked, known) as (folder, version, cases),
         Session(command, asked.timeout) as session,
         progress(command[0]) as show,
     ):
@@ -170,7 +198,7 @@ def read(suite: Path | None, command: list[str], **given: Any) -> None:
 @files_option(
     "--written",
     type=FOLDER,
-    help="Folder with a file COLUMN.parquet for each column that was written; instead of --adapter.",
+    help="Folder with a file COLUMN.parquet for each column, or each --case; instead of --adapter.",
 )
 @_judging
 def write(
@@ -194,13 +222,15 @@ def write(
     asked = _Given(**given)
     known = asked.check()
     with (
-        _suite(suite, "columns", asked.wanted) as (folder, version, columns),
+        _suite(suite, "columns", asked, known) as (folder, version, columns),
         nullcontext() if command is None else Session(command, asked.timeout) as session,
         nullcontext(str(written))
         if written
         else TemporaryDirectory(prefix="pbloom-written-") as output,
         progress("write") as show,
     ):
+        if written is not None:
+            check_written(written, columns)
         results = tuple(write_results(folder, columns, session, Path(output), show))
         engine = Greeting(created_by(Path(output)), "") if session is None else session.greeting
     asked.tell(
@@ -225,27 +255,24 @@ def fetch(output: Path) -> None:
 
 @contextmanager
 def _suite(
-    folder: Path | None, what: str, wanted: Sequence[str]
+    folder: Path | None, what: str, asked: _Given, known: Failures
 ) -> Iterator[tuple[Path, str, list[Mapping[str, Any]]]]:
     """The suite in a folder, or what is wanted of it in one of its own for as long as it is needed: its version, and the
     wanted ones of its cases or columns."""
     if folder is not None:
-        yield folder, *_wanted(opened(folder), what, wanted)
+        manifest = opened(folder)
+        ids = {each["id"]: each for each in manifest[what]}
+        chosen = asked.chosen(what, [*ids], known)
+        yield folder, manifest["version"], [ids[id] for id in chosen]
         return
     with TemporaryDirectory(prefix="pbloom-conformance-") as made:
         of_ids = {case.id: case for case in cases()} if what == "cases" else {}
         named = {column.name: column for column in columns()} if what == "columns" else {}
-        chosen = list(matching([*of_ids, *named], wanted))
+        chosen = asked.chosen(what, [*of_ids, *named], known)
         fetch_suite(
             Path(made),
             [of_ids[id] for id in chosen if of_ids],
             [named[id] for id in chosen if named],
         )
-        yield Path(made), *_wanted(opened(Path(made)), what, wanted)
-
-
-def _wanted(
-    manifest: Mapping[str, Any], what: str, wanted: Sequence[str]
-) -> tuple[str, list[Mapping[str, Any]]]:
-    of_ids = {each["id"]: each for each in manifest[what]}
-    return manifest["version"], [of_ids[id] for id in matching(list(of_ids), wanted)]
+        manifest = opened(Path(made))
+        yield Path(made), manifest["version"], manifest[what]

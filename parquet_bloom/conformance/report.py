@@ -5,23 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from parquet_bloom.conformance.case import LEVELS, Level
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ConfigError
+from parquet_bloom.errors import ConfigError, similar
 
 # Rows are lost: no level excuses that.
 LOST: Final = "loses"
 BAD: Final = (LOST, "fails")
 # What says nothing about the engine.
-_ASIDE: Final = ("not applicable", "not written")
+_ASIDE: Final = "not applicable"
+
+# What is known of an engine, by case: `{"semantics/nan": {"verdict": "loses", "issue": "…"}}`.
+Failures: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`verdict`: of readers, uses, ignores, loses, fails or not applicable; of writers, right, loses, fails, not
-    written. `found`: what is not as it should be. `can_use`: whether a filter could be of use. `is_declined`: if it is
+    """`verdict`: of readers, uses, ignores, loses, fails or not applicable; of writers, right, loses, fails or not
+    applicable. `found`: what is not as it should be. `can_use`: whether a filter could be of use. `is_declined`: if it is
     not applicable, because it is about something else, or the engine says that it cannot."""
 
     id: str
@@ -37,7 +40,7 @@ class Result:
 
     @property
     def applies(self) -> bool:
-        return self.verdict not in _ASIDE
+        return self.verdict != _ASIDE
 
     def breaks(self, level: Level) -> bool:
         """Whether it is not as it must be, or should be, or may be: a case of a lower level breaks `must` if it
@@ -112,17 +115,22 @@ class Report:
         found = [NotJudged(tuple(of_reason), reason) for reason, of_reason in names.items()]
         return sorted(found, key=lambda each: len(each.names))
 
-    def news(self, known: Mapping[str, str], level: Level) -> list[News]:
-        """Failures that are not known, failures of another kind, and known ones that are none; cases that were
-        not asked are not news."""
-        found = {each.id: each.verdict for each in self.broken(level)}
-        ids = [each.id for each in self.results if each.id in found.keys() | known.keys()]
-        verdicts = {each.id: each.verdict for each in self.results}
+    def news(self, known: Failures, level: Level) -> list[News]:
+        """Failures that are not known, failures of another kind, and known ones that are none."""
+        told = [(each, known.get(each.id, {}).get("verdict")) for each in self.results]
         return [
-            News(id, known.get(id, "right"), verdicts[id])
-            for id in ids
-            if found.get(id) != known.get(id)
+            News(each.id, expected or "right", each.verdict)
+            for each, expected in told
+            if (each.verdict != expected if expected else each.breaks(level))
         ]
+
+    def failures(self, known: Failures, level: Level) -> Failures:
+        """What is no news from now on; with the links of what is known."""
+        return {
+            each.id: {**known.get(each.id, {}), "verdict": each.verdict}
+            for each in self.results
+            if each.breaks(level) or (each.id in known and each.verdict in BAD)
+        }
 
     def document(self) -> dict[str, Any]:
         summary: dict[str, Any] = {level: list(self.tally(level)) for level in LEVELS}
@@ -151,16 +159,15 @@ class Report:
         }
 
 
-def known_failures(path: Path) -> dict[str, str]:
-    """The verdict of each case that is known to fail: `{"semantics/nan": {"verdict": "loses", "issue": "…"}}`. Raises
-    ConfigError; OSError."""
+def known_failures(path: Path) -> Failures:
+    """Those in a file. Raises ConfigError; OSError."""
     try:
-        found = json.loads(path.read_bytes())
-        known = {id: each["verdict"] for id, each in found.items()}
+        known: Failures = json.loads(path.read_bytes())
+        verdicts = {id: each["verdict"] for id, each in known.items()}
     except (ValueError, AttributeError, TypeError, KeyError):
         shape = '{"CASE": {"verdict": "loses", "issue": "https://…"}}'
         raise ConfigError(f"{path}: expected {shape}") from None
-    for id, verdict in known.items():
+    for id, verdict in verdicts.items():
         if verdict not in BAD:
             raise ConfigError(f"{path}: {id}: verdict {verdict!r}, expected loses or fails")
     return known
@@ -171,9 +178,25 @@ def matching(ids: Sequence[str], wanted: Sequence[str]) -> Iterator[str]:
     ConfigError for one that is not there."""
     for each in wanted:
         if not any(id == each or id.startswith(f"{each}/") for id in ids):
-            raise ConfigError(f"{each}: no such case or group, expected e.g. {ids[0]}")
+            raise ConfigError(f"{each}: no such case or group{_hint(each, ids)}")
     yield from (
         id
         for id in ids
         if not wanted or any(id == each or id.startswith(f"{each}/") for each in wanted)
     )
+
+
+def check_known(known: Failures, ids: Sequence[str], asked: Sequence[str], path: Path) -> None:
+    """Raise ConfigError if a failure that is known, by a file, is one of no case, or of one that is not asked: it would
+    never be news."""
+    for each in known:
+        if each not in ids:
+            raise ConfigError(f"{path}: {each}: no such case{_hint(each, ids)}")
+        if each not in asked:
+            raise ConfigError(f"{path}: {each}: is not asked with this --case")
+
+
+def _hint(id: str, ids: Sequence[str]) -> str:
+    """`; did you mean legal/first-group?`"""
+    close = similar(id, ids, cutoff=0.75)
+    return f"; did you mean {', '.join(close)}?" if close else f", expected e.g. {ids[0]}"

@@ -19,7 +19,7 @@ from parquet_bloom.conformance.report import Result
 from parquet_bloom.conformance.split_block import BLOCK, bitset, has
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import FilterError, ParquetBloomError
+from parquet_bloom.errors import ConfigError, FilterError, ParquetBloomError
 from parquet_bloom.parquet.filters.bloom import StoredFilter, read_header
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.open_file import OpenFile
@@ -51,14 +51,28 @@ def write_results(
     """The results of each column of a manifest, which the session writes into the folder `written`, or somebody has
     already. Raises AdapterError."""
     for number, column in enumerate(columns):
-        output = written / f"{column['id']}.parquet"
+        output = _output(written, column)
         reason, is_declined = "", False
         if session is not None:
             reason, is_declined = _write(folder, column, session, output)
-        if not reason and not output.exists():
-            reason = "no such file"
         yield from judged(column, output, reason, is_declined)
         progress(number + 1, len(columns))
+
+
+def result_ids(columns: Sequence[str]) -> list[str]:
+    """Of the results of these columns."""
+    return [f"{check}/{column}" for column in columns for check in CHECKS]
+
+
+def check_written(written: Path, columns: Sequence[Mapping[str, Any]]) -> None:
+    """Raise ConfigError if no column is in a folder, which somebody else has written: it may be another one."""
+    outputs = [_output(written, column) for column in columns]
+    if not any(output.exists() for output in outputs):
+        raise ConfigError(f"{written}: nothing to judge, expected files such as {outputs[0].name}")
+
+
+def _output(written: Path, column: Mapping[str, Any]) -> Path:
+    return written / f"{column['id']}.parquet"
 
 
 def created_by(written: Path) -> str:
@@ -84,15 +98,17 @@ def _write(
 def judged(
     column: Mapping[str, Any], output: Path, reason: str = "", is_declined: bool = False
 ) -> Iterator[Result]:
-    """A result for each check. `reason`: why there is no file; `is_declined`: as the engine says."""
-    found = {check: "" for check in CHECKS}
-    lost = False
+    """A result for each check; if there is no file to be read, that of the header says so. `reason`: why none is
+    expected; `is_declined`: as the engine says."""
+    found = dict.fromkeys(CHECKS, "")
+    unreadable, lost = "", False
     if not reason:
         try:
             file = JudgedFile.of(output)
+        except FileNotFoundError:
+            unreadable = "no such file"
         except (ParquetBloomError, OSError) as error:
-            found["header"] = str(error).replace(str(output), output.name)
-            file = JudgedFile(0, [])
+            unreadable = str(error).replace(str(output), output.name)
         else:
             if file.num_rows != column["rows"]:
                 reason = f"{number_of(file.num_rows, 'row')}, expected {column['rows']:,}"
@@ -104,6 +120,10 @@ def judged(
         id = f"{check}/{column['id']}"
         if reason:
             yield Result(id, level, "not applicable", reason, is_declined=is_declined)
+        elif unreadable and check != "header":
+            yield Result(id, level, "not applicable", unreadable, is_declined=True)
+        elif unreadable:
+            yield Result(id, level, "fails", unreadable)
         elif check in ("zeros", "nan") and not column["is_float"]:
             found_none = "no floating-point numbers"
             yield Result(id, level, "not applicable", found_none, is_declined=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from parquet_bloom.conformance.case import Level
-from parquet_bloom.conformance.report import News, NotJudged, Report
+from parquet_bloom.conformance.report import Failures, News, NotJudged, Report
 from parquet_bloom.container import number_of
 from parquet_bloom.render.terminal import write_line, write_table, write_text
 from parquet_bloom.render.wording import MOST_SHOWN, shortened
 
 
-def write_report(report: Report, level: Level, known: Mapping[str, str]) -> None:
+def write_report(report: Report, level: Level, known: Failures) -> None:
     """The groups, then a line for each case that is not as the level wants it, and what is news."""
     inside = f" ({report.inside})" if report.inside else ""
     title = f"{report.engine} {report.version}".rstrip()

@@ -143,8 +143,6 @@ LOSES = {"verdict": "loses", "issue": "https://example.com/1"}
         ({"legal/last-group": LOSES}, {"rows": []}, 0, "As expected."),
         ({"legal/last-group": LOSES}, NOBODY, 1, "legal/last-group: expected loses, found fails"),
         ({"legal/last-group": LOSES}, LAST, 1, "legal/last-group: expected loses, found uses"),
-        ({"legal/absent": LOSES}, {"rows": []}, 1, "legal/last-group: expected right, found loses"),
-        ({"legal/absent": LOSES}, LAST, 0, "As expected."),
     ],
 )
 def test_only_news_count(judged, tmp_path, known, filtered, code, last):
@@ -170,6 +168,39 @@ def test_what_is_known_is_checked_first(judged, tmp_path, text, complaint):
     (tmp_path / "known.json").write_text(text)
     result = judged({}, "--expect", tmp_path / "known.json")
     assert (result.code, result.complaint) == (2, f"{tmp_path / 'known.json'}: {complaint}")
+
+
+@pytest.mark.parametrize(
+    ("known", "complaint"),
+    [
+        ("legal/first", "no such case; did you mean legal/first-group?"),
+        ("types/nosuch", "no such case, expected e.g. legal/first-group"),
+        ("legal/absent", "is not asked with this --case"),
+    ],
+)
+def test_what_is_known_is_about_cases_that_are_asked(judged, tmp_path, known, complaint):
+    path = tmp_path / "known.json"
+    path.write_text(json.dumps({known: LOSES}))
+    result = judged(of_last(), "--expect", path)
+    assert (result.code, result.complaint) == (2, f"{path}: {known}: {complaint}")
+
+
+def test_failures_are_written_as_they_are_expected(judged, tmp_path):
+    """With the links that are there, and what fails at a level that was asked for before."""
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    garbage = "broken/garbage"
+    told = of_last(filtered={"rows": []}) | {
+        f"{garbage} plain": {"rows": [1001]},
+        f"{garbage} filtered": NOBODY,
+    }
+    asked = ("--case", garbage)
+    assert judged(told, *asked, "--level", "should", "--write-expect", first).code == 1
+    found = json.loads(first.read_text())
+    assert found == {"legal/last-group": {"verdict": "loses"}, garbage: {"verdict": "fails"}}
+    first.write_text(json.dumps(found | {"legal/last-group": LOSES}))
+    result = judged(told, *asked, "--expect", first, "--write-expect", second)
+    assert (result.code, result.stdout.splitlines()[-1]) == (0, "As expected.")
+    assert json.loads(second.read_text()) == found | {"legal/last-group": LOSES}
 
 
 def test_levels(judged):
@@ -260,7 +291,7 @@ def test_an_adapter_that_is_wrong_without_filters_is_shown(judged):
 
 def test_a_case_that_is_not_there(judged):
     complaint = judged({}, case="legal/first").complaint
-    assert complaint == "legal/first: no such case or group, expected e.g. legal/first-group"
+    assert complaint == "legal/first: no such case or group; did you mean legal/first-group?"
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "datafusion", "polars", "pyarrow"])
