@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # As many rows become paragraphs on a narrow terminal, if their values were asked for.
 _FEW_ROWS = 4
+# Of files that were not asked, so many are named.
+_FEW_PATHS = 3
 
 
 @click.command(cls=Command)
@@ -98,6 +100,8 @@ def find(
             code = TROUBLE
         elif report.rows and code != TROUBLE:
             code = FINE
+    if report.left_out and not as_json:
+        complain(_left_out(report.left_out))
     sys.exit(code)
 
 
@@ -161,6 +165,14 @@ def _complain_of_unknown(report: FindReport, asked: Sequence[object]) -> None:
     for reason, paths in paths_by_reason.items():
         files, fault = files_of(paths, report.num_files), fault_of_file(reason, asked)
         complain(f"{fault}; unknown: {files}" if fault else f"{files}: unknown: {reason}")
+
+
+def _left_out(paths: Sequence[str]) -> str:
+    shown = ", ".join(paths[:_FEW_PATHS])
+    such_as = f", such as {shown}" if len(paths) > _FEW_PATHS else f": {shown}"
+    names = "its name" if len(paths) == 1 else "their names"
+    count = number_of(len(paths), "file")
+    return f"{count} not asked because of {names}{such_as}; what is named itself is asked"
 
 
 def _not_found(report: FindReport, asked: Sequence[object]) -> str:

@@ -15,6 +15,7 @@ from parquet_bloom.storage.source import is_url, local_name, version_of
 
 if TYPE_CHECKING:
     from parquet_bloom.storage.address import Listed
+    from parquet_bloom.storage.left_out import LeftOut
 
 # Requests for the states of objects.
 _AT_ONCE: Final = 16
@@ -30,12 +31,13 @@ def listed(
     options: Mapping[str, str] | None,
     besides: str | None,
     look: Callable[[str], Found | None],
+    left_out: LeftOut | None = None,
 ) -> tuple[list[Found], list[OSError]]:
     """The files that `names` mean, each in its state, sorted by path, but for those in the folder `besides`; and why
-    some mean nothing, or nobody may look. `look`: tells the state of a file, as state_of does. Raises
-    UnsupportedError."""
+    some mean nothing, or nobody may look. `look`: tells the state of a file, as state_of does. left_out: as for
+    expand. Raises UnsupportedError."""
     named = tuple(names)
-    inputs, errors = expand(named, options)
+    inputs, errors = expand(named, options, left_out)
     found: dict[str, Found] = {}
     own = None if besides is None else f"{lasting([besides])[0].rstrip('/')}/"
     for path, _ in inputs:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.storage import address_of, not_installed, with_options
+from parquet_bloom.storage.left_out import is_log
 from parquet_bloom.storage.source import (
     has_data_suffix,
     has_wildcard,
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from parquet_bloom.storage.left_out import LeftOut
+
 NO_FILES = "no Parquet or ORC files"
 NO_FOLDER = "no such folder"
 
@@ -42,12 +45,14 @@ class Input(NamedTuple):
 
 
 def expand(
-    names: Iterable[str], options: Mapping[str, str] | None = None
+    names: Iterable[str],
+    options: Mapping[str, str] | None = None,
+    left_out: LeftOut | None = None,
 ) -> tuple[list[Input], list[OSError]]:
     """The files that `names` mean, in order, and an error for each empty name and each glob or
     folder without files, or that cannot be listed. In folders, names that start with a dot or an
-    underscore are skipped: metadata and temporary files. `options`: of object stores. Raises
-    UnsupportedError if nothing here can list them."""
+    underscore are skipped: metadata and temporary files. `options`: of object stores. left_out: takes
+    what is skipped. Raises UnsupportedError if nothing here can list them."""
     inputs: list[Input] = []
     errors: list[OSError] = []
     for name in names:
@@ -56,7 +61,10 @@ def expand(
             errors.append(FileNotFoundError(errno.ENOENT, "an empty name, expected a file"))
             continue
         try:
-            found = _expand_object(name, options) if is_object(name) else _expand_name(name)
+            if is_object(name):
+                found = _expand_object(name, options, left_out)
+            else:
+                found = _expand_name(name, left_out)
         except OSError as error:
             errors.append(error)
             continue
@@ -108,7 +116,9 @@ def _shown(name: str) -> str:
     return str(with_options(name, {}))
 
 
-def _expand_object(name: str, options: Mapping[str, str] | None) -> list[Input]:
+def _expand_object(
+    name: str, options: Mapping[str, str] | None, left_out: LeftOut | None
+) -> list[Input]:
     """The object, or those in a folder or of a glob. A name with one of the SUFFIXES is an object,
     without looking; web servers have no folders. Raises OSError."""
     from pathlib import Path
@@ -128,12 +138,14 @@ def _expand_object(name: str, options: Mapping[str, str] | None) -> list[Input]:
     except ImportError as error:
         raise not_installed(address, error) from None
     if is_glob:
-        return [Input(found, str(Path(place))) for found, place in objects_matching(address)]
-    below = [Input(found, str(Path(place))) for found, place in objects_in(address)]
+        return [
+            Input(found, str(Path(place))) for found, place in objects_matching(address, left_out)
+        ]
+    below = [Input(found, str(Path(place))) for found, place in objects_in(address, left_out)]
     return below if below or not key or key.endswith("/") else [itself]
 
 
-def _expand_name(name: str) -> list[Input]:
+def _expand_name(name: str, left_out: LeftOut | None) -> list[Input]:
     if is_url(name):
         if name.endswith("/") or has_wildcard(name.partition("?")[0]):
             scheme = name.partition("://")[0]
@@ -146,15 +158,15 @@ def _expand_name(name: str) -> list[Input]:
         from glob import glob
 
         paths = (path for path in sorted(glob(name, recursive=True)) if not is_of_index(path))
-        matches = [found for path in paths for found in _list(path)]
+        matches = [found for path in paths for found in _list(path, left_out)]
         if not matches:
             _check_folder(name)
         # A pattern with ** matches a folder and also the files in it.
         return list({os.path.normpath(found.path): found for found in matches}.values())
-    return list(_list(name))
+    return list(_list(name, left_out))
 
 
-def _list(name: str) -> Iterator[Input]:
+def _list(name: str, left_out: LeftOut | None) -> Iterator[Input]:
     """The file `name`, or the files below the folder `name`."""
     path = local_name(name)
     if not os.path.isdir(path):
@@ -166,7 +178,7 @@ def _list(name: str) -> Iterator[Input]:
 
     root = Path(path)
     # A folder is sorted by the parts of paths, as in `a/b.parquet` before `a.parquet`.
-    yield from _below("" if root == Path() else str(root), "")
+    yield from _below("" if root == Path() else str(root), "", left_out)
 
 
 def _check_folder(glob: str) -> None:
@@ -188,21 +200,31 @@ def _check_spelling(name: str) -> None:
         raise FileNotFoundError(errno.ENOENT, f"no such file: there is no folder {folder}", name)
 
 
-def _below(folder: str, place: str) -> Iterator[Input]:
+def _below(
+    folder: str, place: str, left_out: LeftOut | None, is_in_hidden: bool = False
+) -> Iterator[Input]:
     """The files in a folder and below it, which is at `place` in the one that is searched; links to
-    folders are not followed, and what cannot be listed is left out."""
-    entries: list[os.DirEntry[str]] = []
-    with suppress(PermissionError), os.scandir(folder or os.curdir) as found:
-        entries = sorted(found, key=lambda entry: entry.name)
+    folders are not followed, and what cannot be listed is left out, as are hidden folders, into which
+    only `left_out` makes somebody look, unless they are logs of tables."""
+    try:
+        with os.scandir(folder or os.curdir) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except PermissionError as error:
+        if left_out is not None:
+            left_out.unlisted.append((folder or os.curdir, os.strerror(error.errno or 0)))
+        return
     above, before = os.path.join(folder, ""), os.path.join(place, "")
     for entry in entries:
-        if is_hidden(entry.name):
+        hidden = is_in_hidden or is_hidden(entry.name)
+        if hidden and (left_out is None or is_log(entry.name)):
             continue
         path, below = f"{above}{entry.name}", f"{before}{entry.name}"
         if entry.is_dir(follow_symlinks=False):
-            yield from _below(path, below)
-        elif is_data_file(entry.name) and entry.is_file():
+            yield from _below(path, below, left_out, hidden)
+        elif not hidden and is_data_file(entry.name) and entry.is_file():
             yield Input(path, below)
+        elif left_out is not None:
+            left_out.add_local(path, below)
 
 
 def expand_left(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:

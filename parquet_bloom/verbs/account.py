@@ -30,6 +30,7 @@ PROOF: Final = (
     "files_by_index",
     "files_by_filters",
     "files_read",
+    "files_left_out",
 )
 SCHEMA: Final = pa.schema(
     [

@@ -18,6 +18,7 @@ from parquet_bloom.index.states import state_of, state_unless_asked_for
 from parquet_bloom.options import TableView
 from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
+from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.values.given import list_values, show_values
 from parquet_bloom.verbs.documents import VerbReport, plain
 from parquet_bloom.verbs.keys import units_of
@@ -60,7 +61,8 @@ class FindReport(VerbReport):
     """The `rows` that hold values of a column. Of `num_files`, `files_by_index` hold none of the values by an `index` in
     its `generation`, and `files_by_filters` none by their own filters; of `files_read`, values were read in `parts_read`
     row groups, there in `pages_read` data pages. What could not be asked is `unknown`. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector or
-    a delete file: they are still in the file, until it is written anew. `values`: a pyarrow.Table with the columns that
+    a delete file: they are still in the file, until it is written anew. `left_out`: files in the folders that were given,
+    which nobody asked because of their names. `values`: a pyarrow.Table with the columns that
     were asked for, a row for each of `rows`."""
 
     _rows: ClassVar = ("rows",)
@@ -78,6 +80,7 @@ class FindReport(VerbReport):
     rows: tuple[FoundRow, ...]
     unknown: tuple[UnknownFile, ...]
     deleted_in: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     values: Any = field(default=None, compare=False, metadata=WHERE_KNOWN)
 
     def __repr__(self) -> str:
@@ -89,6 +92,11 @@ class FindReport(VerbReport):
     def is_absent(self) -> bool:
         """Whether no file holds any of the values."""
         return not self.rows and not self.unknown
+
+    @property
+    def files_left_out(self) -> int:
+        """How many files are in `left_out`."""
+        return len(self.left_out)
 
     def to_arrow(self) -> Any:
         """The rows as a pyarrow.Table; a column `values.NAME` for each that was asked for."""
@@ -189,9 +197,10 @@ def _candidates(
     names = None if files is None else files_given("files", files)
     if names is not None and index is None:
         look = state_unless_asked_for if search.cache is None else state_of
-        among = files_asked(names, view, storage_options, look)
+        among = files_asked(names, view, storage_options, look, search.left_out)
     elif names is not None:
-        among = files_asked(names_in_index(names, view), view, storage_options)
+        named = names_in_index(names, view)
+        among = files_asked(named, view, storage_options, left_out=search.left_out)
     if index is None:
         assert among is not None
         yield search.in_files(among), among
@@ -258,6 +267,7 @@ class _RowSearch:
         self._tables = _tables(columns)
         self._partitions: Partitions | None = None
         self._unknown: list[UnknownFile] = []
+        self.left_out = LeftOut()
 
     def in_files(self, files: ListedFiles) -> list[_Candidate]:
         """All of them, without an index."""
@@ -315,11 +325,15 @@ class _RowSearch:
             rows += self._looked_into(candidate, files, self._rows) or ()
         if progress:
             progress(len(candidates), len(candidates))
+        unlisted = [
+            UnknownFile(path, f"a folder that cannot be listed: {reason}")
+            for path, reason in self.left_out.unlisted
+        ]
         return FindReport(
             column=self.column,
             index=self._index,
             generation=self._generation,
-            num_files=self._num_files,
+            num_files=self._num_files + len(unlisted),
             files_by_index=self._num_files - len(candidates),
             files_by_filters=self._files_by_filters,
             files_read=self._files_read,
@@ -327,12 +341,13 @@ class _RowSearch:
             pages_read=self._pages_read,
             bytes_read=self._bytes_read,
             rows=tuple(rows),
-            unknown=tuple(self._unknown),
+            unknown=(*self._unknown, *unlisted),
             deleted_in=tuple(
                 path
                 for path in dict.fromkeys(row.path for row in rows)
                 if files.may_hide_rows(path)
             ),
+            left_out=self.left_out.besides(files.found),
             values=self._tables and self._tables.table(),
         )
 
@@ -341,7 +356,7 @@ class _RowSearch:
         held: set[int] = set()
         for candidate in candidates:
             held |= self._looked_into(candidate, files, _positions) or set()
-        return None if self._unknown else held
+        return None if self._unknown or self.left_out.unlisted else held
 
     def _looked_into(
         self,

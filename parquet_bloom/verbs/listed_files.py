@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from parquet_bloom.reads.partitions import Partitions
     from parquet_bloom.reads.rows import RowSource
     from parquet_bloom.storage.cache import CacheUse
+    from parquet_bloom.storage.left_out import LeftOut
     from parquet_bloom.storage.source import FileEnd
     from parquet_bloom.tables.table import LakeTable, TableFile
 
@@ -181,10 +182,11 @@ def list_files(
     options: Mapping[str, str] | None = None,
     besides: str | None = None,
     look: Callable[[str], Found | None] = state_of,
+    left_out: LeftOut | None = None,
 ) -> ListedFiles:
     """The files that `names` mean, see states.listed, and those of tables at their newest versions. Raises RewriteError
     for what is no table, UnsupportedError, FormatError, OSError."""
-    found, errors = listed(names, options, besides, look)
+    found, errors = listed(names, options, besides, look, left_out)
     files = {file.path: replace(file, version=file.version or NOT_SEEN) for file in found}
     seen: list[TableSource] = []
     opened: list[tuple[LakeTable, Sequence[TableFile]]] = []
@@ -201,11 +203,12 @@ def files_asked(
     view: TableView | None,
     options: Mapping[str, str] | None,
     look: Callable[[str], Found | None] = state_of,
+    left_out: LeftOut | None = None,
 ) -> ListedFiles:
-    """The files that a user has named, or those of tables. Raises FileNotFoundError for what means nothing, and as
+    """The files that a user has named, or those of tables. left_out: as for paths.expand. Raises FileNotFoundError for what means nothing, and as
     list_files."""
     if view is None:
-        found = list_files(given, (), options, look=look)
+        found = list_files(given, (), options, look=look, left_out=left_out)
         if found.errors:
             raise found.errors[0]
         return found

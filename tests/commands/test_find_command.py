@@ -86,6 +86,19 @@ def test_the_account_of_every_id(path):
     assert (found.code, "--report: expected one --column" in found.stderr) == (2, True)
 
 
+def test_files_that_are_not_asked_because_of_their_names(path, tmp_path):
+    for name in ("a.parquet.bak", "A.PARQUET", "_old.parquet", "export.csv"):
+        (tmp_path / name).write_bytes(b"some")
+    found = outcome("find", ".", "-c", "id", "-v", "9")
+    some = "A.PARQUET, _old.parquet, a.parquet.bak"
+    told = (
+        f"4 files not asked because of their names, such as {some}; what is named itself is asked"
+    )
+    assert (found.code, found.complaint) == (1, told)
+    document = json.loads(outcome("find", ".", "-c", "id", "-v", "9", "--json").stdout)
+    assert document["left_out"] == ["A.PARQUET", "_old.parquet", "a.parquet.bak", "export.csv"]
+
+
 def test_a_terminal_shows_no_more_rows_than_fit(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"n": range(60)}), path)

@@ -24,6 +24,7 @@ import parquet_bloom as pb
 from parquet_bloom import parallel
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.objects import read_ahead, requests
 from parquet_bloom.storage.objects.folders import ObjectFolder
 from parquet_bloom.storage.objects.object_source import ObjectSource
@@ -391,6 +392,20 @@ def test_listings(tree, name, places, page):
         tree.forget()
         assert open_source(each.path).read_at(0, 4) == b"data"
         assert len(tree.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("lake", [".hidden.parquet", "_tmp/d.parquet", "day=1/notes.txt"]),
+        ("lake/**", [".hidden.parquet"]),
+        ("lake/*.parquet", []),
+    ],
+)
+def test_what_is_left_out_because_of_its_name(tree, name, expected):
+    left_out = LeftOut()
+    expand([f"s3://bucket/{name}"], tree.options, left_out)
+    assert left_out.paths == [f"s3://bucket/lake/{place}" for place in expected]
 
 
 def test_a_name_with_a_suffix_is_not_looked_for(tree):

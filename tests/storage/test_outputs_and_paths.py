@@ -5,6 +5,7 @@ import os
 import shutil
 import stat
 from contextlib import closing
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from conftest import FIXTURES, missing
 import parquet_bloom as pb
 from parquet_bloom.errors import FormatError, RewriteError
 from parquet_bloom.storage import local_output, open_source
+from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.local_output import COPY_CHUNK, default_mode, output_to
 from parquet_bloom.storage.paths import expand, outputs_in
 from parquet_bloom.storage.source import Cut, is_url, local_path
@@ -256,6 +258,24 @@ def test_a_folder_without_files(tmp_path):
     (tmp_path / "x.txt").touch()
     _, (error,) = expand([str(tmp_path)])
     assert (error.strerror, error.filename) == ("no Parquet or ORC files", str(tmp_path))
+
+
+def test_what_is_left_out_of_a_folder_because_of_its_name(tmp_path):
+    names = ["_old/a.parquet", ".hidden/b.csv", "day=1/.c.parquet", "A.PARQUET", "d.parquet.new"]
+    without_rows = ["_delta_log/1.checkpoint.parquet", "_SUCCESS", ".a.parquet.crc", "_metadata"]
+    without_rows += ["metadata/v1.metadata.json", "index/0123456789abcdef.map.parquet"]
+    for name in [*names, *without_rows, "a.parquet", "metadata/e.csv"]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"some")
+    (tmp_path / ".empty").touch()
+    (tmp_path / "gone").symlink_to("nowhere")
+    (tmp_path / "linked").symlink_to("_old")
+    left_out = LeftOut()
+    inputs, _ = expand([str(tmp_path), f"{tmp_path}/d.parquet.new"], None, left_out)
+    paths = left_out.besides(map(itemgetter(0), inputs))
+    found = {str(Path(path).relative_to(tmp_path)) for path in paths}
+    assert found == {*names, "metadata/e.csv", "linked"} - {"d.parquet.new"}
+    assert left_out.unlisted == []
 
 
 def test_outputs_are_below_their_folder_as_inputs_were_below_theirs(tmp_path):

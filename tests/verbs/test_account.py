@@ -1,5 +1,6 @@
 """What became of every value that was looked for: found, absent by which proof, or unknown why."""
 
+import errno
 import os
 import random
 from pathlib import Path
@@ -31,6 +32,7 @@ def states(table: pa.Table) -> list[tuple[str | None, str]]:
 
 def test_found_and_absent(lake: Path) -> None:
     ids = [125, 60, 125]
+    (lake / "3.parquet.bak").write_bytes(b"not asked")
     account = pb.find(lake, "id", ids).account(ids)
     assert account.schema == SCHEMA
     assert account.to_pylist() == [
@@ -52,6 +54,7 @@ def test_found_and_absent(lake: Path) -> None:
             "files_by_index": 0,
             "files_by_filters": 2,
             "files_read": 2,
+            "files_left_out": 1,
         },
     ]
 
@@ -68,6 +71,7 @@ def test_the_proof_names_the_index(lake: Path, tmp_path: Path) -> None:
         "files_by_index": 4,
         "files_by_filters": 0,
         "files_read": 1,
+        "files_left_out": 0,
     }
 
 
@@ -81,6 +85,24 @@ def test_a_file_that_cannot_be_asked_leaves_no_value_absent(lake: Path) -> None:
     assert account["num_files"].to_pylist() == [None] * 3
     counted = report.files_by_index + report.files_by_filters + report.files_read
     assert counted + len(report.unknown) == report.num_files == 5
+
+
+def test_a_folder_that_cannot_be_listed_leaves_no_value_absent(
+    lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (lake / "closed").mkdir()
+    listed = os.scandir
+
+    def scandir(path: str) -> object:
+        if path == f"{lake}/closed":
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    report = pb.find(lake, "id", 60)
+    reason = "a folder that cannot be listed: Permission denied"
+    assert report.unknown == (pb.UnknownFile(f"{lake}/closed", reason),)
+    assert (report.num_files, report.is_absent) == (5, False)
 
 
 def test_a_path_that_is_no_text(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from obstore import ListResult, ObjectMeta
     from obstore.store import ObjectStore
 
+    from parquet_bloom.storage.left_out import LeftOut
+
 # Stores answer with so many at a time.
 _PAGE = 1000
 
@@ -31,42 +33,55 @@ _ENCODED: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _ESCAPED: Final = re.compile(r"\[([*?[])\]")
 
 
-def objects_in(folder: Address) -> list[tuple[Address, str]]:
+def objects_in(folder: Address, left_out: LeftOut | None = None) -> list[tuple[Address, str]]:
     """The Parquet and ORC files below a folder, and their places in it, sorted; hidden ones are
-    skipped. Raises OSError."""
+    skipped. left_out: see paths.expand. Raises OSError."""
     key = folder.key.strip("/")
     start = f"{key}/" if key else ""
-    return [
-        (_address(folder, meta), place)
-        for meta in _listed(folder, key)
-        if _is_wanted((place := meta["path"].removeprefix(start)).split("/"))
-    ]
+    found = []
+    for meta in _listed(folder, key):
+        place = meta["path"].removeprefix(start)
+        if _is_wanted(place.split("/")):
+            found.append((_address(folder, meta), place))
+        elif left_out is not None:
+            left_out.add(str(folder.found(meta["path"])), place)
+    return found
 
 
-def objects_matching(pattern: Address) -> list[tuple[Address, str]]:
+def objects_matching(
+    pattern: Address, left_out: LeftOut | None = None
+) -> list[tuple[Address, str]]:
     """The objects that a glob matches, and the Parquet and ORC files in folders that it matches;
     with their places below the folder in which the glob starts, or in the folder that was matched.
     Raises OSError."""
-    return [(_address(pattern, meta), place) for meta, place in _matching(pattern)]
+    return [(_address(pattern, meta), place) for meta, place in _matching(pattern, left_out)]
 
 
-def _matching(pattern: Address) -> Iterator[tuple[ObjectMeta, str]]:
-    """The same, each with what the listing says."""
+def _matching(
+    pattern: Address, left_out: LeftOut | None = None
+) -> Iterator[tuple[ObjectMeta, str]]:
+    """The same, each with what the listing says. What `left_out` takes is in a folder that the glob matches."""
     # A glob is not percent-encoded throughout: `[` and `*` are its own.
     raw = pattern.partition("://")[2].partition("/")[2]
     segments = _ENCODED.sub(lambda each: escape(unquote(each[0])), raw).strip("/").split("/")
     wild = (number for number, each in enumerate(segments) if has_wildcard(_literal(each, "")))
     fixed = next(wild, len(segments) - 1)
+    is_of_folder = _matches([], segments[fixed:])
     for meta in _listed(pattern, "/".join(_literal(each) for each in segments[:fixed])):
         names = meta["path"].split("/")
+        skipped = "/".join(names[fixed:]) if is_of_folder else ""
         for length in range(fixed + 1, len(names) + 1):
             if not _matches(names[fixed:length], segments[fixed:]):
                 continue
             below = names[length:]
             if (below and not _is_wanted(below)) or is_of_index(names[-1]):
+                skipped = skipped or "/".join(below)
                 continue
             yield meta, "/".join(below) if below else names[-1]
             break
+        else:
+            if skipped and left_out is not None:
+                left_out.add(str(pattern.found(meta["path"])), skipped)
 
 
 def _literal(segment: str, wildcard: str = r"\1") -> str:

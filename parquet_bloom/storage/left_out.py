@@ -1,0 +1,65 @@
+"""The files in folders that are not looked at because of their names, for those whose answer is about all that is there.
+
+    _old/a.parquet, .a.parquet               hidden, see source.is_hidden
+    a.parquet.bak, A.PARQUET, a.csv          not called like a data file
+
+What holds no rows does not count: logs of tables, files of an index, checksums and marks of writers, empty files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Final
+
+from parquet_bloom.storage.source import is_of_index
+
+_WITHOUT_ROWS: Final = re.compile(
+    r"_SUCCESS|_(common_)?metadata|_(committed|started)_\d+|.*\.crc|manifest-\d{10}\.json"
+)
+# Of Delta Lake and Hudi, see table_formats.
+_LOGS: Final = frozenset({"_delta_log", ".hoodie"})
+# What Iceberg has besides data, in a folder whose name others use, too.
+_OF_ICEBERG: Final = re.compile(
+    r"(.*/)?metadata/([^/]+\.(metadata\.json|avro|stats|puffin)|version-hint\.text)"
+)
+
+
+class LeftOut:
+    """Takes what a search of folders leaves out. `paths`: of files, and of links to folders, which are not followed;
+    `unlisted`: folders that nobody may list, and why."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+        self.unlisted: list[tuple[str, str]] = []
+
+    def add(self, path: str, place: str) -> None:
+        """A file that is not empty, at `place` in the folder that is searched."""
+        *folders, name = place.split("/")
+        if (
+            not any(map(is_log, folders))
+            and not is_of_index(name)
+            and not _WITHOUT_ROWS.fullmatch(name)
+            and not _OF_ICEBERG.fullmatch(place)
+        ):
+            self.paths.append(path)
+
+    def add_local(self, path: str, place: str) -> None:
+        """A local file, unless it is empty, or a link that leads nowhere."""
+        with suppress(OSError):
+            if os.stat(path).st_size:
+                self.add(path, place)
+
+    def besides(self, asked: Iterable[str]) -> tuple[str, ...]:
+        """Without those that were asked by another name."""
+        known = {os.path.normpath(path) for path in asked}
+        return tuple(
+            path for path in dict.fromkeys(self.paths) if os.path.normpath(path) not in known
+        )
+
+
+def is_log(folder: str) -> bool:
+    """Whether a folder with this name is that of a table format."""
+    return folder in _LOGS
