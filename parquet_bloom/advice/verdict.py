@@ -111,7 +111,7 @@ def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
         return "skip", skip
     doubt = _reason_to_doubt(evidence)
     saves = _not_needed_for(evidence) if evidence.is_alone else _saved_for_others(evidence)
-    reasons = [doubt, saves, *_notes(evidence)]
+    reasons = [_there_are_all(evidence), doubt, saves, *_notes(evidence)]
     return "optional" if doubt else "build", "; ".join(filter(None, reasons))
 
 
@@ -202,6 +202,16 @@ def _comparison(evidence: Evidence) -> str:
     )
 
 
+def _there_are_all(evidence: Evidence) -> str:
+    """That nothing has to be built; of the filters that are there nobody has looked at the bits."""
+    if evidence.counts.already < evidence.counts.groups:
+        return ""
+    return (
+        f"every {evidence.unit} already has a filter: the figures are of new ones, which --existing"
+        " replace builds"
+    )
+
+
 def _notes(evidence: Evidence) -> Iterator[str]:
     counts, unit = evidence.counts, evidence.unit
     if evidence.lower_rate:
@@ -224,9 +234,7 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     if counts.filters < counts.groups:
         without = number_of(counts.groups - counts.filters, unit)
         yield f"the target FPP is out of reach in {without}"
-    if counts.already >= counts.groups:
-        yield f"every {unit} already has a filter"
-    elif counts.already:
+    if 0 < counts.already < counts.groups:
         has = "has" if counts.already == 1 else "have"
         yield f"{counts.already:,} of the {unit}s already {has} a filter"
 

@@ -125,11 +125,17 @@ def test_each_rule(change, verdict, words):
         ({"filters": 19}, "; the target FPP is out of reach in 1 row group"),
         ({"already": 5}, "; 5 of the row groups already have a filter"),
         ({"already": 1}, "; 1 of the row groups already has a filter"),
-        ({"already": 20}, "; every row group already has a filter"),
     ],
 )
 def test_notes(change, note):
     assert judged(**change)[1].startswith(judged()[1] + note)
+
+
+THERE = "every row group already has a filter: the figures are of new ones, which --existing replace builds; "
+
+
+def test_filters_that_are_there_come_first():
+    assert judged(already=20) == ("build", THERE + judged()[1])
 
 
 ALL = "all values are in dictionaries"
@@ -161,9 +167,8 @@ def test_of_a_row_group_alone_there_is_no_comparison():
     verdict, reason = judged(groups=1, filters=1, reads=reads(1, 1), already=1)
     assert verdict == "optional"
     assert reason == (
-        "one row group: a filter can only say that a value is not in it, which helps if the table"
-        " has more; name all its files to have them judged together;"
-        " every row group already has a filter"
+        f"{THERE}one row group: a filter can only say that a value is not in it, which helps if the table"
+        " has more; name all its files to have them judged together"
     )
 
 
