@@ -12,7 +12,7 @@ import click
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.key_options import hash_key as hash_key_option
-from parquet_bloom.commands.parameters import FILE
+from parquet_bloom.commands.parameters import PARQUET_FILE
 from parquet_bloom.commands.sections import Command, files_option, output_option
 from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.commands.table_options import table_views
@@ -50,10 +50,12 @@ _FEW_PATHS = 3
 @option.value_columns
 @option.literals
 @option.as_json("column")
-@output_option("-o", "--output", type=FILE, help="Write the rows to this Parquet file, too.")
+@output_option(
+    "-o", "--output", type=PARQUET_FILE, help="Write the rows to this Parquet file, too."
+)
 @output_option(
     "--report",
-    type=FILE,
+    type=PARQUET_FILE,
     help="Write to this Parquet file what became of each value: found where, absent by what proof, unknown why.",
 )
 @option.overwrite_answer

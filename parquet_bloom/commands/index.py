@@ -13,7 +13,7 @@ import click
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
 from parquet_bloom.commands.key_options import hash_key as hash_key_option
-from parquet_bloom.commands.parameters import FILE
+from parquet_bloom.commands.parameters import PARQUET_FILE
 from parquet_bloom.commands.sections import (
     Command,
     encryption_option,
@@ -200,7 +200,7 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
 @output_option(
     "-o",
     "--output",
-    type=FILE,
+    type=PARQUET_FILE,
     help="Write a row for each value and file that may hold it to this Parquet file, too, for engines to join.",
 )
 @option.overwrite_answer

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -49,7 +49,53 @@ class LocalPath(click.Path):
         return Path(os.fsdecode(super().convert(value, param, ctx)))
 
 
+_OTHER_FORMATS: Final = frozenset(
+    [
+        ".csv",
+        ".tsv",
+        ".txt",
+        ".json",
+        ".jsonl",
+        ".ndjson",
+        ".html",
+        ".htm",
+        ".md",
+        ".pdf",
+        ".xls",
+        ".xlsx",
+        ".xml",
+        ".yaml",
+        ".yml",
+        ".orc",
+        ".avro",
+        ".arrow",
+        ".feather",
+        ".db",
+        ".duckdb",
+        ".sqlite",
+        ".gz",
+        ".zip",
+    ]
+)
+
+
+class ParquetPath(LocalPath):
+    """A file that becomes Parquet; a name that says otherwise is refused."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path:
+        path = super().convert(value, param, ctx)
+        if path.suffix.lower() in _OTHER_FORMATS:
+            self.fail(f"{path}: is written as Parquet, expected {path.stem}.parquet", param, ctx)
+        return path
+
+
 FILE = LocalPath(is_for_folders=False)
+PARQUET_FILE = ParquetPath(is_for_folders=False)
 FOLDER = LocalPath(is_for_folders=True)
 
 

@@ -7,17 +7,22 @@
             unknown   b                                                               …
 
 A value that is found nowhere is absent only if every file could be asked. Each that could not is there, too, without
-a value: it may hold any of them.
+a value: it may hold any of them. What is true of all rows, such as when who was asked for what, is a JSON document in the
+schema's metadata.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib import import_module
 from typing import Any, Final
 
 import pyarrow as pa
 
 from parquet_bloom.container import number_of
+from parquet_bloom.verbs.documents import document_of
 
 _TEXT: Final = pa.string()
 _NUMBER: Final = pa.int64()
@@ -47,7 +52,11 @@ SCHEMA: Final = pa.schema(
 )
 
 
-def account_of(report: Any, values: Iterable[str]) -> pa.Table:
+# So many of the files that were left out are named.
+_MOST_NAMES: Final = 1000
+
+
+def account_of(report: Any, values: Sequence[str]) -> pa.Table:
     """Of a FindReport about `values`: a row for each row that holds a value, for each other value, and for each file that is unknown."""
     # A value that was given twice is found twice.
     found = tuple(dict.fromkeys(report.rows))
@@ -61,7 +70,7 @@ def account_of(report: Any, values: Iterable[str]) -> pa.Table:
         rest = _rows(len(missing), value=missing, state="unknown", reason=reason)
     else:
         rest = _rows(len(missing), value=missing, state="absent", **proof)
-    return pa.concat_tables(
+    rows = pa.concat_tables(
         [
             _rows(
                 len(found),
@@ -82,6 +91,22 @@ def account_of(report: Any, values: Iterable[str]) -> pa.Table:
             ),
         ]
     )
+    return rows.replace_schema_metadata({"parquet_bloom": json.dumps(_about(report, len(values)))})
+
+
+def _about(report: Any, num_values: int) -> dict[str, Any]:
+    """What is true of all rows."""
+    return {
+        # By name, as the package has the verbs.
+        "pbloom": import_module(__package__.partition(".")[0]).__version__,
+        "time": f"{datetime.fromtimestamp(report.started, UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "column": report.column,
+        "values": num_values,
+        "inputs": list(map(_utf8, report.inputs)),
+        "tables": [document_of(table) for table in report.tables],
+        **{name: getattr(report, name) for name in PROOF},
+        "left_out": list(map(_utf8, report.left_out[:_MOST_NAMES])),
+    }
 
 
 def _rows(count: int, **columns: Any) -> pa.Table:

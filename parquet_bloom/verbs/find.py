@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import field, replace
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container import FoundAt
     from parquet_bloom.container.protocols import Askable, Column
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.index.manifest import TableSource
     from parquet_bloom.native.lazy import Array
     from parquet_bloom.parallel import Progress
     from parquet_bloom.reads.partitions import Partitions
@@ -62,7 +64,8 @@ class FindReport(VerbReport):
     its `generation`, and `files_by_filters` none by their own filters; of `files_read`, values were read in `parts_read`
     row groups, there in `pages_read` data pages. What could not be asked is `unknown`. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector or
     a delete file: they are still in the file, until it is written anew. `left_out`: files in the folders that were given,
-    which nobody asked because of their names. `values`: a pyarrow.Table with the columns that
+    which nobody asked because of their names. `inputs`: the names that were given, none for all files of an index; `tables`:
+    those that were asked, at their versions; `started`: when, in seconds since 1970. `values`: a pyarrow.Table with the columns that
     were asked for, a row for each of `rows`."""
 
     _rows: ClassVar = ("rows",)
@@ -81,6 +84,9 @@ class FindReport(VerbReport):
     unknown: tuple[UnknownFile, ...]
     deleted_in: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    tables: tuple[TableSource, ...] = ()
+    started: float = field(default=0.0, compare=False)
     values: Any = field(default=None, compare=False, metadata=WHERE_KNOWN)
 
     def __repr__(self) -> str:
@@ -110,7 +116,7 @@ class FindReport(VerbReport):
         """What became of each of `values`, which were looked for, as a pyarrow.Table: see docs/erasure.md."""
         from parquet_bloom.verbs.account import account_of
 
-        return account_of(self, dict.fromkeys(show_values(list_values(values))))
+        return account_of(self, [*dict.fromkeys(show_values(list_values(values)))])
 
     def _in_full(self) -> object:
         if self.values is None:
@@ -195,6 +201,8 @@ def _candidates(
         )
     among, view = None, TableView.given(table)
     names = None if files is None else files_given("files", files)
+    # Without what must not be shown.
+    search.inputs = tuple(str(with_options(name, {})) for name in names or ())
     if names is not None and index is None:
         look = state_unless_asked_for if search.cache is None else state_of
         among = files_asked(names, view, storage_options, look, search.left_out)
@@ -268,6 +276,8 @@ class _RowSearch:
         self._partitions: Partitions | None = None
         self._unknown: list[UnknownFile] = []
         self.left_out = LeftOut()
+        self.inputs: tuple[str, ...] = ()
+        self._started = time.time()
 
     def in_files(self, files: ListedFiles) -> list[_Candidate]:
         """All of them, without an index."""
@@ -348,6 +358,9 @@ class _RowSearch:
                 if files.may_hide_rows(path)
             ),
             left_out=self.left_out.besides(files.found),
+            inputs=self.inputs,
+            tables=files.tables,
+            started=self._started,
             values=self._tables and self._tables.table(),
         )
 

@@ -216,7 +216,11 @@ def files_asked(
 
     tables = [_opened(name, view, options) for name in given]
     files = [(table, files_where(table, view.where, view.since)) for table in tables]
-    return _in_tables(files, options, {})
+    seen = [
+        TableSource(name, table.kind, view.catalog, table.version)
+        for name, table in zip(given, tables, strict=True)
+    ]
+    return replace(_in_tables(files, options, {}), tables=tuple(seen))
 
 
 def names_in_index(names: list[str], view: TableView | None) -> list[str]:

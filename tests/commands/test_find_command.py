@@ -86,6 +86,13 @@ def test_the_account_of_every_id(path):
     assert (found.code, "--report: expected one --column" in found.stderr) == (2, True)
 
 
+@pytest.mark.parametrize("option", ["--report", "--output"])
+def test_a_name_of_another_format_is_refused(path, option):
+    found = outcome("find", path, "-c", "id", "-v", "7", option, "rows.csv")
+    told = f"{option}: rows.csv: is written as Parquet, expected rows.parquet"
+    assert (found.code, found.complaint) == (2, told)
+
+
 def test_files_that_are_not_asked_because_of_their_names(path, tmp_path):
     for name in ("a.parquet.bak", "A.PARQUET", "_old.parquet", "export.csv"):
         (tmp_path / name).write_bytes(b"some")

@@ -130,7 +130,7 @@ def keys_of(field, report):
             *(ProbeReport, ProbedValue, Answer, Explanation),
             *(ValuesReport, ValueInFiles, ValueInFile, NotAsked),
         ),
-        "find": (FindReport, FoundRow, UnknownFile),
+        "find": (FindReport, FoundRow, UnknownFile, TableSource),
         "index build": (IndexChange, NotIndexed),
         "index check": (IndexCheck, IndexFinding),
         "index compact": (IndexCompaction,),

@@ -1,8 +1,10 @@
 """What became of every value that was looked for: found, absent by which proof, or unknown why."""
 
 import errno
+import json
 import os
 import random
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -72,6 +74,31 @@ def test_the_proof_names_the_index(lake: Path, tmp_path: Path) -> None:
         "files_by_filters": 0,
         "files_read": 1,
         "files_left_out": 0,
+    }
+
+
+def test_what_is_true_of_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1_795_766_400.5)
+    make_table(tmp_path / "events", commits=2)
+    monkeypatch.chdir(tmp_path)
+    report = pb.find("events", "id", ["x", "y", "x"], table="delta")
+    account = report.account(["x", "y", "x"])
+    assert account["state"].to_pylist() == ["absent", "absent"]
+    assert json.loads(account.schema.metadata[b"parquet_bloom"]) == {
+        "pbloom": pb.__version__,
+        "time": "2026-11-27T08:00:00Z",
+        "column": "id",
+        "values": 2,
+        "inputs": ["events"],
+        "tables": [{"name": "events", "kind": "delta", "catalog": None, "version": 1}],
+        "index": None,
+        "generation": None,
+        "num_files": report.num_files,
+        "files_by_index": 0,
+        "files_by_filters": report.files_by_filters,
+        "files_read": report.files_read,
+        "files_left_out": 0,
+        "left_out": [],
     }
 
 
