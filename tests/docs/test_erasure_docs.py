@@ -15,6 +15,7 @@ from make.commands import outcome
 from make.iceberg_tables import use_catalog
 from pyiceberg.catalog import load_catalog
 
+import parquet_bloom as pb
 from parquet_bloom.verbs.account import SCHEMA
 
 PAGE = (ROOT / "docs" / "erasure.md").read_text()
@@ -34,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     catalog.create_namespace("lake")
     table = catalog.create_table("lake.events", rows(0).schema)
     for start in range(2):
-        pq.write_table(rows(start), tmp_path / f"lake/{start}.parquet")
+        pq.write_table(rows(start), tmp_path / f"lake/{start}.parquet", row_group_size=5)
         write_deltalake(tmp_path / "delta", rows(start), mode="append")
         table.append(rows(start))
     return tmp_path
@@ -66,6 +67,10 @@ def test_its_commands_and_examples_run(folder: Path, monkeypatch: pytest.MonkeyP
     (proof, *_) = pq.read_table(folder / "proof.parquet").to_pylist()
     assert (proof["index"], proof["generation"]) == ("users.index", 1)
     assert (proof["num_files"], proof["files_by_index"], proof["files_read"]) == (2, 2, 0)
+    for path in (folder / "lake").iterdir():
+        file = pb.inspect(path)
+        assert [part.num_rows for part in file.parts] == [4, 5, 5, 5, 5, 5]
+        assert file.num_filters == 6
     left = pa.concat_tables([pq.read_table(path) for path in (folder / "lake").iterdir()])
     assert sorted(left["user_id"].to_pylist()) == sorted({*range(60)} - {*IDS})
 
