@@ -126,6 +126,7 @@ def _diagnosis(
             f" {len(OTHER_HASHES)} other hashes, {number_of(len(places), 'other layout')} of the bits,"
             f" pairs of these, {number_of(len(choices), 'other place')} of the bitset, other salts,"
             f" filters of other chunks, pages that were not inserted; {_nearest(file, chunk, search)}"
+            f"{_DAMAGED_VALUES if share_missing < FEW_MISSING else ''}"
         )
     )
 
@@ -177,6 +178,10 @@ def _without_stored(
 # A few values refute nearly every hypothesis; one that explains these is tried on all of them.
 FIRST_VALUES = 32
 FIRST_SHARE = 0.9
+
+# What is written over a page takes some of its values with it; a writer that hashes otherwise, nearly all.
+FEW_MISSING = 0.1
+_DAMAGED_VALUES = "; with so few missing, bytes of a page may have changed, and not the filter"
 
 # If fewer are missing, of those that no chance finds, the writer hashed others as it should.
 SHARE_OF_ALL = 0.8
