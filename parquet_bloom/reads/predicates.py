@@ -72,7 +72,7 @@ def predicate_of(filters: Any) -> Predicate:
     if isinstance(filters, Mapping):
         return all_of([_one_of(column, values) for column, values in filters.items()])
     if isinstance(filters, str | bytes) or not isinstance(filters, Iterable):
-        raise TypeError(f"filters: a {_kind(filters)}, expected {_EXPECTED}")
+        raise TypeError(f"filters: {_kind(filters)}, expected {_EXPECTED}")
     parts = list(filters)
     if not parts:
         raise ValueError(f"filters: none, expected {_EXPECTED}")

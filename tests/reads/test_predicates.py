@@ -61,12 +61,12 @@ WRONG: list[tuple[Any, type[Exception], str]] = [
     (
         pc.field("a") == 1,
         TypeError,
-        "filters: a Expression, expected a dictionary of columns and values, or a list of (column, operator, value)",
+        "filters: Expression, expected a dictionary of columns and values, or a list of (column, operator, value)",
     ),
     (
         "a == 1",
         TypeError,
-        "filters: a str, expected a dictionary of columns and values, or a list of (column, operator, value)",
+        "filters: str, expected a dictionary of columns and values, or a list of (column, operator, value)",
     ),
     (
         [],
