@@ -93,6 +93,10 @@ def find(
                 hash_key=given["hash_key"], keys=keys, storage_options=storage_options(),
                 progress=show,
             )  # fmt: skip
+        if fault := _fault_of_values(report, given["values"]):
+            complain(fault)
+            code = TROUBLE
+            continue
         _save(report, given["values"], output, given["report"], overwrite)
         if as_json:
             write_json(report)
@@ -156,6 +160,15 @@ def _gives(column: str, names: Sequence[str]) -> list[str]:
     """What gives way on a narrow terminal: what was asked for goes last."""
     places = ["file…", "row group", f"{column}…", "row", column]
     return [*places, "file", *(f"{name}…" for name in names)] if names else ["file…"]
+
+
+def _fault_of_values(report: FindReport, asked: Sequence[object]) -> str:
+    """Why no file could be asked, if a line in a file of values is to blame."""
+    if not report.unknown:
+        return ""
+    from parquet_bloom.commands.value_files import fault_in_all
+
+    return fault_in_all([file.reason for file in report.unknown], report.num_files, asked)
 
 
 def _complain_of_unknown(report: FindReport, asked: Sequence[object]) -> None:

@@ -201,7 +201,8 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
     "-o",
     "--output",
     type=PARQUET_FILE,
-    help="Write a row for each value and file that may hold it to this Parquet file, too, for engines to join.",
+    help="Write a row for each value and file that may hold it to this Parquet file, too, for engines to join, and one"
+    " for each value that is absent.",
 )
 @option.overwrite_answer
 @hash_key_option

@@ -314,7 +314,7 @@ def literals(command: Callback) -> Callback:
             raise click.UsageError("--values-column: expected with --values-from or --ids only")
         from parquet_bloom.values.types import literal
 
-        values: tuple[object, ...] = tuple(literal(text, read_as) for text in texts)
+        values: tuple[object, ...] = tuple(literal(text, read_as) for text in dict.fromkeys(texts))
         if values_from is not None:
             from parquet_bloom.commands.value_files import values_in
 

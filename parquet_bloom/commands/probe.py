@@ -120,7 +120,8 @@ def probe(
 def _show_by_value(
     answers: Answers, options: ProbeOptions, work: Callable[[str], ProbeReport], at_a_time: int
 ) -> int:
-    """The exit code."""
+    """The exit code. Values at fault are only complained about."""
+    from parquet_bloom.commands.value_files import fault_in_all
     from parquet_bloom.render.by_value import write_values
     from parquet_bloom.verbs.values_in_files import GatheredValues
 
@@ -132,10 +133,14 @@ def _show_by_value(
         gathered.add(report)
 
     code = answers.inputs.each(work, gathered.add_failed, complaints, take=take, threads=at_a_time)
+    report = gathered.report()
+    reasons = [file.reason for file in report.files_unknown]
+    if fault_in_all(reasons, report.num_files, options.values):
+        return code
     if answers.as_json:
-        write_json(gathered.report())
+        write_json(report)
     else:
-        write_values(gathered.report(), answers.has_all_values)
+        write_values(report, answers.has_all_values)
     return code
 
 

@@ -19,7 +19,7 @@ _MAGIC = b"PAR1"
 def values_in(
     file: BinaryIO, wanted: str | None, columns: Sequence[str], read_as: LiteralType | None
 ) -> list[object]:
-    """The values in a file, which are literals if it is text. Of several columns, those in the one that is
+    """The values in a file, each once, which are literals if it is text. Of several columns, those in the one that is
     `wanted`; if none is, in the one that is called as the one in `columns`.
 
     Raises FormatError for what is neither Parquet nor UTF-8, ColumnError if it is not clear which column is meant,
@@ -39,7 +39,10 @@ def values_in(
         texts = enumerate(_lines(text), 1)
     else:
         raise ColumnError(f"{name}: no column {wanted}: expected CSV or Parquet, found text")
-    return [LiteralInFile(each, read_as, name, line) for line, each in texts]
+    lines: dict[str, int] = {}
+    for line, each in texts:
+        lines.setdefault(each, line)
+    return [LiteralInFile(each, read_as, name, line) for each, line in lines.items()]
 
 
 def fault_of_file(reason: str, values: Iterable[object]) -> str:
@@ -48,6 +51,13 @@ def fault_of_file(reason: str, values: Iterable[object]) -> str:
     name = next((each.file for each in values if isinstance(each, LiteralInFile)), None)
     _, found, fault = reason.partition(f"{name}: line ")
     return found + fault
+
+
+def fault_in_all(reasons: Sequence[str], num_files: int, values: Iterable[object]) -> str:
+    """The fault that is why none of so many files could be asked, as fault_of_file; empty if another reason kept any of
+    them from it."""
+    faults = [fault_of_file(reason, values) for reason in reasons]
+    return faults[0] if faults and len(faults) == num_files and all(faults) else ""
 
 
 def _lines(text: str) -> list[str]:
@@ -93,7 +103,7 @@ def _in_parquet(data: bytes, name: str, wanted: str | None, columns: Sequence[st
         raise ValueTypeError(
             f"{name}: column {column}: {found.null_count:,} nulls, expected values"
         )
-    return list(list_values(found))
+    return list(list_values(found if pa.types.is_nested(found.type) else found.unique()))
 
 
 def _column(names: Sequence[str], file: str, wanted: str | None, columns: Sequence[str]) -> str:

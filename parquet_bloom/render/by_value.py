@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 from parquet_bloom.container import number_of
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.terminal import write_table, write_text
-from parquet_bloom.render.wording import MOST_PATHS, MOST_SHOWN, bytes_taken, shortened, size
+from parquet_bloom.render.wording import (
+    MOST_PATHS,
+    MOST_SHOWN,
+    bytes_taken,
+    files_of,
+    shortened,
+    size,
+)
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.values_in_files import ValueInFiles, ValuesReport
@@ -32,11 +39,7 @@ def write_values(report: ValuesReport, in_full: bool) -> None:
         _write_table(results, in_full)
     else:
         _write_some(report)
-    unknown = report.files_unknown if in_full else report.files_unknown[:MOST_SHOWN]
-    for file in unknown:
-        write_text(f"{file.path}: may hold any value: {file.reason}")
-    if len(report.files_unknown) > len(unknown):
-        write_text(f"and {len(report.files_unknown) - len(unknown):,} more that may hold any value")
+    _write_unknown(report, in_full)
 
 
 def _write_some(report: ValuesReport) -> None:
@@ -50,6 +53,22 @@ def _write_some(report: ValuesReport) -> None:
     _write_table([results[number] for number in left[:MOST_SHOWN]], in_full=False)
     if len(left) > MOST_SHOWN:
         write_text(f"and {len(left) - MOST_SHOWN:,} more: --verbose, --output and --json show all")
+
+
+def _write_unknown(report: ValuesReport, in_full: bool) -> None:
+    """The files that may hold any value: in full, a line for each; else for each reason."""
+    if in_full:
+        for file in report.files_unknown:
+            write_text(f"{file.path}: may hold any value: {file.reason}")
+        return
+    paths: dict[str, list[str]] = {}
+    for file in report.files_unknown:
+        paths.setdefault(file.reason, []).append(file.path)
+    for reason in [*paths][:MOST_SHOWN]:
+        write_text(f"{files_of(paths[reason], report.num_files)}: may hold any value: {reason}")
+    if len(paths) > MOST_SHOWN:
+        left = sum(map(len, [*paths.values()][MOST_SHOWN:]))
+        write_text(f"and {left:,} more that may hold any value")
 
 
 def _write_chance(report: ValuesReport) -> None:

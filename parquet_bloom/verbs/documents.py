@@ -73,7 +73,8 @@ class VerbReport:
         for item in getattr(self, outer):
             around = plain(item, units)
             rows = [around.pop(key_of(name, units)) for name in inner]
-            for row in rows[0] if rows else [{}]:
+            # An item without any, such as a value that is absent, has a row of its own.
+            for row in (rows[0] if rows else ()) or [{}]:
                 yield dict(_flat({**_paths(self), **around, **row}))
 
     def __repr__(self) -> str:

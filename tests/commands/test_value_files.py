@@ -119,4 +119,38 @@ def test_a_bad_line_is_named_by_its_number(folder, name, text, problem):
     assert found.complaint.endswith(f"{name}: {problem}")
     files = "find", "a.parquet", "a.parquet", "-c", "id", "--ids", name
     if "no CSV" not in problem:
-        assert outcome(*files).stderr == f"pbloom: {name}: {problem}; unknown: a.parquet\n"
+        told = f"pbloom: {name}: {problem}\n"
+        for more in ((), ("--json",), ("--report", "account.parquet")):
+            ended = outcome(*files, *more)
+            assert (ended.code, ended.stdout, ended.stderr) == (2, "", told)
+        assert not (folder / "account.parquet").exists()
+        by_value = outcome("probe", "a.parquet", "-c", "id", "--ids", name, "--by-value")
+        assert (by_value.code, by_value.stdout) == (2, "")
+
+
+def test_a_line_that_only_some_files_cannot_hold(folder):
+    pq.write_table(pa.table({"id": ["seven"]}), "text.parquet")
+    (folder / "ids").write_text("seven\n")
+    found = outcome("find", "a.parquet", "text.parquet", "-c", "id", "--ids", "ids")
+    assert (found.code, found.stdout.splitlines()[1]) == (2, "seven\ttext.parquet\t0\t0")
+    problem = "ids: line 1: seven: cannot be a value of INT64: expected an integer"
+    assert found.complaint == f"{problem}; unknown: a.parquet"
+
+
+def test_each_value_counts_once(folder):
+    (folder / "ids").write_text("7\n5\n7\n5\n")
+    pq.write_table(pa.table({"id": [7, 5, 7]}), "ids.parquet")
+    for ids in ("ids", "ids.parquet"):
+        assert "; 1 of 2 values in no file" in outcome(*COMMAND, "--ids", ids).stdout
+        asked = outcome("probe", *COMMAND[1:], "--ids", ids, "--by-value").stdout
+        assert asked.startswith("id in 1 file: 2 values, ")
+
+
+def test_the_answer_of_an_index_has_absent_values_too(folder):
+    assert outcome("index", "build", "--index", "ids.index", "-c", "id", "a.parquet").code == 0
+    (folder / "ids").write_text("5\n7\n")
+    asked = ("index", "probe", "--index", "ids.index", "-c", "id", "--ids", "ids")
+    assert outcome(*asked, "-o", "where.parquet").code == 0
+    absent, found = pq.read_table(folder / "where.parquet").to_pylist()
+    assert (absent["value"], absent["verdict"], absent["path"]) == ("5", "absent", None)
+    assert (found["value"], found["verdict"]) == ("7", "maybe")

@@ -3,7 +3,6 @@
 import random
 from math import prod
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.orc as po
 import pyarrow.parquet as pq
@@ -110,10 +109,10 @@ def test_the_command_answers_in_one_screen(lake, tmp_path):
     (tmp_path / "ids").write_text("".join(f"{number}\n" for number in asked(500)[1:]))
     names = [str(lake / name) for name in WITH_FILTERS]
     found = outcome("probe", *names, "-c", "id", "--values-from", tmp_path / "ids", "--by-value")
-    report = pb.probe_values(names, "id", np.array(asked(500)[1:]))
+    report = pb.probe_values(names, "id", [*dict.fromkeys(asked(500)[1:])])
     first, chance, absent, heads, *rows, more = found.stdout.splitlines()
     assert first.startswith(
-        f"id in 4 files: 502 values, {report.absent} in no file, {report.maybe} maybe in some; "
+        f"id in 4 files: {len(report.results)} values, {report.absent} in no file, {report.maybe} maybe in some; "
     )
     assert chance.startswith(
         f"by chance alone, a value that is in no file is maybe in {report.false_groups:.2g} of 10 filters, and in"
@@ -131,7 +130,7 @@ def test_a_file_and_verbose_have_a_line_for_each_value(lake, tmp_path):
     names = [str(lake / name) for name in WITH_FILTERS]
     command = ("probe", *names, "-c", "id", "--values-from", tmp_path / "ids", "--by-value")
     verbose = outcome(*command, "--verbose").stdout
-    report = pb.probe_values(names, "id", np.array(asked(500)[1:]))
+    report = pb.probe_values(names, "id", [*dict.fromkeys(asked(500)[1:])])
     _, _, _, *rows = verbose.splitlines()
     assert [row.split("\t")[:3] for row in rows] == [
         [each.value, each.verdict, str(len(each.files))] for each in report.results
