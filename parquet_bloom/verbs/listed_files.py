@@ -6,6 +6,7 @@ in the place of one, so in an object store no file is asked for its version unti
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -21,6 +22,7 @@ from parquet_bloom.index.states import is_as_read, lasting, listed, state_of
 from parquet_bloom.options import TableView
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.folder import Found
+from parquet_bloom.storage.paths import NO_FILES
 from parquet_bloom.storage.source import is_url
 
 if TYPE_CHECKING:
@@ -211,6 +213,10 @@ def files_asked(
         found = list_files(given, (), options, look=look, left_out=left_out)
         if found.errors:
             raise found.errors[0]
+        if not found.found:
+            # All that was listed is gone meanwhile, and must not become an answer.
+            names = ", ".join(str(with_options(name, {})) for name in given)
+            raise FileNotFoundError(errno.ENOENT, NO_FILES, names)
         return found
     from parquet_bloom.tables.partitions import files_where
 

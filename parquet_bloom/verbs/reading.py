@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -200,9 +201,11 @@ class Reading:
         return self.files.partitions(lambda path: texts_in(path, base))
 
     def check_first(self) -> None:
-        """Raise UnsupportedError if the first file is of a format that only we read; behind a URL, nobody looks. Other
-        errors are those of whoever reads it."""
-        first = next(iter(self.files.found))
+        """Raise UnsupportedError if the first file is of a format that only we read; behind a URL, nobody looks.
+        FileNotFoundError for tables without files. Other errors are those of whoever reads it."""
+        first = next(iter(self.files.found), None)
+        if first is None:
+            raise FileNotFoundError(errno.ENOENT, "no files", ", ".join(self.names or ()))
         if not is_url(first):
             self._open_parquet(first).close()
 

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 from make.delta_tables import delete_rows, inline_vector, make_table
 from pyarrow import orc
 
@@ -171,6 +172,12 @@ def test_deleted_rows_are_not_read_as_if_they_were_there(tmp_path: Path) -> None
         f"{file.path}: {table} says more about it than is in it: deleted rows;"
         " expected an engine that reads the table"
     )
+
+
+def test_a_table_without_files(tmp_path: Path) -> None:
+    DeltaTable.create(tmp_path / "table", pa.schema([("id", pa.int64())]))
+    with pytest.raises(FileNotFoundError, match="no files"):
+        pb.dataset(tmp_path / "table", {"id": 1}, table="delta")
 
 
 def test_orc_files_are_refused(tmp_path: Path) -> None:

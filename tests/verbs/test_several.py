@@ -11,6 +11,7 @@ import pytest
 from make.commands import outcome
 
 import parquet_bloom as pb
+from parquet_bloom.index import states
 
 
 @pytest.fixture
@@ -220,6 +221,14 @@ def test_an_empty_list_of_files_is_no_answer(
     with pytest.raises(FileNotFoundError, match=r"(files|path): none, expected at least one$"):
         ask()
     assert not list(tmp_path.iterdir())
+
+
+def test_files_that_are_gone_after_they_were_listed_are_no_answer(
+    lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(states, "_status", lambda path: None)
+    with pytest.raises(FileNotFoundError, match="no Parquet or ORC files: 'lake'"):
+        pb.find("lake", "id", 9)
 
 
 def test_an_index_is_asked_about_some_files(tmp_path: Path) -> None:
