@@ -197,6 +197,9 @@ _BY_COMMAND = {
 # What an install without its dependencies may lack: docs/install.md.
 _LACKED = ("numpy", "orjson", "pyarrow", "rich")
 
+# What nobody was asked for.
+_NO_FOOTER_KEY = "no key for the footer"
+
 # What Python says.
 _NO_THREAD = "can't start new thread"
 
@@ -205,6 +208,8 @@ def complaint(error: BaseException) -> str:
     """The error message for the user of the command."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, MissingKeyError) and _NO_FOOTER_KEY in str(error):
+        return f"{error}; --kms, --keys, --footer-key or --column-key gives it"
     if isinstance(error, ParquetBloomError | ValueError | OSError):
         return _of_command(str(error))
     if isinstance(error, MemoryError):

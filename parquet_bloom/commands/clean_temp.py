@@ -116,7 +116,7 @@ def _line(left: FoundLeftover, dry_run: bool) -> str:
 
 
 def _write_total(reports: Sequence[CleaningReport]) -> None:
-    """`2 temporary files, 1 upload; 12.3 MiB; 1 temporary file is younger than --older-than`"""
+    """`2 temporary files, 1 upload; 12.3 MiB; 1 temporary file is younger than --older-than, by default an hour`"""
     gone = [left for report in reports for left in report.leftovers if left.problem is None]
     younger = _younger(sum(report.num_younger for report in reports))
     if not gone:
@@ -131,4 +131,7 @@ def _write_total(reports: Sequence[CleaningReport]) -> None:
 
 def _younger(count: int) -> str:
     verb = "is" if count == 1 else "are"
-    return f"; {number_of(count, 'temporary file')} {verb} younger than --older-than" * bool(count)
+    return (
+        f"; {number_of(count, 'temporary file')} {verb} younger than --older-than, by default an hour"
+        * bool(count)
+    )

@@ -42,6 +42,7 @@ def _partitions(
 
 # With --table, what is to be done instead.
 _INSTEAD: Final = {
+    "columns": ", where the filters of all columns go: earlier ends of the files come back",
     "auto": ": name the columns with -c; `pbloom advise --table` recommends some",
     "in_place": ", which changes the files of the table in any case",
 }

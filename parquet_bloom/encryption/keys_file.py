@@ -104,7 +104,7 @@ def read_keys_file(
         data = file.read()
     if mode & _READABLE_BY_OTHERS:
         warn(
-            f"{where}: the keys file is readable by other users: expected mode 0600,"
+            f"{where}: warning: other users can read the keys file: expected mode 0600,"
             f" found {mode & 0o777:04o}"
         )
     try:

@@ -148,12 +148,12 @@ class RepairView(SummarizedView["RepairReport"]):
 
 
 def _repaired(numbers: Mapping[str, int]) -> str:
-    """`2 filters repaired, 1 dropped, 0 left, 9 B removed`"""
+    """`2 filters repaired, 1 dropped, 0 still wrong, 9 B removed`"""
     counts = {"repaired": numbers["repaired"] - numbers["dropped"], "dropped": numbers["dropped"]}
     first, *others = [done for done, count in counts.items() if count] or ["repaired"]
     done = [f"{number_of(counts[first], 'filter')} {first}"]
     done += [f"{counts[other]:,} {other}" for other in others]
-    return f"{', '.join(done)}, {numbers['left']:,} left, {_difference(numbers['bytes'])}"
+    return f"{', '.join(done)}, {numbers['left']:,} still wrong, {_difference(numbers['bytes'])}"
 
 
 def _dropped(report: RepairReport) -> list[RepairedFilter]:

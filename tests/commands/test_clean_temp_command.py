@@ -144,11 +144,11 @@ def test_younger_ones_are_counted(tmp_path: Path) -> None:
     # As a clock ahead of ours dates it.
     os.utime(places[1], (4e9, 4e9))
     result = outcome("clean-temp", tmp_path)
-    left = "2 temporary files are younger than --older-than"
+    left = "2 temporary files are younger than --older-than, by default an hour"
     assert (result.code, result.output) == (0, f"nothing to remove; {left}\n")
     os.utime(places[0], (BEGUN, BEGUN))
     result = outcome("clean-temp", tmp_path)
-    left = "1 temporary file is younger than --older-than"
+    left = "1 temporary file is younger than --older-than, by default an hour"
     assert result.stdout.splitlines()[1:] == [f"1 temporary file; 0 B; {left}"]
     assert list(tmp_path.iterdir()) == places[1:]
     assert json.loads(outcome("clean-temp", tmp_path, "--json").output)["num_younger"] == 1

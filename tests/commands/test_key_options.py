@@ -170,7 +170,7 @@ def test_a_keys_file_that_others_can_read(run, tmp_path):
     assert result.code == 0
     assert result.stdout == "Keys(footer key (hex:…))\n"
     assert result.stderr == (
-        f"pbloom: {path}: the keys file is readable by other users: expected mode 0600, found"
+        f"pbloom: {path}: warning: other users can read the keys file: expected mode 0600, found"
         " 0644\n"
     )
 

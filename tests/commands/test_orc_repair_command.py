@@ -37,13 +37,13 @@ def test_files_of_both_formats_in_one_run(write, tmp_path):
     assert ran.code == 0
     first, second, third, total = ran.output.splitlines()
     assert re.fullmatch(
-        rf"{re.escape(str(path))}: 1 filter repaired, 0 left, \d+ B (added|removed)", first
+        rf"{re.escape(str(path))}: 1 filter repaired, 0 still wrong, \d+ B (added|removed)", first
     )
-    assert second.startswith(f"{other}: 0 filters repaired, 0 left")
+    assert second.startswith(f"{other}: 0 filters repaired, 0 still wrong")
     assert third.startswith(
         f"{path}: rebuilt: column a, stripe 0: PB401 false-negatives: in the first: "
     )
-    assert total.startswith("2 files: 1 repaired, 1 unchanged; 1 filter repaired, 0 left, ")
+    assert total.startswith("2 files: 1 repaired, 1 unchanged; 1 filter repaired, 0 still wrong, ")
     assert other.read_bytes() == before
     ran = outcome("validate", path, other, "--json")
     assert ran.code == 0

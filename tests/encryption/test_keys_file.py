@@ -158,13 +158,13 @@ def test_a_keys_file_that_others_can_read_is_told(mode, readable, tmp_path):
     told = []
     assert read_keys_file(path, warn=told.append) == {}
     expected = (
-        f"{path}: the keys file is readable by other users: expected mode 0600, found {mode:04o}"
+        f"{path}: warning: other users can read the keys file: expected mode 0600, found {mode:04o}"
     )
     assert told == ([expected] if readable else [])
 
 
 def test_the_warning_is_pythons_unless_told(tmp_path):
-    with pytest.warns(UserWarning, match="the keys file is readable by other users"):
+    with pytest.warns(UserWarning, match="warning: other users can read the keys file"):
         read_keys_file(keys_file(tmp_path, {}, 0o644))
 
 

@@ -187,7 +187,7 @@ def test_what_is_left(sound, write_table):
     assert result.code == 0
     lines = result.stdout.splitlines()
     assert lines[0].startswith(
-        f"{table}: 2 files: 1 unchanged, 1 appended; 1 filter dropped, 0 left, "
+        f"{table}: 2 files: 1 unchanged, 1 appended; 1 filter dropped, 0 still wrong, "
     )
     assert "; version 1 records it, " in lines[0]
     assert lines[1].startswith("pointer dropped: column a: 1 column chunk: ")
@@ -210,7 +210,7 @@ def test_the_command_on_several_tables(sound, write_table, tmp_path):
     again = outcome(*arguments)
     assert again.code == 0
     assert again.stdout.splitlines()[-1].startswith(
-        "2 files: 2 unchanged; 0 filters repaired, 0 left"
+        "2 files: 2 unchanged; 0 filters repaired, 0 still wrong"
     )
 
 

@@ -337,7 +337,8 @@ def test_without_a_key(tmp_path):
     result = outcome("dump", sealed, "--footer")
     assert (result.code, result.stdout) == (2, "")
     assert result.complaint == (
-        f"{sealed}: the footer is encrypted: no key for the footer (the file names no key)"
+        f"{sealed}: the footer is encrypted: no key for the footer (the file names no key);"
+        " --kms, --keys, --footer-key or --column-key gives it"
     )
 
 
