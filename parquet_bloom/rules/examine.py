@@ -6,14 +6,20 @@ up; then whole columns, and the file.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import closing
+from typing import Final
 
+from parquet_bloom.container import Place
 from parquet_bloom.container.room import TO_VALIDATE, check_room
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.rules import filter_bits, portability
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.view import AnyExamination, Examined, FilterView, Twin
 from parquet_bloom.threads import threads_for_values, threads_to_read
+
+# Pages that cannot be read, or not here.
+_UNREAD: Final = frozenset({"PB116", "PB408"})
 
 # What remains of an item once its bits are gone, with the keys of chunks whose values were all found.
 _Outcome = tuple[Examined, list[tuple[int, int]], list[Twin]]
@@ -28,6 +34,7 @@ def examine(examination: AnyExamination, progress: Progress | None = None) -> Ex
     check_room(examination.file, examination.columns, examination.options.parts, TO_VALIDATE)
     examined = examination.opening()
     right = _examine_items(examination, examined, progress)
+    examined.findings = list(_once(examined.findings))
     examined.findings += examination.about_writer(right)
     for check in (filter_bits.check_columns, filter_bits.check_required, filter_bits.check_share):
         examined.findings += check(examination)
@@ -35,6 +42,19 @@ def examine(examination: AnyExamination, progress: Progress | None = None) -> Ex
     with_filters = (each for each in examination.columns if examination.has_filters(each))
     examined.columns = tuple(dict.fromkeys(each.name for each in with_filters))
     return examined
+
+
+def _once(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Why pages of a chunk could not be read is said once, though they may be read for their values and for themselves.
+    The values of a chunk may all be in its dictionary: then nobody has seen its other pages before."""
+    said: set[tuple[str, Place | None, str | None]] = set()
+    for each in findings:
+        about = each.rule, each.place, each.column
+        if each.rule in _UNREAD and each.place is not None:
+            if about in said:
+                continue
+            said.add(about)
+        yield each
 
 
 def _examine_items(

@@ -273,20 +273,9 @@ class ParquetExamination(Examination[Item, LeafColumn]):
 
         checked = check_pages(self.file, chunk)
         seen = ItemView(checked.findings, num_pages=checked.num_pages)
-        if checked.unread is not None and chunk.key not in self._looked_up:
+        if checked.unread is not None:
             seen.findings.append(unread_finding(self.file, chunk, checked.unread))
         return seen
-
-    @cached_property
-    def _looked_up(self) -> frozenset[ChunkKey]:
-        """The chunks whose values are looked up in their filters, which says why if their pages cannot be read."""
-        if not self.options.deep:
-            return frozenset()
-        return frozenset(
-            each.chunk.key
-            for each in self._readable()
-            if each.chunk.leaf.type.physical != "BOOLEAN"
-        )
 
     def chunk_views(self, item: list[ChunkFilter]) -> Iterator[tuple[ChunkFilter, ItemView]]:
         """The same chunk by chunk."""

@@ -119,8 +119,7 @@ class _Claims:
 
 
 class CheckedPages(NamedTuple):
-    """What is wrong with the pages of a chunk, of which so many were decoded. `unread`: why not all were, if so; it is
-    reported once for a chunk, whoever reads it."""
+    """What is wrong with the pages of a chunk, of which so many were decoded. `unread`: why not all were, if so."""
 
     findings: list[Finding]
     num_pages: int

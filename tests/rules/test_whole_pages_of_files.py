@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
 from make.defects_pages import narrower, other_nulls, other_place, paged, with_index
@@ -63,6 +65,33 @@ def test_damage_of_a_column_without_a_filter(tmp_path: Path) -> None:
     cut = forge(Column([data_page(int64s(1, 2), 3)], 3))
     (damage,) = found(path, with_filter_bytes(cut, 0, 0, stored_filter(bits_of([1], 2))))
     assert (damage.rule, damage.message) == ("PB116", "page at 21: 2 values, expected 3")
+
+
+@pytest.mark.parametrize("filters", [(), ("n",)], ids=["without filters", "with filters"])
+def test_every_byte_of_a_page_with_a_checksum_counts(
+    tmp_path: Path, filters: tuple[str, ...]
+) -> None:
+    """Values that are in a dictionary are looked up there, and no other page of them is read for that."""
+    source, path = tmp_path / "source.parquet", tmp_path / "a.parquet"
+    table = pa.table({"n": np.arange(6000) % 700, "m": np.arange(6000)})
+    pq.write_table(table, source, row_group_size=2000, write_page_checksum=True)
+    if filters:
+        pb.build(source, columns=filters, in_place=True)
+    data = source.read_bytes()
+    assert found(path, data) == ()
+    chunks = [
+        group.column(number)
+        for group in map(pq.ParquetFile(source).metadata.row_group, range(3))
+        for number in range(2)
+    ]
+    for number, chunk in enumerate(chunks * 3):
+        start = chunk.dictionary_page_offset or chunk.data_page_offset
+        # One page, whose header is shorter than 300 bytes.
+        at = start + chunk.total_compressed_size - 1 - 300 * (number // 6)
+        assert at > chunk.data_page_offset + 300
+        damaged = data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+        rules = [each.rule for each in found(path, damaged)]
+        assert rules.count("PB116") == 1, at
 
 
 @pytest.mark.parametrize(
