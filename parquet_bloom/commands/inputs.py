@@ -80,7 +80,10 @@ class Inputs:
         left = without_output(self.files, outputs)
         done = len(self.files) - len(left)
         if done:
-            complain(f"{done:,} of {number_of(len(self.files), 'file')} left out: done before")
+            complain(
+                f"{done:,} of {number_of(len(self.files), 'file')} left out: their outputs are there;"
+                " what is in them is not looked at"
+            )
         self.files = left
 
     def check_columns(self, columns: Iterable[str]) -> None:

@@ -406,7 +406,8 @@ def destinations(command: Callback) -> Callback:
         files_option(
             "--resume",
             is_flag=True,
-            help="With --output-dir, leave out files whose outputs are there: go on after a run that was stopped.",
+            help="With --output-dir, leave out files whose outputs are there, whatever is in them: go on after a run that"
+            " was stopped, with its options.",
         ),
         dry_run,
         no_verify,
