@@ -290,13 +290,13 @@ def literals(command: Callback) -> Callback:
             "values_from",
             type=click.File("rb"),
             metavar="FILE",
-            help="Values: one per line, or in CSV or Parquet the only column or the one called as --column; - is"
-            " standard input.",
+            help="Values: one per line, or in CSV or Parquet the column called as --column, or the only one of Parquet;"
+            " - is standard input.",
         ),
         values_option(
             "--values-column",
             metavar="NAME",
-            help="The column with the values in a CSV or Parquet file of several.",
+            help="The column with the values in a CSV or Parquet file, if it is called otherwise.",
         ),
         values_option(
             "--type",

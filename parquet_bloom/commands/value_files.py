@@ -19,11 +19,11 @@ _MAGIC = b"PAR1"
 def values_in(
     file: BinaryIO, wanted: str | None, columns: Sequence[str], read_as: LiteralType | None
 ) -> list[object]:
-    """The values in a file, each once, which are literals if it is text. Of several columns, those in the one that is
-    `wanted`; if none is, in the one that is called as the one in `columns`.
+    """The values in a file, each once, which are literals if it is text. Of columns, those in the one that is `wanted`;
+    if none is, in the one that is called as the one in `columns`, or of a Parquet file in the only one.
 
     Raises FormatError for what is neither Parquet nor UTF-8, ColumnError if it is not clear which column is meant,
-    or there is no such, ValueTypeError for a null.
+    there is no such, or the first line of CSV may be a value, ValueTypeError for a null.
     """
     data, name = file.read(), getattr(file, "name", "standard input")
     if data[:4] == _MAGIC:
@@ -76,6 +76,11 @@ def _in_csv(
     rows = csv.reader(StringIO(text, newline=""))
     try:
         header = next(filter(None, rows), [])
+        if wanted is None and len(header) == 1 and header[0] not in columns:
+            raise ColumnError(
+                f"{name}: line {rows.line_num}: {header[0]}: expected the name of the column, {' or '.join(columns)};"
+                " if it is another name, use --values-column; if it is a value, do not call the file .csv"
+            )
         at = header.index(_column(header, name, wanted, columns))
         for row in filter(None, rows):
             if len(row) != len(header):
@@ -94,7 +99,9 @@ def _in_parquet(data: bytes, name: str, wanted: str | None, columns: Sequence[st
 
     try:
         with pq.ParquetFile(pa.BufferReader(data)) as file:
-            column = _column(file.schema_arrow.names, name, wanted, columns)
+            names = file.schema_arrow.names
+            is_alone = wanted is None and len(names) == 1
+            column = names[0] if is_alone else _column(names, name, wanted, columns)
             found = file.read([column])[column]
     except (pa.ArrowException, OSError) as error:
         reason = str(error).partition("\n")[0]
@@ -107,17 +114,15 @@ def _in_parquet(data: bytes, name: str, wanted: str | None, columns: Sequence[st
 
 
 def _column(names: Sequence[str], file: str, wanted: str | None, columns: Sequence[str]) -> str:
-    """The one that is wanted; else the only one, or the one that is called as what is asked."""
+    """The one that is wanted; else the one that is called as what is asked."""
     if wanted is not None:
         if wanted not in names:
             raise ColumnError(f"{file}: {no_column(wanted, names, 'file')}")
         return wanted
-    if len(names) == 1:
-        return names[0]
     among = [name for name in names if name in columns]
     if len(among) == 1:
         return among[0]
-    called = f" or one called {columns[0]}" if len(columns) == 1 else ""
+    called = f" called {columns[0]}" if len(columns) == 1 else ""
     raise ColumnError(
         f"{file}: {number_of(len(names), 'column')}, expected one{called}, or --values-column"
     )

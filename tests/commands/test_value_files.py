@@ -34,7 +34,6 @@ def rows(found):
         ("ids.txt", "\ufeff7\n9\n"),
         ("ids.csv", "id\n7\n9\n"),
         ("IDS.CSV", 'x,id\n"a,\n",7\n\nb,9\n'),
-        ("ids.csv", "anything\n7\n9\n"),
     ],
 )
 @pytest.mark.parametrize("option", ["--ids", "--values-from"])
@@ -78,9 +77,7 @@ def test_what_is_no_file_of_values(folder, case):
 def test_which_column_is_meant_has_to_be_clear(folder):
     (folder / "ids.csv").write_text("a,b\n1,2\n")
     found = outcome(*COMMAND, "--ids", "ids.csv")
-    assert found.complaint == (
-        "ids.csv: 2 columns, expected one or one called id, or --values-column"
-    )
+    assert found.complaint == ("ids.csv: 2 columns, expected one called id, or --values-column")
     (folder / "ids.csv").write_text("id,b\n1\n")
     assert outcome(*COMMAND, "--ids", "ids.csv").complaint == (
         "ids.csv: line 2: 1 field, expected 2"
@@ -89,6 +86,20 @@ def test_which_column_is_meant_has_to_be_clear(folder):
     assert outcome(*COMMAND, "--ids", "ids.parquet").complaint == (
         "ids.parquet: column id: 1 nulls, expected values"
     )
+
+
+@pytest.mark.parametrize("text", ["7\n9\n", "7\n", "7"])
+def test_no_value_is_lost_as_the_name_of_a_column(folder, text):
+    (folder / "ids.csv").write_text(text)
+    told = (
+        "ids.csv: line 1: 7: expected the name of the column, id; if it is another name, use --values-column;"
+        " if it is a value, do not call the file .csv"
+    )
+    found = outcome(*COMMAND, "--ids", "ids.csv", "--report", "account.parquet")
+    assert (found.code, found.stdout, found.complaint) == (2, "", told)
+    assert not (folder / "account.parquet").exists()
+    (folder / "ids.csv").write_text("user\n7\n")
+    assert rows(outcome(*COMMAND, "--ids", "ids.csv", "--values-column", "user")) == ["7"]
 
 
 def test_the_column_with_the_values_is_named(folder):
