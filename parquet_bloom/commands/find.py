@@ -19,7 +19,7 @@ from parquet_bloom.commands.table_options import table_views
 from parquet_bloom.container import number_of
 from parquet_bloom.program import FINE, NO, TROUBLE
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
-from parquet_bloom.render.wording import files_of, size
+from parquet_bloom.render.wording import as_indexed, files_of, size
 from parquet_bloom.values.given import show_values
 from parquet_bloom.verbs.find import FindReport
 from parquet_bloom.verbs.find import find as find_rows
@@ -69,8 +69,9 @@ def find(
     """Find the rows that hold values.
 
     Filters, or an index, say which row groups may hold a value; there, the column itself is read, and of --columns
-    only the pages with the rows. Without FILE, all files that the index knows are looked into; with --table, the live
-    files of tables. What cannot be read is listed as `unknown`. Exit code 1: no row holds any of the values.
+    only the pages with the rows. Without FILE, all files are looked into that the index knows, as it was last brought
+    up to date; with --table, the live files of tables. What cannot be read is listed as `unknown`. Exit code 1: no row
+    holds any of the values.
 
     \b
     Examples:
@@ -108,6 +109,10 @@ def find(
             code = FINE
     if report.left_out and not as_json:
         complain(_left_out(report.left_out))
+    if report.is_as_indexed and not as_json:
+        complain(
+            "what came or changed since may not have been asked: name the folder, too, or run `pbloom index add`"
+        )
     sys.exit(code)
 
 
@@ -151,9 +156,15 @@ def _write(report: FindReport, asked: Sequence[object]) -> None:
         return
     read = f"{number_of(report.parts_read, 'row group')} of {number_of(report.files_read, 'file')} read"
     write_text(
-        f"{number_of(len(report.rows), 'row')} in {number_of(report.num_files, 'file')}: {read},"
+        f"{number_of(len(report.rows), 'row')} in {number_of(report.num_files, 'file')}{_since(report)}: {read},"
         f" {size(report.bytes_read)}{_not_found(report, asked)}"
     )
+
+
+def _since(report: FindReport) -> str:
+    if report.made is None or not report.is_as_indexed:
+        return ""
+    return f", {as_indexed(report.made)}"
 
 
 def _gives(column: str, names: Sequence[str]) -> list[str]:

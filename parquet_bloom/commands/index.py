@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -35,7 +34,7 @@ from parquet_bloom.render.terminal import (
     write_table,
     write_text,
 )
-from parquet_bloom.render.wording import MOST_PATHS, MOST_SHOWN, shortened, size
+from parquet_bloom.render.wording import MOST_PATHS, MOST_SHOWN, as_indexed, shortened, size
 from parquet_bloom.verbs.index_probe import (
     IndexedFile,
     IndexedValue,
@@ -421,9 +420,8 @@ def _counts(keys: int, filters: int) -> str:
 
 
 def _write_answers(report: IndexReport) -> None:
-    since = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(report.made))
     write_text(
-        f"{report.column} in {number_of(report.num_files, 'file')}, as indexed {since}:"
+        f"{report.column} in {number_of(report.num_files, 'file')}, {as_indexed(report.made)}:"
         f" {size(report.bytes_read)} read"
     )
     for table in report.tables:

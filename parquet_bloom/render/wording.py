@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -50,6 +51,11 @@ def size(num_bytes: int) -> str:
             return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1024
     return f"{amount:.1f} TiB"
+
+
+def as_indexed(made: float) -> str:
+    """Of an index that was `made` so many seconds after 1970: `as indexed 2026-11-27 08:12 UTC`"""
+    return time.strftime("as indexed %Y-%m-%d %H:%M UTC", time.gmtime(made))
 
 
 def bytes_taken(report: ProbeReport | ValuesReport) -> int:

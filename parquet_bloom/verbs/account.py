@@ -99,14 +99,19 @@ def _about(report: Any, num_values: int) -> dict[str, Any]:
     return {
         # By name, as the package has the verbs.
         "pbloom": import_module(__package__.partition(".")[0]).__version__,
-        "time": f"{datetime.fromtimestamp(report.started, UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "time": _time(report.started),
         "column": report.column,
         "values": num_values,
+        "made": None if report.made is None else _time(report.made),
         "inputs": list(map(_utf8, report.inputs)),
         "tables": [document_of(table) for table in report.tables],
         **{name: getattr(report, name) for name in PROOF},
         "left_out": list(map(_utf8, report.left_out[:_MOST_NAMES])),
     }
+
+
+def _time(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _rows(count: int, **columns: Any) -> pa.Table:

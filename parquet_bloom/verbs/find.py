@@ -65,7 +65,7 @@ class FindReport(VerbReport):
     row groups, there in `pages_read` data pages. What could not be asked is `unknown`. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector or
     a delete file: they are still in the file, until it is written anew. `left_out`: files in the folders that were given,
     which nobody asked because of their names. `inputs`: the names that were given, none for all files of an index; `tables`:
-    those that were asked, at their versions; `started`: when, in seconds since 1970. `values`: a pyarrow.Table with the columns that
+    those that were asked, at their versions; `started`: when, and `made`: when the index came to its generation, in seconds since 1970. `values`: a pyarrow.Table with the columns that
     were asked for, a row for each of `rows`."""
 
     _rows: ClassVar = ("rows",)
@@ -87,6 +87,7 @@ class FindReport(VerbReport):
     inputs: tuple[str, ...] = ()
     tables: tuple[TableSource, ...] = ()
     started: float = field(default=0.0, compare=False)
+    made: float | None = field(default=None, compare=False)
     values: Any = field(default=None, compare=False, metadata=WHERE_KNOWN)
 
     def __repr__(self) -> str:
@@ -98,6 +99,11 @@ class FindReport(VerbReport):
     def is_absent(self) -> bool:
         """Whether no file holds any of the values."""
         return not self.rows and not self.unknown
+
+    @property
+    def is_as_indexed(self) -> bool:
+        """Whether nobody listed the files, so that those may be left out that came or changed since the index was `made`."""
+        return self.index is not None and not self.inputs and not self.tables
 
     @property
     def files_left_out(self) -> int:
@@ -270,6 +276,7 @@ class _RowSearch:
         self._asked: tuple[Column, object] | None = None
         self._index: str | None = None
         self._generation: int | None = None
+        self._made: float | None = None
         self._num_files = self._files_by_filters = self._files_read = self._parts_read = 0
         self._pages_read = self._bytes_read = 0
         self._tables = _tables(columns)
@@ -290,6 +297,7 @@ class _RowSearch:
     ) -> list[_Candidate]:
         """Those that an index does not exclude: of its own files, or of these."""
         self._index, self._generation = index, asked.manifest.generation
+        self._made = asked.manifest.made
         found = asked.look_up(self.column, self._values)
         for value, reason in found.not_asked.items():
             raise ValueTypeError(f"{self._texts[value]}: cannot be looked for: {reason}")
@@ -361,6 +369,7 @@ class _RowSearch:
             inputs=self.inputs,
             tables=files.tables,
             started=self._started,
+            made=self._made,
             values=self._tables and self._tables.table(),
         )
 

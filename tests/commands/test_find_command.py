@@ -1,6 +1,7 @@
 """`pbloom find`: what it prints and writes, and its exit codes."""
 
 import json
+import re
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -104,6 +105,27 @@ def test_files_that_are_not_asked_because_of_their_names(path, tmp_path):
     assert (found.code, found.complaint) == (1, told)
     document = json.loads(outcome("find", ".", "-c", "id", "-v", "9", "--json").stdout)
     assert document["left_out"] == ["A.PARQUET", "_old.parquet", "a.parquet.bak", "export.csv"]
+
+
+def test_an_index_says_of_when_its_answer_is(path):
+    index = ("index", "build", "--index", "ids.index", "-c", "id", path)
+    assert outcome(*index).code == 0
+    pq.write_table(pa.table({"id": [9]}), "late.parquet")
+    asked = ("find", "--index", "ids.index", "-c", "id", "-v", "9")
+    (made,) = re.findall(r"as indexed .* UTC", outcome("index", "probe", *asked[1:]).stdout)
+    found = outcome(*asked)
+    assert (found.code, found.complaint) == (
+        1,
+        "what came or changed since may not have been asked: name the folder, too, or run `pbloom index add`",
+    )
+    assert found.stdout.startswith(f"0 rows in 1 file, {made}: 0 row groups of 0 files read")
+    of_find, of_probe = (
+        json.loads(outcome(*verb, "--json").stdout)
+        for verb in (asked, ("index", "probe", *asked[1:]))
+    )
+    assert of_find["made"] == of_probe["made"]
+    listed = outcome(*asked, ".")
+    assert (listed.code, listed.stderr, "indexed" in listed.stdout) == (0, "", False)
 
 
 def test_a_terminal_shows_no_more_rows_than_fit(tmp_path):

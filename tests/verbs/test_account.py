@@ -89,6 +89,7 @@ def test_what_is_true_of_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "time": "2026-11-27T08:00:00Z",
         "column": "id",
         "values": 2,
+        "made": None,
         "inputs": ["events"],
         "tables": [{"name": "events", "kind": "delta", "catalog": None, "version": 1}],
         "index": None,
