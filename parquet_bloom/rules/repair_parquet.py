@@ -22,7 +22,7 @@ from dataclasses import replace
 from itertools import count
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import FilterError, PageError, TamperedError, without_place
+from parquet_bloom.errors import FilterError, TamperedError, without_place
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.legacy.chunk_filters import headers_at
@@ -30,6 +30,7 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.options import RepairOptions, ValidateOptions
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.parquet.edit.change import check_rewritable
+from parquet_bloom.parquet.edit.lost_bytes import check_nothing_is_lost
 from parquet_bloom.parquet.edit.obstacles import check_pages
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters import bloom
@@ -69,22 +70,13 @@ def diagnose(
     wanted = {chunk.key for chunk in file.selected(options)}
     file.will_read_filters(options.parts, file.select(options.columns))
     filters = _without_values(file, wanted)
-    _check_nothing_is_lost(file, filters)
+    if any(finding.rule == "PB102" for each in filters for finding, _ in each.problems):
+        check_nothing_is_lost(file)
     if options.reads_values:
         _look_up(file, filters, options.threads, progress)
     _settle(file, filters)
     locked = [(each, "") for each in _locked(file, wanted)]
     return Diagnosed(filters, locked, dropping="pointer dropped")
-
-
-def _check_nothing_is_lost(file: ParquetContainer, filters: Sequence[BrokenFilter]) -> None:
-    """Raise PageError for a file that lacks more than headers of filters: without these it would pass for a sound one."""
-    if any(finding.rule == "PB102" for each in filters for finding, _ in each.problems):
-        lost = structure_parquet.lost_pages(file)
-        if lost is not None:
-            raise PageError(
-                f"{file.path}: column {lost.column}, {lost.place}: {lost.message}: take another copy of it"
-            )
 
 
 def _locked(file: ParquetContainer, wanted: Collection[ChunkKey]) -> Iterator[Finding]:

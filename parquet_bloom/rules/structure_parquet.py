@@ -10,13 +10,13 @@ from parquet_bloom.errors import (
     FilterError,
     FooterError,
     MissingKeyError,
-    PageError,
     TamperedError,
     without_place,
 )
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.edit.ends import false_ends
+from parquet_bloom.parquet.edit.lost_bytes import lost_bytes
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.unparsed import bare_bitset
@@ -29,7 +29,6 @@ from parquet_bloom.parquet.footer.foreign_fields import (
 )
 from parquet_bloom.parquet.footer.layout import MAGIC_BYTES
 from parquet_bloom.parquet.footer.schema import LeafColumn
-from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
 from parquet_bloom.rules import security
 from parquet_bloom.rules.finding import (
     Finding,
@@ -183,26 +182,9 @@ def no_header(file: ParquetContainer, chunk: ColumnChunk, message: str, deep: bo
 
 
 def lost_pages(file: ParquetContainer) -> Finding | None:
-    """Whether the last pages of the file are elsewhere than its footer says; None if not, or nobody can tell. Bytes
-    before them are missing then, or too many: for where a filter has no header, which is the smaller loss."""
-    footer = file.footer
-    chunks = [footer.chunk(footer.num_row_groups - 1, leaf) for leaf in footer.leaves]
-    ours = [
-        each for each in chunks if each.num_values and not each.has_file_path and not each.is_locked
-    ]
-    last = max(ours, key=lambda chunk: chunk.pages_start or 0, default=None)
-    if last is None:
-        return None
-    reader, num_values = PageReader(file.source, footer, last), 0
-    try:
-        while num_values < (last.num_values or 0):
-            page = reader.next_page()
-            if page.header.type in DATA_PAGES:
-                num_values += page.header.num_values or 0
-    except (PageError, TamperedError) as error:
-        why = without_place(error, file.path, last.where)
-        return chunk_finding("PB116", last, f"{why}: the file has lost bytes, or gained some")
-    return None
+    """What lost_bytes finds, for where a filter has no header, which is the smaller loss."""
+    lost = lost_bytes(file)
+    return lost and chunk_finding("PB116", *lost)
 
 
 def does_not_open(file: ParquetContainer, chunk: ColumnChunk, error: TamperedError) -> Finding:

@@ -211,9 +211,11 @@ def test_a_file_that_has_lost_bytes_is_not_made_to_look_sound(
     assert found["PB116"].message.endswith(": the file has lost bytes, or gained some")
     before = path.read_bytes()
     for rebuild in (False, True):
-        refused = r"^\S+: column \w, row group \d: .* lost bytes, or gained some: take another copy of it$"
+        refused = r"^\S+: row group \d, column \w: .* lost bytes, or gained some: take another copy of it$"
         with pytest.raises(pb.PageError, match=refused):
             repair(path, in_place=True, rebuild=rebuild)
+    with pytest.raises(pb.PageError, match=refused):
+        pb.strip(path, in_place=True)
     assert path.read_bytes() == before
     behind = min(
         offset for group in range(GROUPS) for column in (A, S, B)

@@ -24,6 +24,7 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.options import Selection
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.edit.change import FieldsChange, check_rewritable
+from parquet_bloom.parquet.edit.lost_bytes import check_nothing_is_lost
 from parquet_bloom.parquet.edit.unused import Known, known_behind_data, pointers, unused_in_data
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.ahead import header_ranges
@@ -72,6 +73,8 @@ def rest_without(file: OpenFile, selection: Selection, gone: Gone, has_edits: bo
         key: chunk for key, chunk in gone.pointing.items() if (chunk.bloom_filter_offset or 0) < end
     }
     certain = dict(_certain(file, before))
+    if len(certain) < len(before):
+        check_nothing_is_lost(file)
     removed = {*certain.values(), *gone.more}
     if rest is None:
         unchanged = not (gone.pointing or has_edits or known.unused or stale)
