@@ -402,7 +402,7 @@ def _write_change(report: IndexChange) -> None:
         counts += f"; {report.failed:,} of these cannot be read"
     written = f"; {_content(report.keys, report.filters, report.bytes_written)}"
     is_written = bool(report.keys or report.filters)
-    unknown = f"; of {number_of(report.unknown, 'file')} nothing is known" * bool(report.unknown)
+    unknown = f"; of {number_of(report.unknown, 'file')} a column is unknown" * bool(report.unknown)
     write_text(
         f"{report.index}: {number_of(report.files, 'file')}: {counts}{written * is_written}{unknown}"
     )
