@@ -23,8 +23,8 @@ value         verdict  row groups to read  rows to read
 361045656987  maybe                     4        125000
 ```
 
-- **All row groups, `maybe`:** the value is in all of them, or the filters are full. `pbloom validate`
-  says which ([PB301, PB302](rules.md)).
+- **All row groups, `maybe`:** the value is in all of them, as `pbloom find` shows, or the filters are
+  full, as `pbloom validate` says ([PB301, PB302](rules.md)).
 - **`unknown`:** there is no filter that can be trusted; the reason says why. `pbloom build FILE -c COLUMN`
   builds one.
 - **Fewer row groups than the engine reads:** the engine does not use the filters. The rest of this
