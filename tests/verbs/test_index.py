@@ -484,7 +484,9 @@ def test_a_file_that_cannot_be_read_is_trouble_once(tmp_path):
     assert (added.code, added.stdout) == (2, said)
     assert f"{lake}/b.parquet: id: not indexed: " in added.stderr
     again = outcome("index", "add", "--index", index)
-    nothing_new = f"{index}: 3 files: 0 added, 0 changed, 0 removed; of 2 files a column is unknown\n"
+    nothing_new = (
+        f"{index}: 3 files: 0 added, 0 changed, 0 removed; of 2 files a column is unknown\n"
+    )
     assert (again.code, again.stdout) == (0, nothing_new)
     (lake / "b.parquet").write_bytes(b"no Parquet")
     changed = outcome("index", "add", "--index", index, "--json")
