@@ -231,6 +231,7 @@ def _candidates(
             # As these are now: what they have put in the place of files, the index does not know.
             among = list_files(about.sources, about.tables, storage_options)
             among.check_seen()
+            search.add_gone(among.errors)
         found = search.in_index(asked, folder.path, among)
         if among is None and search.cache is not None:
             among = list_files([each.path for each in found], (), storage_options)
@@ -285,6 +286,12 @@ class _RowSearch:
         self.left_out = LeftOut()
         self.inputs: tuple[str, ...] = ()
         self._started = time.time()
+
+    def add_gone(self, errors: Sequence[OSError]) -> None:
+        """Sources of an index where nothing is any more: whether their files are gone, too, nobody knows."""
+        for error in errors:
+            reason = "nothing is there any more, and the index is about it: index remove forgets it"
+            self._unknown.append(UnknownFile(str(error.filename), reason))
 
     def in_files(self, files: ListedFiles) -> list[_Candidate]:
         """All of them, without an index."""

@@ -294,6 +294,24 @@ def test_find_looks_into_live_files_only(table, index):
     assert len(pb.find(table, "id", user(9), table=pb.TableView(version=2)).rows) == 1
 
 
+def test_a_folder_that_is_gone_is_unknown(table, index, tmp_path):
+    """It may be mounted elsewhere, or not now."""
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    pq.write_table(rows_of(5000, 10), folder / "plain.parquet")
+    with pb.Index(index) as found:
+        found.add(folder)
+    assert len(pb.find(None, "id", user(5003), index=index).rows) == 1
+    folder.rename(tmp_path / "elsewhere")
+    report = pb.find(None, "id", user(5003), index=index)
+    reason = "nothing is there any more, and the index is about it: index remove forgets it"
+    assert (report.rows, report.is_absent) == ((), False)
+    assert report.unknown == (pb.UnknownFile(str(folder), reason),)
+    with pb.Index(index) as found:
+        found.remove(folder)
+    assert pb.find(None, "id", user(5003), index=index).is_absent
+
+
 def test_remove_and_several_sources(table, index, tmp_path):
     other = make_table(tmp_path / "other", commits=1)
     pq.write_table(rows_of(5000, 10), tmp_path / "plain.parquet")
