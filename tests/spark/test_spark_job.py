@@ -116,7 +116,8 @@ def test_what_is_not_there_is_in_the_report(spark, odd, tmp_path):
         ]
     )
     assert report.counts == {"read": 1, "error": 4}
-    assert lake.inspect(spark, []).outcomes == ()
+    with pytest.raises(FileNotFoundError, match="paths: none, expected at least one"):
+        lake.inspect(spark, [])
     assert (
         lake.inspect(spark, odd / "none").troubles[0].message
         == f"{odd}/none: no Parquet or ORC files"
