@@ -49,33 +49,13 @@ class LocalPath(click.Path):
         return Path(os.fsdecode(super().convert(value, param, ctx)))
 
 
+# What names end with that say another format.
 _OTHER_FORMATS: Final = frozenset(
-    [
-        ".csv",
-        ".tsv",
-        ".txt",
-        ".json",
-        ".jsonl",
-        ".ndjson",
-        ".html",
-        ".htm",
-        ".md",
-        ".pdf",
-        ".xls",
-        ".xlsx",
-        ".xml",
-        ".yaml",
-        ".yml",
-        ".orc",
-        ".avro",
-        ".arrow",
-        ".feather",
-        ".db",
-        ".duckdb",
-        ".sqlite",
-        ".gz",
-        ".zip",
-    ]
+    (
+        *(".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".xml", ".yaml", ".yml"),
+        *(".html", ".htm", ".md", ".pdf", ".xls", ".xlsx"),
+        *(".orc", ".avro", ".arrow", ".feather", ".db", ".duckdb", ".sqlite", ".gz", ".zip"),
+    )
 )
 
 

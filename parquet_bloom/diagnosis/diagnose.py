@@ -602,10 +602,8 @@ def _diagnose_unnamed(
     filter = bloom.read_bitset(file.source, stored)
     with located(file.footer, chunk):
         values = _sample(file, chunk)
-    search, forms = (
-        HashSearch(values, as_bitset(filter), "each value"),
-        list(key_forms(chunk.leaf.type)),
-    )
+    search = HashSearch(values, as_bitset(filter), "each value")
+    forms = list(key_forms(chunk.leaf.type))
     found = search.convincing([Hypothesis(), *map(Hypothesis, forms)])
     alike = _identical_blocks(filter)
     if not found and not alike:

@@ -283,6 +283,8 @@ class _RowSearch:
         self._tables = _tables(columns)
         self._partitions: Partitions | None = None
         self._unknown: list[UnknownFile] = []
+        # Folders of which nobody knows the files.
+        self._not_listed: list[UnknownFile] = []
         self.left_out = LeftOut()
         self.inputs: tuple[str, ...] = ()
         self._started = time.time()
@@ -291,7 +293,7 @@ class _RowSearch:
         """Sources of an index where nothing is any more: whether their files are gone, too, nobody knows."""
         for error in errors:
             reason = "nothing is there any more, and the index is about it: index remove forgets it"
-            self._unknown.append(UnknownFile(str(error.filename), reason))
+            self._not_listed.append(UnknownFile(str(error.filename), reason))
 
     def in_files(self, files: ListedFiles) -> list[_Candidate]:
         """All of them, without an index."""
@@ -350,15 +352,18 @@ class _RowSearch:
             rows += self._looked_into(candidate, files, self._rows) or ()
         if progress:
             progress(len(candidates), len(candidates))
-        unlisted = [
-            UnknownFile(path, f"a folder that cannot be listed: {reason}")
-            for path, reason in self.left_out.unlisted
+        not_listed = [
+            *self._not_listed,
+            *(
+                UnknownFile(path, f"a folder that cannot be listed: {reason}")
+                for path, reason in self.left_out.unlisted
+            ),
         ]
         return FindReport(
             column=self.column,
             index=self._index,
             generation=self._generation,
-            num_files=self._num_files + len(unlisted),
+            num_files=self._num_files + len(not_listed),
             files_by_index=self._num_files - len(candidates),
             files_by_filters=self._files_by_filters,
             files_read=self._files_read,
@@ -366,7 +371,7 @@ class _RowSearch:
             pages_read=self._pages_read,
             bytes_read=self._bytes_read,
             rows=tuple(rows),
-            unknown=(*self._unknown, *unlisted),
+            unknown=(*self._unknown, *not_listed),
             deleted_in=tuple(
                 path
                 for path in dict.fromkeys(row.path for row in rows)
@@ -385,7 +390,8 @@ class _RowSearch:
         held: set[int] = set()
         for candidate in candidates:
             held |= self._looked_into(candidate, files, _positions) or set()
-        return None if self._unknown or self.left_out.unlisted else held
+        is_unsure = self._unknown or self._not_listed or self.left_out.unlisted
+        return None if is_unsure else held
 
     def _looked_into(
         self,

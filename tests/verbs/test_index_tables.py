@@ -307,6 +307,10 @@ def test_a_folder_that_is_gone_is_unknown(table, index, tmp_path):
     reason = "nothing is there any more, and the index is about it: index remove forgets it"
     assert (report.rows, report.is_absent) == ((), False)
     assert report.unknown == (pb.UnknownFile(str(folder), reason),)
+    # The live files of the table, and the folder.
+    assert report.num_files == 7
+    with pb.Index(index) as found:
+        assert not found.new_values("id", [user(5003)], verify=True).any()
     with pb.Index(index) as found:
         found.remove(folder)
     assert pb.find(None, "id", user(5003), index=index).is_absent
