@@ -211,12 +211,12 @@ def _not_found(report: FindReport, asked: Sequence[object]) -> str:
 
 
 def _shown_values(report: FindReport) -> tuple[Sequence[str], Iterable[Sequence[str]]]:
-    """The names of --columns, and their values in each row, as JSON has them."""
+    """The names of --columns, and their values in each row, as JSON has them; the column itself is there anyway."""
     if report.values is None:
         return (), [()] * len(report.rows)
     from parquet_bloom.verbs.json_values import json_rows
 
-    names = report.values.column_names
+    names = [name for name in report.values.column_names if name != report.column]
     return names, ([_cell(row[name]) for name in names] for row in json_rows(report.values))
 
 
