@@ -443,17 +443,19 @@ def refuse(path: str, options: Any, names: Sequence[str], what: str) -> None:
 
 def quoted_name(name: str) -> str:
     """A name as names_in takes it."""
-    return '"{}"'.format(name.replace('"', '""')) if "," in name or '"' in name else name
+    if name.startswith(" ") or "," in name or '"' in name:
+        return '"{}"'.format(name.replace('"', '""'))
+    return name
 
 
 def names_in(text: str) -> list[str]:
-    """Parse comma-separated names; as in CSV, a name with a comma is quoted. An empty text is one
-    empty name. Raises ValueError for unbalanced quotes."""
+    """Parse comma-separated names; as in CSV, a name with a comma is quoted, or with a space after a comma. An
+    empty text is one empty name. Raises ValueError for unbalanced quotes."""
     if text.isprintable() and not {",", '"'} & {*text}:
         return [text]
     import csv
 
     try:
-        return next(csv.reader([text], strict=True), []) or [""]
+        return next(csv.reader([text], strict=True, skipinitialspace=True), []) or [""]
     except csv.Error as error:
         raise ValueError(f"expected comma-separated names: {error}") from None

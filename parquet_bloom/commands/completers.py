@@ -8,6 +8,7 @@ import click
 
 from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.files import open_file
+from parquet_bloom.options import quoted_name
 from parquet_bloom.storage.source import is_url, local_path
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def leaf_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[
     """The columns of the first local file on the line, of which only the footer is read; none if it
     cannot be read. `word` may have several, separated by commas."""
     before, comma, begun = word.rpartition(",")
-    return [before + comma + _in_list(column) for column in _columns(ctx, begun)]
+    return [before + comma + quoted_name(column) for column in _columns(ctx, begun)]
 
 
 def verbatim_columns(ctx: click.Context, param: click.Parameter, word: str) -> list[str]:
@@ -70,10 +71,3 @@ def _columns_of(name: str) -> tuple[str, ...]:
             return file.columns
     except (ParquetBloomError, OSError):
         return ()
-
-
-def _in_list(column: str) -> str:
-    """As it is typed in a list of names: one with a comma or a quote is quoted."""
-    if not {",", '"'} & {*column}:
-        return column
-    return '"' + column.replace('"', '""') + '"'

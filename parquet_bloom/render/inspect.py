@@ -49,23 +49,32 @@ _MORE = "--summary shows each column once, --verbose shows all"
 
 
 class InspectionView(SummarizedView["FileInspection"]):
-    """Which filters files have. `next_lines`: the commands that help next."""
+    """Which filters files have. `next_lines`: the commands that help next; `are_all`: whether all columns and parts
+    of the files were asked for."""
 
-    def __init__(self, next_lines: NextLines = OF_FILES) -> None:
+    def __init__(self, next_lines: NextLines = OF_FILES, *, are_all: bool = True) -> None:
         self._next_lines = next_lines
+        self._there = "" if are_all else " in what was asked for"
 
     def summarize(self, report: FileInspection) -> FileSummary:
         rows, parts = report.num_rows, number_of(report.num_parts, UNITS[report.format].part)
         num_filters = report.num_filters
         return FileSummary(
             state="with filters" if num_filters else "without",
-            line=f"{number_of(rows, 'row')} in {parts}, {size(report.size)}; {_filters_of(report)}",
+            line=f"{number_of(rows, 'row')} in {parts}, {size(report.size)}; {self._filters_of(report)}",
             remarks=_missing(report, all_of_them=False),
             numbers={
                 "filters": num_filters, "bytes": report.filter_bytes, "size": report.size,
             },
             is_answer=True,
         )  # fmt: skip
+
+    def _filters_of(self, report: FileInspection) -> str:
+        if not report.filter_bytes and not report.num_filters:
+            chunks = (column for part in report.parts for column in part.columns)
+            none = "no usable filters" if any(map(is_unusable, chunks)) else "no filters"
+            return none + self._there
+        return f"filters{self._there} take {size(report.filter_bytes)} ({percent(report.filter_share)})"
 
     def total(self, numbers: Mapping[str, int]) -> str:
         return _filters_take(numbers)
@@ -79,7 +88,7 @@ class InspectionView(SummarizedView["FileInspection"]):
         write_text(
             f"{report.path}: {number_of(report.num_rows, 'row')} in"
             f" {number_of(report.num_parts, units.part)}, {size(report.size)},{codec}"
-            f" written by {report.created_by or 'an unnamed writer'}; {_filters_of(report)}"
+            f" written by {report.created_by or 'an unnamed writer'}; {self._filters_of(report)}"
         )
         if report.earlier_ends:
             write_text(_ends(report.earlier_ends))
@@ -220,13 +229,6 @@ def write_inspection_summary(summary: InspectionSummary) -> None:
         rows_of = number_of(summary.num_rows, "row")
         files = number_of(summary.files, "file")
         write_text(f"{files}, {rows_of}: {_filters_take(total)}")
-
-
-def _filters_of(report: FileInspection) -> str:
-    if not report.filter_bytes and not report.num_filters:
-        chunks = (column for part in report.parts for column in part.columns)
-        return "no usable filters" if any(map(is_unusable, chunks)) else "no filters"
-    return f"filters take {size(report.filter_bytes)} ({percent(report.filter_share)})"
 
 
 def _is_bare(column: ChunkDescription) -> bool:

@@ -560,3 +560,13 @@ def test_files_that_are_given_twice(lake, monkeypatch):
     assert (lines[-1].startswith(total), errors) == (True, [])
     assert all(link.is_symlink() for link in links.iterdir())
     assert said("validate", lake)[0][-1].startswith(f"{FILES} files: {FILES} ok")
+
+
+def test_inspect_says_that_only_some_was_asked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"id": range(9), "day": range(9)}), "a.parquet")
+    pb.build("a.parquet", in_place=True, columns=["id"], unconditional=True)
+    assert outcome("inspect", "a.parquet").stdout.splitlines()[0].endswith(" %)")
+    for asked in (("-c", "day"), ("-c", "day", "-g", "0")):
+        head = outcome("inspect", "a.parquet", *asked).stdout.splitlines()[0]
+        assert head.endswith("; no filters in what was asked for")
