@@ -211,12 +211,12 @@ def _not_found(report: FindReport, asked: Sequence[object]) -> str:
 
 
 def _shown_values(report: FindReport) -> tuple[Sequence[str], Iterable[Sequence[str]]]:
-    """The names of --columns, and their values in each row, as JSON has them; the column itself is there anyway."""
+    """The names of --columns, and their values in each row, as JSON has them."""
     if report.values is None:
         return (), [()] * len(report.rows)
     from parquet_bloom.verbs.json_values import json_rows
 
-    names = [name for name in report.values.column_names if name != report.column]
+    names = report.values.column_names
     return names, ([_cell(row[name]) for name in names] for row in json_rows(report.values))
 
 

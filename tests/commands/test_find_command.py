@@ -21,9 +21,9 @@ def test_values_of_columns(path):
     found = outcome("find", path, "-c", "id", "-v", "7", "--columns", "at,id")
     assert found.code == 0
     assert found.stdout.splitlines()[:3] == [
-        "id\tfile\trow group\trow\tat",
-        "7\ta.parquet\t0\t0\t1970-01-01T00:00:00.001Z",
-        "7\ta.parquet\t1\t2\tnull",
+        "id\tfile\trow group\trow\tat\tid",
+        "7\ta.parquet\t0\t0\t1970-01-01T00:00:00.001Z\t7",
+        "7\ta.parquet\t1\t2\tnull\t7",
     ]
     document = json.loads(
         outcome("find", path, "-c", "id", "-v", "8", "--columns", "at", "--json").stdout
@@ -140,12 +140,13 @@ def test_a_terminal_shows_no_more_rows_than_fit(tmp_path):
 
 def test_what_was_asked_for_is_shown_on_a_narrow_terminal(path):
     asked = ("find", path, "-c", "id", "--columns", "at,id")
-    assert on_a_terminal(40, *asked, "-v", 8)[:5] == [
+    assert on_a_terminal(40, *asked, "-v", 8)[:6] == [
         "id: 8",
         "file: a.parquet",
         "row group: 0",
         "row: 1",
         "at: 1970-01-01T00:00:00.002Z",
+        "id: 8",
     ]
     table = pa.table({"id": [1] * 5, "when": ["2026-11-27T07:40:00"] * 5})
     pq.write_table(table, path)
