@@ -449,8 +449,8 @@ def quoted_name(name: str) -> str:
 
 
 def names_in(text: str) -> list[str]:
-    """Parse comma-separated names; as in CSV, a name with a comma is quoted, or with a space after a comma. An
-    empty text is one empty name. Raises ValueError for unbalanced quotes."""
+    """Parse comma-separated names. As in CSV, a name with a comma is quoted; so is one that begins with a space, as
+    spaces after commas are left out. An empty text is one empty name. Raises ValueError for unbalanced quotes."""
     if text.isprintable() and not {",", '"'} & {*text}:
         return [text]
     import csv

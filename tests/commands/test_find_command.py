@@ -138,6 +138,12 @@ def test_a_terminal_shows_no_more_rows_than_fit(tmp_path):
     assert len(outcome("find", path, "-c", "n", *values).stdout.splitlines()) == 1 + 45 + 1
 
 
+def test_what_is_stored_beside_what_was_asked_for(path):
+    pq.write_table(pa.table({"x": [0.0, -0.0]}), path)
+    rows = outcome("find", path, "-c", "x", "-v", "0.0", "--columns", "x").stdout.splitlines()[1:3]
+    assert [row.split("\t")[::4] for row in rows] == [["0.0", "0.0"], ["0.0", "-0.0"]]
+
+
 def test_what_was_asked_for_is_shown_on_a_narrow_terminal(path):
     asked = ("find", path, "-c", "id", "--columns", "at,id")
     assert on_a_terminal(40, *asked, "-v", 8)[:6] == [
