@@ -68,8 +68,7 @@ def inspect(
         sys.exit(_sum_up(answers, work, at_a_time))
     if histogram:
         sys.exit(_draw(answers, options, keys))
-    are_all = options.columns is None and options.parts is None
-    view = InspectionView(inputs.next_lines(arguments_of(keys)), are_all=are_all)
+    view = InspectionView(inputs.next_lines(arguments_of(keys)), options.columns, options.parts)
     sys.exit(answers.each(work, view, threads=at_a_time))
 
 

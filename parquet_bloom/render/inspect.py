@@ -49,12 +49,17 @@ _MORE = "--summary shows each column once, --verbose shows all"
 
 
 class InspectionView(SummarizedView["FileInspection"]):
-    """Which filters files have. `next_lines`: the commands that help next; `are_all`: whether all columns and parts
-    of the files were asked for."""
+    """Which filters files have. `next_lines`: the commands that help next; `columns`, `parts`: those that were
+    asked for, if not all."""
 
-    def __init__(self, next_lines: NextLines = OF_FILES, *, are_all: bool = True) -> None:
+    def __init__(
+        self,
+        next_lines: NextLines = OF_FILES,
+        columns: Sequence[str] | None = None,
+        parts: Sequence[int] | None = None,
+    ) -> None:
         self._next_lines = next_lines
-        self._there = "" if are_all else " in what was asked for"
+        self._there = _asked_for(columns, parts)
 
     def summarize(self, report: FileInspection) -> FileSummary:
         rows, parts = report.num_rows, number_of(report.num_parts, UNITS[report.format].part)
@@ -229,6 +234,14 @@ def write_inspection_summary(summary: InspectionSummary) -> None:
         rows_of = number_of(summary.num_rows, "row")
         files = number_of(summary.files, "file")
         write_text(f"{files}, {rows_of}: {_filters_take(total)}")
+
+
+def _asked_for(columns: Sequence[str] | None, parts: Sequence[int] | None) -> str:
+    """Of which filters the heading speaks, if not of all of the file."""
+    if columns is None and parts is None:
+        return ""
+    is_a_column = parts is None and columns is not None and len(columns) == 1
+    return f" in {columns[0]}" if is_a_column else " in what was asked for"
 
 
 def _is_bare(column: ChunkDescription) -> bool:

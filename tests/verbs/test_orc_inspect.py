@@ -191,9 +191,7 @@ def test_stripes_are_selected(tmp_path):
 def test_the_command(file):
     head, *rows = outcome("inspect", file, "-c", "id", "--index-groups").stdout.splitlines()
     assert head.startswith(f"{file}: 15 rows in 1 stripe, ")
-    assert head.endswith(
-        " B, NONE, written by ORC Java 2.3.0; filters in what was asked for take 44 B (17 %)"
-    )
+    assert head.endswith(" B, NONE, written by ORC Java 2.3.0; filters in id take 44 B (17 %)")
     columns, groups = rows[:2], rows[2:]
     assert [row.split("\t") for row in columns] == [
         ["stripe", "column", "type", "encoding", "data", "stream", "filters", "bits", "k", "fill",
