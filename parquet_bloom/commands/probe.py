@@ -203,10 +203,9 @@ class ProbeView(SummarizedView[ProbeReport]):
         _write_caveat(report)
         reasons = {group.reason for result in report.results for group in result.groups}
         if reasons == {NO_FILTER}:
+            # And not build: in a sorted column, for one, a filter would save nothing.
             column = quoted_name(report.column)
-            for line in self._next_lines.lines(
-                report.path, "build FILE -c COLUMN --in-place", column
-            ):
+            for line in self._next_lines.lines(report.path, "advise FILE -c COLUMN", column):
                 write_line(line)
 
 

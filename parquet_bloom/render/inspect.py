@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.filters.rates import percent
+from parquet_bloom.options import quoted_name
 from parquet_bloom.render.hints import OF_FILES, NextLines, would_refuse
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import Cells, is_cut, write_line, write_table, write_text
@@ -59,6 +60,7 @@ class InspectionView(SummarizedView["FileInspection"]):
         parts: Sequence[int] | None = None,
     ) -> None:
         self._next_lines = next_lines
+        self._columns = ",".join(map(quoted_name, columns or ()))
         self._there = _asked_for(columns, parts)
 
     def summarize(self, report: FileInspection) -> FileSummary:
@@ -125,7 +127,10 @@ class InspectionView(SummarizedView["FileInspection"]):
             _write_all_or_most(header, groups, _GROUP_GIVES, verbose)
         verb = _next_verb(report)
         if verb:
-            for line in self._next_lines.lines(report.path, f"{verb} FILE"):
+            of_columns = " -c COLUMN" * bool(self._columns)
+            for line in self._next_lines.lines(
+                report.path, f"{verb} FILE{of_columns}", self._columns
+            ):
                 write_line(line)
 
 
@@ -240,8 +245,9 @@ def _asked_for(columns: Sequence[str] | None, parts: Sequence[int] | None) -> st
     """Of which filters the heading speaks, if not of all of the file."""
     if columns is None and parts is None:
         return ""
-    is_a_column = parts is None and columns is not None and len(columns) == 1
-    return f" in {columns[0]}" if is_a_column else " in what was asked for"
+    if parts is None and columns is not None and len(columns) == 1:
+        return f" in {columns[0]}"
+    return " in what was asked for"
 
 
 def _is_bare(column: ChunkDescription) -> bool:

@@ -160,10 +160,9 @@ def test_the_next_command_has_the_same_keys(options, again, folder):
         return ran.stdout.splitlines()[-1].strip()
 
     advise = f"next: pbloom advise file.parquet {again}"
-    assert last("inspect", "file.parquet", "-c", "int64") == advise
-    assert last("probe", "file.parquet", "-c", "int64", "-v", "1") == (
-        f"next: pbloom build file.parquet -c int64 --in-place {again}"
-    )
+    of_column = f"next: pbloom advise file.parquet -c int64 {again}"
+    assert last("inspect", "file.parquet", "-c", "int64") == of_column
+    assert last("probe", "file.parquet", "-c", "int64", "-v", "1") == of_column
     checked = ("validate", "file.parquet", "--no-config", "-c", "int64")
     assert last(*checked) == advise
     build = f"next: pbloom build file.parquet -c int64 --in-place {again}"
@@ -195,4 +194,4 @@ def test_a_keys_file_of_the_environment_is_there_again(folder):
     ran = outcome(
         "inspect", "file.parquet", "-c", "int64", environment={"PBLOOM_KEYS": "keys.json"}
     )
-    assert ran.stdout.splitlines()[-1] == "next: pbloom advise file.parquet"
+    assert ran.stdout.splitlines()[-1] == "next: pbloom advise file.parquet -c int64"

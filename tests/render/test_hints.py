@@ -56,7 +56,7 @@ def test_commands_lead_on():
     ]  # fmt: skip
     build = "pbloom build a.parquet -c a --in-place"
     assert outcome("probe", "a.parquet", "-c", "a", "-v", "1").stdout.splitlines()[-1] == (
-        f"next: {build}"
+        "next: pbloom advise a.parquet -c a"
     )
     assert outcome("dump", "a.parquet", "-c", "a").stderr == (
         "pbloom: a.parquet: row group 0, column a: no filter; pbloom build adds one\n"
@@ -87,7 +87,7 @@ def test_inspect_leads_on(tmp_path, monkeypatch):
         pb.build(name, columns="a", in_place=True)
         assert "next: " not in outcome("inspect", name).stdout
         assert outcome("inspect", name, "-c", "b").stdout.splitlines()[-1] == (
-            f"next: pbloom advise {name}"
+            f"next: pbloom advise {name} -c b"
         )
     (tmp_path / "b.parquet").write_bytes(with_pointer(sound(), 8, None))
     *_, next_command = outcome("inspect", "b.parquet").stdout.splitlines()
