@@ -8,6 +8,7 @@ False. `of` makes one of the arguments of a public function, whose names are tho
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, fields
 from datetime import datetime
@@ -443,19 +444,21 @@ def refuse(path: str, options: Any, names: Sequence[str], what: str) -> None:
 
 def quoted_name(name: str) -> str:
     """A name as names_in takes it."""
-    if name.startswith(" ") or "," in name or '"' in name:
+    if name != name.strip(" ") or "," in name or '"' in name:
         return '"{}"'.format(name.replace('"', '""'))
     return name
 
 
 def names_in(text: str) -> list[str]:
-    """Parse comma-separated names. As in CSV, a name with a comma is quoted; so is one that begins with a space, as
-    spaces after commas are left out. An empty text is one empty name. Raises ValueError for unbalanced quotes."""
+    """Parse comma-separated names. As in CSV, a name with a comma is quoted; so is one that begins or ends with a
+    space, as spaces around commas are left out. An empty text is one empty name. Raises ValueError for unbalanced
+    quotes."""
     if text.isprintable() and not {",", '"'} & {*text}:
         return [text]
     import csv
 
+    without = re.sub(r'("(?:[^"]|"")*")| +(?=,|$)', r"\1", text)
     try:
-        return next(csv.reader([text], strict=True, skipinitialspace=True), []) or [""]
+        return next(csv.reader([without], strict=True, skipinitialspace=True), []) or [""]
     except csv.Error as error:
         raise ValueError(f"expected comma-separated names: {error}") from None
