@@ -201,8 +201,8 @@ def read_tail(source: Source) -> Tail:
     )
     if lengths > start - len(MAGIC):
         raise FooterError(
-            f"{where}: postscript: footer, metadata and statistics of {lengths} bytes, expected at"
-            f" most {start - len(MAGIC)}"
+            f"{where}: postscript: damaged: footer, metadata and statistics of {lengths} bytes,"
+            f" expected at most {start - len(MAGIC)}"
         )
     check_fits(f"{where}: footer: takes", postscript.footerLength)
     stored = source.read_at(start - postscript.footerLength, postscript.footerLength)
@@ -250,7 +250,9 @@ def decode(message: Message, data: bytes, where: str, room: int | None = None) -
     try:
         return message.FromString(data)
     except DecodeError:
-        raise FooterError(f"{where}: {len(data)} bytes, not a {message.__name__}") from None
+        raise FooterError(
+            f"{where}: damaged: {len(data)} bytes, not a {message.__name__}"
+        ) from None
 
 
 def expand(compression: Compression, data: bytes, where: str) -> bytes:
@@ -258,6 +260,6 @@ def expand(compression: Compression, data: bytes, where: str) -> bytes:
     try:
         return compression.expand(data)
     except FormatError as error:
-        raise FooterError(f"{where}: {error}") from None
+        raise FooterError(f"{where}: damaged: {error}") from None
     except UnsupportedError as error:
         raise UnsupportedError(f"{where}: {error}") from None

@@ -121,7 +121,7 @@ def test_there_is_a_filter_for_each_index_group(groups):
 @KINDS
 def test_bytes_that_are_no_message_are_refused(kind):
     problem = refused(b"\xff\xff", kind, error=FooterError)
-    assert problem.startswith("here: 2 bytes, not a ")
+    assert problem.startswith("here: damaged: 2 bytes, not a ")
 
 
 def pre_release(words):

@@ -159,7 +159,7 @@ def test_a_truncated_file_is_said_to_be_one(tmp_path):
     path = write(tmp_path / "a.orc", data[:-1])
     # The last byte is now the C of ORC: 67.
     assert problem(path) == (
-        "FooterError", f"postscript: {data[-2]} bytes, not a PostScript"
+        "FooterError", f"postscript: damaged: {data[-2]} bytes, not a PostScript"
     )  # fmt: skip
 
 
@@ -167,10 +167,10 @@ def test_a_truncated_file_is_said_to_be_one(tmp_path):
     ("forged", "expected"),
     [
         ({"postscript": {"footerLength": 10**6}},
-         "FooterError: postscript: footer, metadata and statistics of 1000000 bytes, expected at most"),
+         "FooterError: postscript: damaged: footer, metadata and statistics of 1000000 bytes, expected at most"),
         ({"postscript": {"metadataLength": 2**64 - 1}},
-         "FooterError: postscript: footer, metadata and statistics of"),
-        ({"postscript": {"footerLength": 3}}, "FooterError: footer: 3 bytes, not a Footer"),
+         "FooterError: postscript: damaged: footer, metadata and statistics of"),
+        ({"postscript": {"footerLength": 3}}, "FooterError: footer: damaged: 3 bytes, not a Footer"),
         ({"codec": ZLIB, "postscript": {"compressionBlockSize": 1 << 23}},
          "FooterError: postscript: compressionBlockSize is 8388608, expected 1 to 8388607"),
         ({"codec": LZO}, "UnsupportedError: footer: codec LZO is not supported"),
@@ -189,7 +189,7 @@ def test_a_tail_that_cannot_be_is_refused(tmp_path, forged, expected):
         ({"offset": 2}, "footer: stripe 0 at 2 to"),
         ({"dataLength": 10**5}, "footer: stripe 0 at 3 to"),
         ({"indexLength": 2**64 - 1}, "footer: stripe 0 at 3 to"),
-        ({"footerLength": 1}, "stripe 0: footer: 1 bytes, not a StripeFooter"),
+        ({"footerLength": 1}, "stripe 0: footer: damaged: 1 bytes, not a StripeFooter"),
     ],
 )
 def test_a_stripe_that_cannot_be_is_refused(tmp_path, place, expected):

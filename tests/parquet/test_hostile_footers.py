@@ -45,7 +45,9 @@ def test_other_formats(write: Callable[[bytes], Path], data: bytes) -> None:
 
 
 def test_a_file_that_begins_as_orc(write: Callable[[bytes], Path]) -> None:
-    assert refuses(write(b"ORC" + b"\1" * 50)).endswith(": postscript: 1 bytes, not a PostScript")
+    assert refuses(write(b"ORC" + b"\1" * 50)).endswith(
+        ": postscript: damaged: 1 bytes, not a PostScript"
+    )
 
 
 def test_a_folder_without_files(tmp_path: Path) -> None:
@@ -280,5 +282,5 @@ def test_fields_that_the_footer_says_twice(write: Callable[[bytes], Path], filte
     raw = filtered[footer_start(filtered) : -8]
     path = write(with_footer(filtered[: footer_start(filtered)], raw.replace(once, twice)))
     assert compact.decode(ttypes.ColumnChunk, twice)[0].meta_data.bloom_filter_offset is None
-    with pytest.raises(pb.FooterError, match="footer: byte"):
+    with pytest.raises(pb.FooterError, match="footer: damaged: byte"):
         verdicts(path, "a", 123456)

@@ -163,7 +163,7 @@ def test_a_filter_that_cannot_be_used_has_a_reason(tmp_path):
     path = write(tmp_path / "a.orc", forge(TYPES, [stripe]))
     (column,) = pb.inspect(path, columns=["id"], index_groups=True).stripes[0].columns
     assert column.filter is None
-    assert column.reason.endswith("BLOOM_FILTER_UTF8: 2 bytes, not a BloomFilterIndex")
+    assert column.reason.endswith("BLOOM_FILTER_UTF8: damaged: 2 bytes, not a BloomFilterIndex")
     assert [stream.stream for stream in column.streams] == ["BLOOM_FILTER_UTF8"]
     (group,) = column.groups
     assert (group.positions, group.statistics, group.filter) == (None, None, None)

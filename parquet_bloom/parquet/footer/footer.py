@@ -95,10 +95,10 @@ class Footer:
         self._fields = self._spans()
         for name in ("schema", "row_groups"):
             if name not in self._fields:
-                raise FooterError(f"{where}: footer: no {name}")
+                raise FooterError(f"{where}: footer: damaged: no {name}")
 
     def _damaged(self, error: _kernel.ScanError) -> FooterError:
-        return FooterError(f"{self.where}: footer: byte {error.position}: {error.problem}")
+        return FooterError(f"{self.where}: footer: damaged: byte {error.position}: {error.problem}")
 
     def _spans(self) -> dict[str, tuple[int, int]]:
         try:

@@ -66,7 +66,7 @@ def read_footer(source: Source, keys: Keys | None = None) -> Footer:
     start = source.size - TAIL_BYTES - length
     if start < len(MAGIC):
         raise FooterError(
-            f"{where}: footer length: {length}, expected at most"
+            f"{where}: footer: damaged: its length is {length}, expected at most"
             f" {source.size - TAIL_BYTES - len(MAGIC)}"
         )
     check_fits(f"{where}: footer: takes", length)

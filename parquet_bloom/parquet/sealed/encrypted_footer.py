@@ -237,7 +237,9 @@ def _strip_padding(data: bytes, where: str) -> bytes:
     try:
         return data[: _kernel.struct_end(data)]
     except _kernel.ScanError as error:
-        raise FooterError(f"{where}: footer: byte {error.position}: {error.problem}") from None
+        raise FooterError(
+            f"{where}: footer: damaged: byte {error.position}: {error.problem}"
+        ) from None
 
 
 _HEADERS = {
