@@ -238,10 +238,22 @@ def _opened(source: Source, keys: Keys | None) -> ParquetContainer | OrcContaine
     try:
         return ParquetContainer(source, keys, legacy)
     except NotSupportedFileError:
-        found = _orc(source, keys)
-        if found is None:
-            raise
-        return found
+        if found := _orc(source, keys):
+            return found
+        if source.path.endswith(".orc"):
+            raise _not_orc(source) from None
+        raise
+
+
+def _not_orc(source: Source) -> NotSupportedFileError:
+    """Of a file that is called so, but is neither ORC nor Parquet."""
+    from parquet_bloom.orc.magic import MAGIC
+
+    head = bytes(source.read_at(0, min(source.size, len(MAGIC))))
+    found = f"starts with {head!r}, expected {MAGIC!r}"
+    if source.size <= len(MAGIC):
+        found = f"{source.size} bytes, expected more"
+    return NotSupportedFileError(f"{source.path}: not an ORC file: {found}")
 
 
 def _orc(source: Source, keys: Keys | None) -> OrcContainer | None:

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.container.room import TO_CHANGE, check_room
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import RewriteError
 from parquet_bloom.files import open_file
 from parquet_bloom.options import BuildOptions, Destination, RepairOptions
 from parquet_bloom.storage.change import Change
 from parquet_bloom.storage.new_version import Target, detached, write_version
+from parquet_bloom.vocabulary import FORMAT_TITLES
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -89,10 +91,25 @@ def changing(
     started = time.perf_counter()
     target = destination.target(path)
     with open_file(path, keys) as file:
+        _check_ending(file, destination.output)
         yield Changing(file, target, destination.verify, started)
 
 
 def changing_opened(file: Container, destination: Destination) -> Changing:
     """The same with a file that is open."""
     started = time.perf_counter()
+    _check_ending(file, destination.output)
     return Changing(file, destination.target(file.path), destination.verify, started)
+
+
+def _check_ending(file: Container, output: str | os.PathLike[str] | None) -> None:
+    """Raise RewriteError for a new name that says another format; one that the file has already may stay."""
+    if output is None:
+        return
+    ending = os.path.splitext(output)[1]
+    others = {f".{each}" for each in FORMAT_TITLES if each != file.format}
+    if ending in others and not file.path.endswith(ending):
+        title = FORMAT_TITLES[file.format]
+        raise RewriteError(
+            f"{os.fspath(output)}: {file.path} is {title}, expected a name that ends with .{file.format}"
+        )

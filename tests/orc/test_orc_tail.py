@@ -148,8 +148,14 @@ def test_a_key_is_no_use_to_an_orc_file(tmp_path):
 
 
 @pytest.mark.parametrize("data", [b"", b"O", b"ORC", b"hello, world", b"PAR1" + bytes(20)])
-def test_what_is_neither_is_said_to_be_no_parquet(tmp_path, data):
+def test_what_is_neither_is_said_not_to_be_what_it_is_called(tmp_path, data):
     kind, message = problem(write(tmp_path / "a.orc", data))
+    assert kind == "NotSupportedFileError"
+    found = f"starts with {data[:3]!r}, expected b'ORC'"
+    if len(data) <= 3:
+        found = f"{len(data)} bytes, expected more"
+    assert message == f"not an ORC file: {found}"
+    kind, message = problem(write(tmp_path / "a", data))
     assert kind == "NotSupportedFileError"
     assert "not a Parquet file: " in message
 

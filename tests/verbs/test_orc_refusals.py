@@ -2,15 +2,23 @@
 nobody can be sure of the values."""
 
 import datetime
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pyorc
 import pytest
 from make.handmade_orc import DATA, LZO, Stream, Stripe, forge, row_index, table, type_of, write
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.errors import FilterError, FormatError, ParquetBloomError, UnsupportedError
+from parquet_bloom.errors import (
+    FilterError,
+    FormatError,
+    ParquetBloomError,
+    RewriteError,
+    UnsupportedError,
+)
 from parquet_bloom.orc.stripe import ROW_INDEX
 
 # Ten times 7: a short repeat of 8 bits.
@@ -176,3 +184,27 @@ def test_empty_files(tmp_path):
     assert orc.read_table(tmp_path / "b.orc").num_rows == 0
     assert pb.strip(tmp_path / "b.orc", in_place=True).removed == ()
     assert path.read_bytes() == before
+
+
+def test_a_new_name_does_not_say_another_format(tmp_path, monkeypatch):
+    """One that the file has already may stay."""
+    monkeypatch.chdir(tmp_path)
+    data = pa.table({"a": range(1000)})
+    orc.write_table(data, "a.orc")
+    pq.write_table(data, "a.parquet")
+    for path, output, message in (
+        ("a.orc", "b.parquet", "b.parquet: a.orc is ORC, expected a name that ends with .orc"),
+        (
+            "a.parquet",
+            "b.orc",
+            "b.orc: a.parquet is Parquet, expected a name that ends with .parquet",
+        ),
+    ):
+        for dry_run in (False, True):
+            with pytest.raises(RewriteError, match=f"^{message}$"):
+                pb.build(path, output, columns="a", dry_run=dry_run)
+            with pytest.raises(RewriteError, match=f"^{message}$"):
+                pb.strip(path, output, dry_run=dry_run)
+    Path("a.orc").rename("c.parquet")
+    pb.build("c.parquet", "d.parquet", columns="a")
+    pb.build("c.parquet", "d", columns="a")
