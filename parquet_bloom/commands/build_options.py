@@ -81,7 +81,7 @@ filters = together(
         type=click.Choice(words(Existing)),
         default="keep",
         show_default=True,
-        help="What to do with existing filters.",
+        help="What to do with existing filters; in place, `replace` cannot be undone.",
     ),
     filters_option("--force", is_flag=True, help="Also write filters that miss the target rate."),
     option.layout,

@@ -310,11 +310,13 @@ class LeftChunk(Located):
 
 class BuildChange(Change):
     """New filters. Once composed, `filters` and `skipped` say what became of each chunk, and `notes`
-    what to know about the filters."""
+    what to know about the filters. `num_replaced`: how many chunks lose filters that they had, with no
+    earlier end that still has them."""
 
     filters: list[BuiltFilters]
     skipped: list[LeftChunk]
     notes: Sequence[str] = ()
+    num_replaced: int = 0
 
     def too_full(self) -> Iterator[str]:
         """The columns with filters that a look-up of an absent value often passes, and the rule that says so."""

@@ -270,7 +270,8 @@ class OrcBuild(BuiltChange, BuildChange):
         self.size_of = {name: replace(size, fpp=fpp) for name, fpp in options.fpp_of}
         kinds = _KINDS[options.orc_streams or USUAL_STREAMS]
         self.force = options.force
-        replaced = (chunk for chunk in wanted if chunk.has_filters)
+        replaced = [chunk for chunk in wanted if chunk.has_filters]
+        self.num_replaced = len(replaced)
         super().__init__(file, size, kinds, options.threads, wanted, replaced, progress)
 
     @property

@@ -7,13 +7,13 @@ the unchanged part of the file. The new file is opened again and checked before 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers, columns_needed
-from parquet_bloom.container import WHERE_KNOWN, BuiltFilters, LeftChunk
+from parquet_bloom.container import WHERE_KNOWN, BuildChange, BuiltFilters, LeftChunk, number_of
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
@@ -200,5 +200,12 @@ def _build(
         filters=tuple(sorted(change.filters, key=lambda built: built.place.part)),
         skipped=tuple(sorted(change.skipped, key=lambda skip: skip.place.part)),
         bytes_added=facts["size_after"] - facts["size_before"],
-        notes=(*change.notes, *opened.notes(change)),
+        notes=(*_gone(opened, change), *change.notes, *opened.notes(change)),
     )
+
+
+def _gone(opened: Changing, change: BuildChange) -> Iterator[str]:
+    """Which filters nothing brings back, in a dry run too."""
+    if opened.target.in_place and change.num_replaced:
+        chunks = number_of(change.num_replaced, "column chunk")
+        yield f"replaces the filters of {chunks} for good, whoever built them"

@@ -251,6 +251,19 @@ def test_existing_filters_are_kept_replaced_or_an_error(source, tmp_path):
         pb.build(first, tmp_path / "4.parquet", columns=["id"], existing="error")
 
 
+def test_filters_that_go_for_good_are_counted(source, tmp_path):
+    """In place, unless the file keeps the end that they are before."""
+    first = tmp_path / "1.parquet"
+    pb.build(source, first, columns=["id"])
+    replace = {"columns": ["id", "low"], "existing": "replace"}
+    gone = "replaces the filters of 3 column chunks for good, whoever built them"
+    assert gone not in pb.build(first, tmp_path / "2.parquet", **replace).notes
+    assert gone not in pb.build(first, in_place=True, layout="append", dry_run=True, **replace).notes
+    assert gone not in pb.build(first, in_place=True, columns=["id", "low"], dry_run=True).notes
+    for dry_run in (True, False):
+        assert gone in pb.build(first, in_place=True, dry_run=dry_run, **replace).notes
+
+
 def test_replacing_one_of_two_keeps_the_others_bits_and_no_unused_bytes(source, tmp_path):
     both, out = tmp_path / "both.parquet", tmp_path / "out.parquet"
     pb.build(source, both, columns=["id", "low"])

@@ -87,7 +87,9 @@ class ParquetBuild(FilterChange, BuildChange):
             kept = Kept(file.source.size, ends=options.kept_ends or "one")
         else:
             kept = kept_bytes(file, replaced, options.layout, options.usual_layout)
-        if kept.ends != "none":
+        if kept.ends == "none":
+            self.num_replaced = len(replaced)
+        else:
             check_last(file, replaced)
         super().__init__(file, kept, dict.fromkeys(replaced), new)
         self.skipped += plan.skipped
