@@ -11,7 +11,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.vocabulary import HAS_ONE, NO_FILTER, NO_INDEX, NO_KEY, NO_MEMORY
 
 _HINTS: Final = {
-    HAS_ONE: "--existing replace rebuilds it",
+    HAS_ONE: "--existing replace rebuilds it for the rate of --fpp",
     NO_FILTER: "pbloom build adds one",
     NO_MEMORY: "--memory raises it",
     NO_KEY: "pass keys with --keys",

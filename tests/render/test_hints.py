@@ -17,7 +17,7 @@ from parquet_bloom.render.hints import in_options, next_line, with_hint
     ("message", "with_its_hint"),
     [
         ("a.parquet: row group 0, column a: no filter", "; pbloom build adds one"),
-        ("has a filter already", "; --existing replace rebuilds it"),
+        ("has a filter already", "; --existing replace rebuilds it for the rate of --fpp"),
         ("a.parquet: column a: encrypted, no key", "; pass keys with --keys"),
         ("a.parquet: no filter: BOOLEAN columns get none", ""),
         ("there is no filter", ""),
@@ -64,7 +64,7 @@ def test_commands_lead_on():
     assert outcome(*build.split()[1:]).code == 0
     assert "next" not in outcome("probe", "a.parquet", "-c", "a", "-v", "1").stdout
     assert outcome(*build.split()[1:]).stdout.splitlines()[1:] == [
-        "skipped a, row group 0: has a filter already; --existing replace rebuilds it"
+        "skipped a, row group 0: has a filter already; --existing replace rebuilds it for the rate of --fpp"
     ]
 
 
