@@ -92,7 +92,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "Sche
 
 
 def missing(what: str) -> NoReturn:
-    """Skip a test for want of `what`; under PBLOOM_STRICT=1 only the shared folder may be missing."""
+    """Skip a test for want of `what`; under PBLOOM_STRICT=1 only the shared folder may be missing
+    (and what the processor lacks, see make/code_paths.py)."""
     if os.environ.get("PBLOOM_STRICT") == "1" and not what.startswith("../shared"):
         pytest.fail(f"missing: {what}", pytrace=False)
     pytest.skip(f"missing: {what}")

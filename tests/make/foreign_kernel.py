@@ -13,6 +13,7 @@ from typing import Any, Final, Self
 import numpy as np
 import pytest
 from conftest import ROOT, missing
+from make.code_paths import not_here
 
 from parquet_bloom.native import _kernel
 
@@ -123,6 +124,6 @@ def foreign(
         command = [str(request.getfixturevalue("by_clang")), number]
         # It ends with its input.
         if subprocess.run(command, input=b"", check=False).returncode:
-            missing(path)
+            not_here(path)
     with ForeignKernel(request.param, command) as kernel:
         yield kernel
