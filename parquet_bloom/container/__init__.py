@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, dat
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.filters.sizing import HIGH_FPP, USELESS_FPP
-from parquet_bloom.native.lazy import NDArray, np
+from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.storage.change import Change
 
 if TYPE_CHECKING:
@@ -249,12 +249,12 @@ class ReadFilter:
     says: Mapping[str, str]
 
 
-class FoundAt(NamedTuple):
-    """A row of a part that holds a value: its position in what was asked."""
+class FoundIn(NamedTuple):
+    """Rows of a part that hold values, and the position of each value in what was asked: arrays of one length."""
 
     part: int
-    row: int
-    value: int
+    rows: Array
+    values: Array
 
 
 @dataclass(frozen=True, slots=True)

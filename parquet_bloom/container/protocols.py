@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container import (
         BuildChange,
         Explanation,
-        FoundAt,
+        FoundIn,
         GroupAnswers,
         NoFilters,
         OneFilter,
@@ -246,7 +246,7 @@ class Askable(WithFilters, Protocol):
 
     def find_rows(
         self, column: Column, places: Mapping[int, Collection[int] | None], asked: object
-    ) -> Iterator[FoundAt]:
+    ) -> Iterator[FoundIn]:
         """The rows that hold values, in the order of parts and rows. `places`: by part, the data pages of the column
         to look into, all of them for None. Raises FormatError for damage, UnsupportedError if nothing here reads rows
         of the column or can look for a value, EncryptionError, OSError."""

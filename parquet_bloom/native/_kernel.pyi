@@ -217,6 +217,10 @@ def mark_indices(
     0 to 32 bits, in `data` without the bit width. Raises ValueError also for an index outside of
     `used`, which is then only partly marked."""
 
+def decode_hybrid(data: _Bytes, bit_width: int, count: int) -> NDArray[np.uint32]:
+    """The first `count` numbers in the RLE / bit-packing hybrid of 0 to 32 bits: shape (count,). Raises ValueError if
+    there are fewer, or others are impossible."""
+
 class DeltaDecoder:
     """DELTA_BINARY_PACKED integers, modulo 2^64, in arrays of at most about 200,000."""
 

@@ -118,6 +118,8 @@ cdef extern from "kernel.h" nogil:
     int indices_mark(
         const uint8_t *data, size_t size, int bit_width, int64_t count, uint8_t *used,
         size_t num_used)
+    int hybrid_decode(
+        const uint8_t *data, size_t size, int bit_width, int64_t count, uint32_t *numbers)
     struct delta_state:
         int64_t count, left
     int delta_start(const uint8_t *data, size_t size, delta_state *state)

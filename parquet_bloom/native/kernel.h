@@ -210,6 +210,10 @@ enum {
 int indices_mark(const uint8_t *data, size_t size, int bit_width, int64_t count, uint8_t *used,
                  size_t num_used);
 
+/* The first `count` numbers of a hybrid of 0 to 32 bits. -1 if the data ends too early or a run is impossible; what was
+ * decoded by then has been written. */
+int hybrid_decode(const uint8_t *data, size_t size, int bit_width, int64_t count, uint32_t *numbers);
+
 /* ---- delta.c: DELTA_BINARY_PACKED ----------------------------------------------------------- */
 
 /* The state of a decoder: `left` of `count` values remain, from byte `at`, after the value `last`. */

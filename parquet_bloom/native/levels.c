@@ -5,7 +5,7 @@
  *                                                     : one number, repeated header >> 1 times
  *   BIT_PACKED   consecutive numbers, from the most significant bit of each byte
  */
-#include "kernel.h"
+#include "packed.h"
 
 /* `length` numbers: packed, starting at `data`, from where `size` bytes can be read, or if that is NULL all
  * equal to `value`. */
@@ -148,6 +148,28 @@ int indices_mark(const uint8_t *data, size_t size, int bit_width, int64_t count,
         } else {
             used[run.value] = 1;
         }
+    }
+    return 0;
+}
+
+static void write_packed(const struct run *run, int bit_width, uint32_t *numbers) {
+    const uint8_t *packed = run->data, *end = packed + run->size;
+    uint64_t mask = mask_of(bit_width);
+    int64_t narrow = num_narrow(packed, end, bit_width, run->length), i = 0;
+    for (; i < narrow; i++) numbers[i] = (uint32_t)narrow_number(packed, i * bit_width, mask);
+    for (; i < run->length; i++)
+        numbers[i] = (uint32_t)packed_number(packed, end, i * bit_width, bit_width, mask);
+}
+
+int hybrid_decode(const uint8_t *data, size_t size, int bit_width, int64_t count, uint32_t *numbers) {
+    size_t at = 0;
+    struct run run;
+    for (; count > 0; count -= run.length, numbers += run.length) {
+        if (next_run(data, size, &at, bit_width, count, &run) != 0) return -1;
+        if (run.data)
+            write_packed(&run, bit_width, numbers);
+        else
+            for (int64_t i = 0; i < run.length; i++) numbers[i] = run.value;
     }
     return 0;
 }

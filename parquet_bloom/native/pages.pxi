@@ -90,6 +90,22 @@ def mark_indices(
         raise ValueError(f"dictionary indices: the bytes end before {count} of them")
 
 
+def decode_hybrid(const uint8_t[::1] data not None, int bit_width, int64_t count):
+    cdef int failed = 0
+    if not 0 <= bit_width <= 32 or not 0 <= count <= INT32_MAX:
+        raise ValueError(f"levels or dictionary indices: {count} of {bit_width} bits")
+    import numpy as np
+
+    numbers = np.empty(count, np.uint32)
+    cdef uint32_t[::1] out = numbers
+    if count:
+        with nogil:
+            failed = hybrid_decode(_bytes(data), data.shape[0], bit_width, count, &out[0])
+    if failed:
+        raise ValueError(f"levels or dictionary indices: the bytes end before {count} of them")
+    return numbers
+
+
 _MOST_AT_ONCE = 1 << 17
 
 

@@ -30,7 +30,7 @@ from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER
 _FILTER_BYTES = 600
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import FoundAt, OneFilter, Repairs
+    from parquet_bloom.container import FoundIn, OneFilter, Repairs
     from parquet_bloom.container.column_filter import ColumnFilter
     from parquet_bloom.container.conditions import Condition
     from parquet_bloom.container.descriptions import (
@@ -232,7 +232,7 @@ class OrcContainer(OrcReader):
 
     def find_rows(
         self, column: OrcColumn, places: Mapping[int, Collection[int] | None], asked: AskedValues
-    ) -> Iterator[FoundAt]:
+    ) -> Iterator[FoundIn]:
         """The rows that hold one of the values."""
         from parquet_bloom.orc.rows import find_rows
 

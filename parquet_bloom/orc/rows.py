@@ -11,7 +11,7 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.container import FoundAt
+from parquet_bloom.container import FoundIn
 from parquet_bloom.orc.arrays import Texts, Values
 from parquet_bloom.orc.bloom import OrcKeyForm
 from parquet_bloom.orc.columns import OrcColumn, above
@@ -26,7 +26,7 @@ def find_rows(
     column: OrcColumn,
     places: Mapping[int, Collection[int] | None],
     asked: AskedValues,
-) -> Iterator[FoundAt]:
+) -> Iterator[FoundIn]:
     """See Askable.find_rows; pages are index groups."""
     stored, owners = asked.to_compare()
     if file.source.is_remote:
@@ -51,7 +51,7 @@ def _rows_of(
     among: Collection[int] | None,
     hashes: NDArray[np.uint64],
     wanted: Mapping[Hashable, Sequence[int]],
-) -> Iterator[FoundAt]:
+) -> Iterator[FoundIn]:
     """In one stripe, which is decoded from its start to the last group that is wanted."""
     column, stripe = chunk.column, chunk.stripe
     form = OrcKeyForm(writer_timezone=stripe.writer_timezone)
@@ -72,8 +72,8 @@ def _rows_of(
             for row, each in zip(rows, near, strict=True)
             for owner in wanted.get(each, ())
         }
-        for row, owner in sorted(found):
-            yield FoundAt(stripe.index, row, owner)
+        pairs = np.array(sorted(found), np.int64).reshape(-1, 2)
+        yield FoundIn(stripe.index, pairs[:, 0], pairs[:, 1])
 
 
 def _comparable(column: OrcColumn, values: Values) -> list[Hashable]:

@@ -25,7 +25,7 @@ from parquet_bloom.storage.source import FileEnd
 if TYPE_CHECKING:
     from parquet_bloom.container import (
         BuildChange,
-        FoundAt,
+        FoundIn,
         OneFilter,
         Repairs,
         StripChange,
@@ -159,7 +159,7 @@ class ParquetContainer(OpenFile):
 
     def find_rows(
         self, column: LeafColumn, places: Mapping[int, Collection[int] | None], asked: Asked
-    ) -> Iterator[FoundAt]:
+    ) -> Iterator[FoundIn]:
         """The rows that hold one of the values."""
         if isinstance(column, shredded.ShreddedField):
             from parquet_bloom.parquet.filters.field import check_shredded

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from parquet_bloom.arguments import columns_given, files_given
@@ -16,6 +17,7 @@ from parquet_bloom.errors import ColumnError, ParquetBloomError, ValueTypeError,
 from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.manifest import existing
 from parquet_bloom.index.states import state_of, state_unless_asked_for
+from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.options import TableView
 from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
@@ -27,7 +29,7 @@ from parquet_bloom.verbs.listed_files import ListedFiles, files_asked, list_file
 
 if TYPE_CHECKING:
     from parquet_bloom.arguments import SomeNames
-    from parquet_bloom.container import FoundAt
+    from parquet_bloom.container import FoundIn
     from parquet_bloom.container.protocols import Askable, Column
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.index.manifest import TableSource
@@ -173,7 +175,7 @@ def find(
         return search.report(found, among, progress)
 
 
-def held_values(
+def are_held(
     files: Any,
     column: str,
     values: Any,
@@ -183,12 +185,12 @@ def held_values(
     hash_key: bytes | str | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
-) -> set[int] | None:
-    """The positions of those of `values` that any row holds, which `find` would name; None if a file cannot be read.
+) -> NDArray[np.bool_] | None:
+    """Of each of `values`, whether any row holds it, which `find` would name: shape (n,); None if a file cannot be read.
     Raises as find."""
     search = _RowSearch(column, list_values(values), None, keys)
     with _candidates(search, files, table, index, hash_key, storage_options) as (found, among):
-        return search.held(found, among)
+        return search.are_held(found, among)
 
 
 @contextmanager
@@ -273,7 +275,6 @@ class _RowSearch:
         # Of one object, so that what is asked is encoded once for all files.
         self._values: Any = tuple(values) if isinstance(values, list) else values
         self._keys = keys
-        self._texts = show_values(self._values)
         self._asked: tuple[Column, object] | None = None
         self._index: str | None = None
         self._generation: int | None = None
@@ -288,6 +289,11 @@ class _RowSearch:
         self.left_out = LeftOut()
         self.inputs: tuple[str, ...] = ()
         self._started = time.time()
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        """The values as reports show them."""
+        return show_values(self._values)
 
     def add_gone(self, errors: Sequence[OSError]) -> None:
         """Sources of an index where nothing is any more: whether their files are gone, too, nobody knows."""
@@ -385,19 +391,22 @@ class _RowSearch:
             values=self._tables and self._tables.table(),
         )
 
-    def held(self, candidates: Sequence[_Candidate], files: ListedFiles) -> set[int] | None:
-        """The positions of the values that rows hold; None if a file cannot be read."""
-        held: set[int] = set()
+    def are_held(
+        self, candidates: Sequence[_Candidate], files: ListedFiles
+    ) -> NDArray[np.bool_] | None:
+        """Of each value, whether a row holds it; None if a file cannot be read."""
+        are_held = np.zeros(len(self._values), np.bool_)
         for candidate in candidates:
-            held |= self._looked_into(candidate, files, _positions) or set()
+            for each in self._looked_into(candidate, files, _as_found) or ():
+                are_held[each.values] = True
         is_unsure = self._unknown or self._not_listed or self.left_out.unlisted
-        return None if is_unsure else held
+        return None if is_unsure else are_held
 
     def _looked_into(
         self,
         candidate: _Candidate,
         files: ListedFiles,
-        answer: Callable[[Askable, Sequence[FoundAt]], AnswerT],
+        answer: Callable[[Askable, Sequence[FoundIn]], AnswerT],
     ) -> AnswerT | None:
         """What `answer` makes of the rows that a file has; None if it cannot be read."""
         path = candidate.path
@@ -440,7 +449,7 @@ class _RowSearch:
             places = dict(self._not_excluded(file, column))
         return {part: places[part] for part in sorted(places)}
 
-    def _found_in(self, file: Askable, places: Places) -> list[FoundAt]:
+    def _found_in(self, file: Askable, places: Places) -> list[FoundIn]:
         self._parts_read += len(places)
         column = file.column(self.column)
         if self._tables is not None:
@@ -453,9 +462,9 @@ class _RowSearch:
             self._asked = column, file.encode(column, self._values)
         return self._asked[1]
 
-    def _rows(self, file: Askable, found: Sequence[FoundAt]) -> list[FoundRow]:
+    def _rows(self, file: Askable, found: Sequence[FoundIn]) -> list[FoundRow]:
         first_rows, rows = [0], []
-        for part, row, value in found:
+        for part, row, value in _one_by_one(found):
             while len(first_rows) <= part:
                 num_rows = file.describe_part(len(first_rows) - 1).num_rows
                 first_rows.append(first_rows[-1] + num_rows)
@@ -463,7 +472,7 @@ class _RowSearch:
         return rows
 
     def _values_of(
-        self, file: Askable, tables: RowTables, found: Sequence[FoundAt], files: ListedFiles
+        self, file: Askable, tables: RowTables, found: Sequence[FoundIn], files: ListedFiles
     ) -> Any:
         """A row can hold several of the values, and is read once."""
         from parquet_bloom.reads.partitions import PartitionedFile
@@ -474,11 +483,11 @@ class _RowSearch:
         source = PartitionedFile(of_table, self._partitions.of(file.path))
         rows: dict[int, list[int]] = {}
         places: dict[tuple[int, int], int] = {}
-        for part, row, _ in found:
+        for part, row, _ in _one_by_one(found):
             if (part, row) not in places:
                 places[part, row] = len(places)
                 rows.setdefault(part, []).append(row)
-        return tables.read(source, rows, [places[part, row] for part, row, _ in found])
+        return tables.read(source, rows, [places[part, row] for part, row, _ in _one_by_one(found)])
 
     def _not_excluded(
         self, file: Askable, column: Column
@@ -494,8 +503,15 @@ class _RowSearch:
                 yield part, [number for number, absent in enumerate(are_absent) if not absent]
 
 
-def _positions(_: Askable, found: Sequence[FoundAt]) -> set[int]:
-    return {value for _, _, value in found}
+def _one_by_one(found: Sequence[FoundIn]) -> Iterator[tuple[int, int, int]]:
+    """Part, row in it, and position of the value."""
+    for part, rows, values in found:
+        for row, value in zip(rows.tolist(), values.tolist(), strict=True):
+            yield part, row, value
+
+
+def _as_found(_: Askable, found: Sequence[FoundIn]) -> Sequence[FoundIn]:
+    return found
 
 
 def _tables(columns: Sequence[str] | None) -> RowTables | None:

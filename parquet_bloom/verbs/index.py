@@ -12,7 +12,7 @@ from parquet_bloom.index.manifest import existing
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.values.given import list_values
-from parquet_bloom.verbs.find import held_values
+from parquet_bloom.verbs.find import are_held
 from parquet_bloom.verbs.index_change import (
     IndexChange,
     add_to_index,
@@ -196,13 +196,12 @@ class Index:
         some = (
             [values[at] for at in wanted.tolist()] if isinstance(values, list) else values[wanted]
         )
-        held = held_values(
+        held = are_held(
             files, column, some, table=table, index=self._place, hash_key=self._hash_key, keys=keys,
             storage_options=self._options,
         )  # fmt: skip
         if held is not None:
-            new[wanted] = True
-            new[wanted[[*held]]] = False
+            new[wanted] = ~held
         return new
 
     def sql(self, column: str, values: Any, *, engine: SqlEngine = "duckdb") -> str:

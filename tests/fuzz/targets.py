@@ -242,6 +242,7 @@ KERNEL: tuple[Callable[[bytes], Any], ...] = (
     lambda data: _kernel.count_levels(data, 1 + len(data) % 32, 1000, 1),
     lambda data: _kernel.count_bit_packed_levels(data, 1 + len(data) % 32, 1000, 1),
     lambda data: _kernel.mark_indices(data, len(data) % 33, 1000, bytearray(100)),
+    lambda data: _kernel.decode_hybrid(data, len(data) % 33, 1000),
     _delta,
     _alp,
     _many,

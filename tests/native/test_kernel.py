@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 import xxhash
-from conftest import missing
 from hypothesis import given
 from hypothesis import strategies as st
+from make.code_paths import choose
 from make.memory_end import MemoryEnd
 from make.pages import byte_arrays
 from oracle import specification as spec
@@ -33,13 +33,6 @@ def code_path(request: pytest.FixtureRequest) -> Iterator[None]:
     assert _kernel.code_path() == request.param
     yield
     _kernel.choose_code_path(before)
-
-
-def choose(path: str) -> None:
-    try:
-        _kernel.choose_code_path(path)
-    except ValueError:
-        missing(path)
 
 
 def test_a_code_path_that_does_not_exist() -> None:

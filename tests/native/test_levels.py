@@ -1,4 +1,4 @@
-"""Counting definition levels, against a decoder that writes every bit down."""
+"""Levels and dictionary indices counted and decoded, against a decoder that writes every bit down."""
 
 import subprocess
 import sys
@@ -52,7 +52,9 @@ def test_hybrid(
     levels = spec.decode_hybrid(runs, width, count)
     level = occurring(data, levels, width)
     assert len(levels) == count
-    assert _kernel.count_levels(memory_end.place(runs), width, count, level) == levels.count(level)
+    placed = memory_end.place(runs)
+    assert _kernel.count_levels(placed, width, count, level) == levels.count(level)
+    assert _kernel.decode_hybrid(placed, width, count).tolist() == levels
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 7, 8, 9, 16, 17, 31, 32])
@@ -74,6 +76,7 @@ def test_packed_levels(memory_end: MemoryEnd, width: int, count: int) -> None:
     random = Random(width * count)
     levels = [random.randrange(2**width) for _ in range(count)]
     run = memory_end.place(spec.packed_run(levels, width))
+    assert _kernel.decode_hybrid(run, width, count).tolist() == levels
     for level in {*levels[:20], 0, 1, 2**width - 1}:
         assert _kernel.count_levels(run, width, count, level) == levels.count(level)
     assert _kernel.count_levels(run, width, count, 2**width) == 0
@@ -95,8 +98,14 @@ def test_the_last_group_may_be_cut(memory_end: MemoryEnd) -> None:
     run = spec.packed_run([1, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1], 2)
     assert len(run) == 5
     assert _kernel.count_levels(memory_end.place(run[:4]), 2, 11, 1) == 8
+    assert _kernel.decode_hybrid(memory_end.place(run[:4]), 2, 11).tolist() == [
+        *(1, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1)
+    ]
     with pytest.raises(ValueError, match=r"^levels: the bytes end before 13 levels$"):
         _kernel.count_levels(memory_end.place(run[:4]), 2, 13, 1)
+    early = r"^levels or dictionary indices: the bytes end before 13 of them$"
+    with pytest.raises(ValueError, match=early):
+        _kernel.decode_hybrid(memory_end.place(run[:4]), 2, 13)
 
 
 @pytest.mark.parametrize("length", [2**14, 2**21, 2**27])

@@ -1,4 +1,4 @@
-"""Which dictionary entries a page uses, against a decoder that writes every bit down."""
+"""Which dictionary entries a page uses, and where, against a decoder that writes every bit down."""
 
 import pytest
 from hypothesis import given
@@ -73,6 +73,11 @@ def test_hostile_bytes(
     used = memoryview(room)[8 : 8 + entries]
     indices = decoded(data, width, count)
     placed = memory_end.place(data)
+    if indices is None:
+        with pytest.raises(ValueError, match="bytes end before"):
+            _kernel.decode_hybrid(placed, width, count)
+    else:
+        assert _kernel.decode_hybrid(placed, width, count).tolist() == indices
     if indices is None or any(index >= entries for index in indices):
         with pytest.raises(ValueError, match="dictionary indices"):
             _kernel.mark_indices(placed, width, count, used)
@@ -112,10 +117,18 @@ def test_no_index_needs_no_entry() -> None:
         _kernel.mark_indices(b"\x02", 0, 1, bytearray())
 
 
+def test_indices_of_no_bits_are_zero() -> None:
+    assert _kernel.decode_hybrid(bytes([9 << 1]), 0, 9).tolist() == [0] * 9
+    assert _kernel.decode_hybrid(bytes([2 << 1 | 1]), 0, 16).tolist() == [0] * 16
+    assert _kernel.decode_hybrid(b"", 7, 0).tolist() == []
+
+
 @pytest.mark.parametrize(("width", "count"), [(-1, 1), (33, 1), (1, -1), (1, 2**31)])
 def test_impossible_numbers(width: int, count: int) -> None:
     with pytest.raises(ValueError, match=f"{count} of {width} bits"):
         _kernel.mark_indices(b"\x02\x00", width, count, bytearray(1))
+    with pytest.raises(ValueError, match=f"{count} of {width} bits"):
+        _kernel.decode_hybrid(b"\x02\x00", width, count)
 
 
 def test_marks_need_room_that_can_be_written() -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.container import FoundAt
+from parquet_bloom.container import FoundIn
 from parquet_bloom.errors import PageError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.filters.ahead import pages_range
@@ -101,41 +101,47 @@ class RowFinder:
         order = np.argsort(hashes)
         self._stored, self._order, self._hashes = asked.stored.run, order, hashes[order]
         self._owners = order if asked.stored.owners is None else asked.stored.owners[order]
+        self._num_owners = int(self._owners.max(initial=0)) + 1
         bits = min(_MOST_BITS, max(_LEAST_BITS, hashes.size.bit_length() + 4))
         self._shift = np.uint64(64 - bits)
         self._begin_so = np.zeros(1 << bits, np.bool_)
         self._begin_so[self._hashes >> self._shift] = True
+        # Of fewer of these bits, another tells where the hashes with them begin, at most some ten.
+        self._short_shift = np.uint64(64 - max(1, hashes.size.bit_length()))
+        begin = np.arange(1 << (64 - int(self._short_shift)), dtype=np.uint64)
+        self._first = np.searchsorted(self._hashes, begin << self._short_shift)
         # By the object, as a dictionary is one for all pages of a chunk.
         self._known: tuple[Run | None, Pairs] = None, _NONE
 
     def rows(
         self, file: OpenFile, leaf: LeafColumn, places: Mapping[int, Collection[int] | None]
-    ) -> Iterator[FoundAt]:
+    ) -> Iterator[FoundIn]:
         """The rows that hold values; see Askable.find_rows."""
         chunks = [file.footer.chunk(part, leaf) for part in places]
         looked = [_Looked(chunk, places[chunk.row_group]) for chunk in chunks]
         for each in _with_places(file, looked):
             with located(file.footer, each.chunk):
                 check_readable(file.footer, each.chunk)
-                for row, value in self._rows_of(file, each):
-                    yield FoundAt(each.chunk.row_group, row, value)
+                for rows, values in self._rows_of(file, each):
+                    yield FoundIn(each.chunk.row_group, rows, values)
 
-    def _rows_of(self, file: OpenFile, looked: _Looked) -> Iterator[tuple[int, int]]:
+    def _rows_of(self, file: OpenFile, looked: _Looked) -> Iterator[Pairs]:
         chunk, source, footer = looked.chunk, file.source, file.footer
         if looked.places is not None:
             # Unless the page index is not right, or a page is damaged. Without the one, we know.
             with suppress(PageError):
                 found = rows_of_pages(source, footer, chunk, looked.places, looked.pages)
-                rows = [each for part in found for each in self._rows_in(part)]
+                rows = [self._rows_in(part) for part in found]
                 file.pages_read += len(looked.pages)
                 yield from rows
                 return
         for _, parts in groupby(page_rows(source, footer, chunk), key=attrgetter("page")):
             file.pages_read += 1
             for part in parts:
-                yield from self._rows_in(part)
+                yield self._rows_in(part)
 
-    def _rows_in(self, part: PageRows) -> Iterator[tuple[int, int]]:
+    def _rows_in(self, part: PageRows) -> Pairs:
+        """The rows that hold values, and these values."""
         positions, owners = self._found_in(part.run, part.indices is not None)
         if part.indices is not None and positions.size:
             are_wanted = np.zeros(len(part.run), np.bool_)
@@ -147,7 +153,7 @@ class RowFinder:
             before = np.cumsum(counts) - counts
             pairs = np.repeat(first - before, counts) + np.arange(counts.sum())
             positions, owners = np.repeat(at, counts), owners[pairs]
-        yield from zip(part.rows[positions].tolist(), owners.tolist(), strict=True)
+        return part.rows[positions], owners
 
     def _found_in(self, run: Run, is_dictionary: bool) -> Pairs:
         """Each position in a run that holds a value, and the value: ascending."""
@@ -180,16 +186,19 @@ class RowFinder:
         hashes = run.hashes()
         # Most are asked for by nobody: their first bits tell.
         positions = np.flatnonzero(self._begin_so[hashes >> self._shift])
-        asked = np.searchsorted(self._hashes, hashes[positions])
-        num_owners, found = int(self._owners.max(initial=0)) + 1, [_NONE[0]]
-        # Of several with one hash, such as values that are asked for twice, one is compared in each round.
+        hashes = hashes[positions]
+        asked = self._first[hashes >> self._short_shift]
+        num_owners, found = self._num_owners, [_NONE[0]]
+        # One is compared in each round: of those that begin with the same bits, and of several with one hash, such as
+        # values that are asked for twice.
         while positions.size:
-            is_there = asked < self._hashes.size
-            positions, asked = positions[is_there], asked[is_there]
-            is_there = self._hashes[asked] == hashes[positions]
-            positions, asked = positions[is_there], asked[is_there]
-            are_equal = run.equal(positions, self._stored, self._order[asked])
-            found.append(positions[are_equal] * num_owners + self._owners[asked[are_equal]])
+            may_follow = asked < self._hashes.size
+            may_follow[may_follow] = self._hashes[asked[may_follow]] <= hashes[may_follow]
+            positions, hashes, asked = positions[may_follow], hashes[may_follow], asked[may_follow]
+            is_there = self._hashes[asked] == hashes
+            at, value = positions[is_there], asked[is_there]
+            are_equal = run.equal(at, self._stored, self._order[value])
+            found.append(at[are_equal] * num_owners + self._owners[value[are_equal]])
             asked = asked + 1
         # A value can be asked for as the same bytes twice.
         pairs = np.unique(np.concatenate(found))

@@ -90,52 +90,9 @@ class Levels:
             return np.zeros(self.count, np.uint32)
         width = self.highest.bit_length()
         if not self.bit_packed:
-            return hybrid(self.data, width, self.count)
+            return checked(_kernel.decode_hybrid, self.data, width, self.count)
         bits = np.unpackbits(np.frombuffer(self.data, np.uint8))[: self.count * width]
         return _numbers(bits.reshape(-1, width)[:, ::-1])
-
-
-def hybrid(data: memoryview, width: int, count: int) -> NDArray[np.uint32]:
-    """The first `count` values of a hybrid of `width` bits each. Raises PageError for damage."""
-    values = np.zeros(count, np.uint32)
-    at = done = 0
-    while done < count:
-        header, at = _varint(data, at)
-        size = (header >> 1) * width if header & 1 else (width + 7) // 8
-        stored = data[at : at + size]
-        at += size
-        if not header & 1:
-            end = min(count, done + (header >> 1))
-            values[done:end] = int.from_bytes(stored, "little")
-        elif width:
-            whole = min(8 * len(stored) // width, count - done)
-            _unpack(np.frombuffer(stored, np.uint8), width, values[done : done + whole])
-            end = done + whole
-        else:
-            end = min(count, done + 8 * (header >> 1))
-        done = end
-    return values
-
-
-def _varint(data: memoryview, at: int) -> tuple[int, int]:
-    """The number at `at`, and where it ends."""
-    number = shift = 0
-    for end in range(at, min(len(data), at + 10)):
-        number |= (data[end] & 0x7F) << shift
-        shift += 7
-        if data[end] < 0x80:
-            return number, end + 1
-    raise PageError("levels or dictionary indices end too early")
-
-
-def _unpack(packed: NDArray[np.uint8], width: int, numbers: NDArray[np.uint32]) -> None:
-    """Into `numbers`, so many of `width` bits each as there is room for."""
-    # Few at a time: a bit takes a byte for as long as it takes to make a number of it.
-    for start in range(0, numbers.size, _AT_ONCE):
-        count = min(_AT_ONCE, numbers.size - start)
-        first, bits = start * width // 8, count * width
-        part = np.unpackbits(packed[first : first + (bits + 7) // 8], bitorder="little")
-        numbers[start : start + count] = _numbers(part[:bits].reshape(-1, width))
 
 
 def _numbers(bits: NDArray[np.uint8]) -> NDArray[np.uint32]:
@@ -147,9 +104,6 @@ def _numbers(bits: NDArray[np.uint8]) -> NDArray[np.uint32]:
 
 
 DICTIONARY_ENCODINGS = (Encoding.PLAIN_DICTIONARY, Encoding.RLE_DICTIONARY)
-
-# Numbers that are unpacked together; eight of them are whole bytes.
-_AT_ONCE = 1 << 16
 
 # To tell the row of each value: levels, rows and indices of the dictionary.
 _ROW_BYTES = 24
@@ -396,7 +350,7 @@ class _RowsOfPages:
 
     def _indices(self, page: Page, section: _Section, count: int) -> NDArray[np.uint32]:
         check_fits(f"the dictionary indices of {count} values take", _INDEX_BYTES * count)
-        indices = hybrid(section.values[1:], section.values[0], count)
+        indices = checked(_kernel.decode_hybrid, section.values[1:], section.values[0], count)
         if (highest := int(indices.max())) >= self._num_entries:
             raise PageError(
                 f"page at {page.start}: dictionary index {highest}, expected less than {self._num_entries}"
