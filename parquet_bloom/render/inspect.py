@@ -224,12 +224,21 @@ def write_inspection_summary(summary: InspectionSummary) -> None:
         for each in summary.columns
         if each.filter_bytes or each.num_filters
     ]
+    unreadable = [
+        f"{each.column} ({each.chunks_unusable:,} of {number_of(each.chunks, 'chunk')})"
+        for each in summary.columns
+        if each.chunks_unusable
+    ]
     without = [
-        each.column for each in summary.columns if not (each.filter_bytes or each.num_filters)
+        each.column
+        for each in summary.columns
+        if not (each.filter_bytes or each.num_filters or each.chunks_unusable)
     ]
     heads = ("column", "files", "chunks", "filters", "bytes", "of the files", "FPP", "worst FPP")
     if rows:
         write_table(heads, rows, _SUMMARY_GIVES)
+    if unreadable:
+        write_text(f"filters that cannot be read: {shortened(unreadable)}; inspect FILE says why")
     if without:
         write_text(f"no filters: {shortened(without)}")
     total = {

@@ -20,6 +20,7 @@ from parquet_bloom.threads import threads_for_files
 from parquet_bloom.verbs.documents import VerbReport, document_of
 from parquet_bloom.verbs.inspect import inspect_file
 from parquet_bloom.verbs.keys import key_of
+from parquet_bloom.vocabulary import NO_FILTER
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -33,7 +34,8 @@ class ColumnSummary:
     """One column in all files that have it.
 
     `chunks` of it in `files`; `chunks_with_filters` and `files_with_filters`: those with a filter that
-    can be used, of any dialect; `num_filters`: of these, counting each index group; `fpp` and
+    can be used, of any dialect; `chunks_unusable`: those with one that cannot, because it is damaged, or
+    encrypted and no key was given; `num_filters`: of these, counting each index group; `fpp` and
     `worst_fpp`: their mean and highest, None without any. `filter_bytes`: of all its filters, in the
     files; `filter_share`: of the size of these files, 0 to 1.
     """
@@ -43,6 +45,7 @@ class ColumnSummary:
     files_with_filters: int
     chunks: int
     chunks_with_filters: int
+    chunks_unusable: int
     num_filters: int
     filter_bytes: int
     filter_share: float
@@ -115,6 +118,7 @@ class _Column:
     size: int = 0
     chunks: int = 0
     chunks_with_filters: int = 0
+    chunks_unusable: int = 0
     num_filters: int = 0
     filter_bytes: int = 0
     fpp_sum: float = 0.0
@@ -128,6 +132,7 @@ class _Column:
             usable.append((found["num_filters"], found["fpp"], found["worst_fpp"]))
         self.chunks += 1
         self.chunks_with_filters += bool(usable)
+        self.chunks_unusable += _is_unusable(chunk)
         self.filter_bytes += _stored_bytes(chunk)
         for count, mean, worst in usable:
             self.num_filters += count
@@ -187,12 +192,19 @@ def _summary(name: str, column: _Column) -> ColumnSummary:
         files_with_filters=column.files_with_filters,
         chunks=column.chunks,
         chunks_with_filters=column.chunks_with_filters,
+        chunks_unusable=column.chunks_unusable,
         num_filters=column.num_filters,
         filter_bytes=column.filter_bytes,
         filter_share=_share(column.filter_bytes, column.size),
         fpp=column.fpp_sum / column.num_filters if column.num_filters else None,
         worst_fpp=column.worst_fpp,
     )
+
+
+def _is_unusable(chunk: dict[str, Any]) -> bool:
+    """Whether it has filters, or may have, of which one cannot be used."""
+    reasons = [chunk["reason"], *(each["reason"] for each in chunk["legacy_filters"])]
+    return any(reason and not reason.startswith(NO_FILTER) for reason in reasons)
 
 
 def _stored_bytes(chunk: dict[str, Any]) -> int:

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import files_in, outcome
-from make.footers import without_lengths
+from make.defects_files import sound
+from make.footers import with_pointer, without_lengths
 from pyarrow import orc
 
 import parquet_bloom as pb
@@ -360,6 +361,7 @@ def test_the_summary_in_json_is_one_document(built):
         "files_with_filters": 24,
         "chunks": 24,
         "chunks_with_filters": 24,
+        "chunks_unusable": 0,
         "num_filters": 24,
         "filter_bytes": filter_bytes,
         "filter_share": filter_bytes / size,
@@ -389,6 +391,15 @@ def test_the_summary_in_python(built, ending):
 def test_the_summary_of_one_file(built, ending):
     lines, _ = said("inspect", f"{built}/00.{ending}", "--summary")
     assert lines[-1].startswith("1 file, 300 rows: 1 filter takes ")
+
+
+def test_the_summary_names_filters_that_cannot_be_read(tmp_path):
+    damaged = tmp_path / "a.parquet"
+    damaged.write_bytes(with_pointer(sound(), 8, None))
+    lines, _ = said("inspect", damaged, "--summary")
+    assert lines[-3] == "filters that cannot be read: a (1 of 2 chunks); inspect FILE says why"
+    (column,) = pb.inspect_summary(damaged, columns="a").columns
+    assert (column.chunks_with_filters, column.chunks_unusable) == (1, 1)
 
 
 def test_tables_with_other_columns_have_a_line_each(lake, ending, tmp_path):

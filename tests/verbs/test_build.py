@@ -258,7 +258,9 @@ def test_filters_that_go_for_good_are_counted(source, tmp_path):
     replace = {"columns": ["id", "low"], "existing": "replace"}
     gone = "replaces the filters of 3 column chunks for good, whoever built them"
     assert gone not in pb.build(first, tmp_path / "2.parquet", **replace).notes
-    assert gone not in pb.build(first, in_place=True, layout="append", dry_run=True, **replace).notes
+    assert (
+        gone not in pb.build(first, in_place=True, layout="append", dry_run=True, **replace).notes
+    )
     assert gone not in pb.build(first, in_place=True, columns=["id", "low"], dry_run=True).notes
     for dry_run in (True, False):
         assert gone in pb.build(first, in_place=True, dry_run=dry_run, **replace).notes
