@@ -23,6 +23,7 @@ from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.hints import would_refuse
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, SummarizedView, Summary
+from parquet_bloom.render.table import but_names
 from parquet_bloom.render.terminal import (
     Cells,
     is_cut,
@@ -170,7 +171,8 @@ class AdviceView(SummarizedView[AdviceReport]):
         else:
             # Many rows are easier to compare in a table of what fits than as paragraphs.
             rows = [row[: len(NARROW)] for row in cells]
-            write_table(NARROW, rows, _GIVES, verbose and not is_cut(len(rows)))
+            gives = but_names(_GIVES) if verbose else _GIVES
+            write_table(NARROW, rows, gives, verbose and not is_cut(len(rows)))
         for line in _reasons(report.columns, verbose):
             write_text(line)
         if is_summed_up:

@@ -111,5 +111,5 @@ def _sum_up(answers: Answers, work: Callable[[str], FileInspection], threads: in
     if answers.as_json:
         write_json(found)
     else:
-        write_inspection_summary(found)
+        write_inspection_summary(found, answers.verbose)
     return code

@@ -10,6 +10,7 @@ from parquet_bloom.filters.rates import percent
 from parquet_bloom.options import quoted_name
 from parquet_bloom.render.hints import OF_FILES, NextLines, would_refuse
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
+from parquet_bloom.render.table import but_names
 from parquet_bloom.render.terminal import Cells, is_cut, write_line, write_table, write_text
 from parquet_bloom.render.wording import columns_alike, shortened, size, where
 from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER, NO_KEY
@@ -46,7 +47,7 @@ _SUMMARY_GIVES = ("files", "filters", "of the files", "worst FPP", "column…")
 _BY_COLUMN_GIVES = ("of the file", "worst FPP", "column…")
 
 # What shows the rows of a long table.
-_MORE = "--summary shows each column once, --verbose shows all"
+_MORE = "--verbose shows all"
 
 
 class InspectionView(SummarizedView["FileInspection"]):
@@ -88,8 +89,8 @@ class InspectionView(SummarizedView["FileInspection"]):
 
     def write(self, report: FileInspection, verbose: bool = False) -> None:
         """One line about the file, then one row per column in each part that has filters, or where these
-        are too many for a terminal, per column; and a line for those that have none, unless `verbose`; after these, if they were asked for, one row per group; and
-        the command that helps next."""
+        are too many for a terminal, per column, the largest filters first; and a line for those that have none, unless
+        `verbose`; after these, if they were asked for, one row per group; and the command that helps next."""
         units = UNITS[report.format]
         codec = "" if report.compression is None else f" {report.compression},"
         write_text(
@@ -101,11 +102,17 @@ class InspectionView(SummarizedView["FileInspection"]):
             write_text(_ends(report.earlier_ends))
         for line in would_refuse(report.obstacles):
             write_text(line)
-        rows = [
-            (str(part.place.part), column.column, *map(cells.get, _OF_COLUMN))
+        shown = [
+            (part, column)
             for part in report.parts
             for column in part.columns
             if verbose or not _is_bare(column)
+        ]
+        if is_cut(len(shown)) and not verbose:
+            shown.sort(key=lambda each: -each[1].filter_bytes)
+        rows = [
+            (str(part.place.part), column.column, *map(cells.get, _OF_COLUMN))
+            for part, column in shown
             for cells in _column_rows(column)
         ]
         if len(report.parts) > 1 and is_cut(len(rows)) and not verbose:
@@ -137,11 +144,11 @@ class InspectionView(SummarizedView["FileInspection"]):
 def _write_all_or_most(
     heads: Sequence[str], rows: Sequence[Cells], gives: Sequence[str], verbose: bool
 ) -> None:
-    """With `verbose`, all rows, and all of each if they are few: thousands of paragraphs would have more lines than
-    anybody reads."""
+    """With `verbose`, all rows and whole names, and all of each row if they are few: thousands of paragraphs would
+    have more lines than anybody reads."""
     if not (verbose and is_cut(len(rows))):
         write_table(heads, rows, gives, verbose, more=_MORE)
-    elif not write_table(heads, rows, gives):
+    elif not write_table(heads, rows, but_names(gives)):
         write_text("In a pipe, as with | less -S, nothing is left out or shortened.")
 
 
@@ -165,7 +172,7 @@ def _write_by_column(report: FileInspection) -> None:
         for each in sorted(found, key=lambda each: -each.filter_bytes)
     ]
     heads = ("column", f"{units.part}s", "filters", "of the file", "FPP", "worst FPP")
-    write_table(heads, rows, _BY_COLUMN_GIVES, more="--summary shows all")
+    write_table(heads, rows, _BY_COLUMN_GIVES, more="--summary --verbose shows all")
     write_text(f"-c NAME shows a column by {units.part}, --verbose shows each {units.part} of all.")
 
 
@@ -208,8 +215,12 @@ def _filters_take(numbers: Mapping[str, int]) -> str:
     return f"{filters} {take} {taken} of {size(numbers['size'])} ({share})"
 
 
-def write_inspection_summary(summary: InspectionSummary) -> None:
-    """One row per column with filters, a line for the others, and one about all files."""
+def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) -> None:
+    """One row per column with filters, a line for the others, and one about all files. Of many rows, a terminal shows
+    those of the largest filters, unless `verbose`."""
+    with_filters = [each for each in summary.columns if each.filter_bytes or each.num_filters]
+    if is_cut(len(with_filters)) and not verbose:
+        with_filters.sort(key=lambda each: -each.filter_bytes)
     rows = [
         (
             each.column,
@@ -221,8 +232,7 @@ def write_inspection_summary(summary: InspectionSummary) -> None:
             "" if each.fpp is None else percent(each.fpp),
             "" if each.worst_fpp is None else percent(each.worst_fpp),
         )
-        for each in summary.columns
-        if each.filter_bytes or each.num_filters
+        for each in with_filters
     ]
     unreadable = [
         f"{each.column} ({each.chunks_unusable:,} of {number_of(each.chunks, 'chunk')})"
@@ -236,7 +246,8 @@ def write_inspection_summary(summary: InspectionSummary) -> None:
     ]
     heads = ("column", "files", "chunks", "filters", "bytes", "of the files", "FPP", "worst FPP")
     if rows:
-        write_table(heads, rows, _SUMMARY_GIVES)
+        gives = but_names(_SUMMARY_GIVES) if verbose else _SUMMARY_GIVES
+        write_table(heads, rows, gives, more="" if verbose else "--verbose shows all")
     if unreadable:
         write_text(f"filters that cannot be read: {shortened(unreadable)}; inspect FILE says why")
     if without:

@@ -57,6 +57,11 @@ def fitted(
     return widths
 
 
+def but_names(gives: Sequence[str]) -> Sequence[str]:
+    """The same, but for the names of columns, which are whole whatever else has to go."""
+    return [step for step in gives if step != f"column{DOTS}"]
+
+
 def lines(table: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:
     """The headings, a rule, and a line for each row; numbers are flush right, but for the first."""
     header, *rows = table

@@ -80,8 +80,8 @@ def test_a_terminal_of_wide_characters():
 
 def test_what_is_left_out_is_said_and_verbose_leaves_nothing_out(nested):
     heading, *rows = piped_lines(nested)
-    above = len(folded(heading, 50))
     lines = on_a_terminal(50, "inspect", nested)
+    above = len(folded(outcome("inspect", nested).stdout.splitlines()[0], 50))
     assert lines[above].split() == ["row", "group", "column", "filter", "FPP"]
     assert (
         "\n".join(lines).count(
@@ -91,6 +91,7 @@ def test_what_is_left_out_is_said_and_verbose_leaves_nothing_out(nested):
     )
     full = on_a_terminal(50, "inspect", nested, "--verbose", "-c", "a_rather_long.name_of_a_column")
     cells = dict(zip(*(row.split("\t") for row in rows), strict=True))
+    above = len(folded(heading, 50))
     assert full[:above] == folded(heading, 50)
     assert full[above:] == [f"{name}: {cell}" for name, cell in cells.items() if cell] + [""]
 
@@ -158,7 +159,7 @@ def test_a_long_table_says_how_to_see_all_of_it(tmp_path):
     assert built[-1] == "And 2 more rows: --verbose shows all."
     shown = on_a_terminal(100, "inspect", tmp_path / "out.parquet")
     assert sum(line.startswith("0 ") for line in shown) == 40
-    assert "And 2 more rows: --summary shows each column once, --verbose shows all." in shown
+    assert "And 2 more rows: --verbose shows all." in shown
     every = outcome("inspect", tmp_path / "out.parquet").stdout
     assert sum("\tcolumn" in line for line in every.splitlines()) == 1 + 42
 
@@ -174,11 +175,15 @@ def test_many_columns_in_several_row_groups_are_summed_up(tmp_path):
     assert heads == "column row groups filters of the file FPP worst FPP"
     assert shown[at + 2].split()[:6] == ["c00", "2", "of", "2", "160", "B"]
     assert shown[-2:] == [
-        "And 2 more rows: --summary shows all.",
+        "And 2 more rows: --summary --verbose shows all.",
         "-c NAME shows a column by row group, --verbose shows each row group of all.",
     ]
     # The first line has the path, which may be longer.
     assert max(map(len, shown[1:])) <= 80
+    summary = ("inspect", tmp_path / "out.parquet", "--summary")
+    assert "And 2 more rows: --verbose shows all." in on_a_terminal(100, *summary)
+    for every in (on_a_terminal(100, *summary, "--verbose"), outcome(*summary).stdout.splitlines()):
+        assert sum(line.startswith("c") for line in every) == 1 + 42
     every, narrow = (
         on_a_terminal(columns, "inspect", tmp_path / "out.parquet", "--verbose")
         for columns in (100, 60)
@@ -192,3 +197,18 @@ def test_many_columns_in_several_row_groups_are_summed_up(tmp_path):
         " ".join(line.strip() for line in narrow[-2:])
         == "In a pipe, as with | less -S, nothing is left out or shortened."
     )
+
+
+@pytest.mark.parametrize("rows_in_group", [1000, 500])
+def test_the_largest_filters_come_first_where_not_all_are_shown(tmp_path, rows_in_group):
+    """In a file of one row group and of two, and in the summary; verbose keeps the order of the file, and whole names."""
+    names = [f"a_column_with_a_name_that_is_far_too_long_{at:02}" for at in range(42)]
+    wide = pa.table({name: [0, 1] * 500 for name in names[:-1]} | {names[-1]: range(1000)})
+    pq.write_table(wide, tmp_path / "wide.parquet", row_group_size=rows_in_group)
+    out = tmp_path / "out.parquet"
+    assert outcome("build", tmp_path / "wide.parquet", "-o", out, "-c", ",".join(names)).code == 0
+    for command in (("inspect", out), ("inspect", out, "--summary")):
+        few, every = on_a_terminal(70, *command), on_a_terminal(70, *command, "--verbose")
+        first = next(at for at, line in enumerate(few) if line.startswith("───")) + 1
+        assert "_41 " in few[first]
+        assert [name for name in names if any(name in line for line in every)] == names
