@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
+from typing import Final
 
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native.lazy import NDArray, np
+
+# What is written over a page takes some of its values with it; a writer that hashes otherwise, nearly all.
+FEW_MISSING: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,14 @@ class MissingRows:
     only_at_end: bool
     first_page: int | None = field(default=None, metadata=WHERE_KNOWN)
     last_page: int | None = field(default=None, metadata=WHERE_KNOWN)
+
+    def are_like_damage(self, num_rows: int) -> bool:
+        """Whether bytes of a page may have changed, and not the filter: they are few of these rows, adjacent, and
+        amid others. Without pages nobody can tell."""
+        if self.first_page is None or self.only_at_end:
+            return False
+        are_adjacent = 1 < self.last - self.first + 1 <= 2 * self.count
+        return are_adjacent and self.count < FEW_MISSING * num_rows
 
 
 def missing_rows(

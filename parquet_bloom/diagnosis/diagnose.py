@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.container import number_of
+from parquet_bloom.container.missing_rows import FEW_MISSING
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Deviation, Diagnosis
 from parquet_bloom.diagnosis.evidence import (
@@ -179,8 +180,6 @@ def _without_stored(
 FIRST_VALUES = 32
 FIRST_SHARE = 0.9
 
-# What is written over a page takes some of its values with it; a writer that hashes otherwise, nearly all.
-FEW_MISSING = 0.1
 _DAMAGED_VALUES = "; with so few missing, bytes of a page may have changed, and not the filter"
 
 # If fewer are missing, of those that no chance finds, the writer hashed others as it should.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import TypedDict, Unpack
+from typing import Final, TypedDict, Unpack
 
 from parquet_bloom.container import WHERE_KNOWN, Located, Place, record
 from parquet_bloom.container.in_commands import command_for
@@ -126,10 +126,14 @@ def not_checked(chunk: Chunk, reason: str) -> Finding:
     return chunk_finding("PB408", chunk, f"the values were not looked up: {reason}")
 
 
+_LOOK_CLOSER: Final = "pbloom validate FILE -c COLUMN --pages --diagnose"
+
+
 class NextCommands:
     """The commands that help, as the catalogue has them, filled in for findings in `file`; `columns`: those that have filters."""
 
     def __init__(self, file: Container, columns: Sequence[str]) -> None:
+        self._file = file
         self._named = file.in_commands
         self._keys = file.key_arguments
         self._known = frozenset(file.columns)
@@ -139,7 +143,7 @@ class NextCommands:
 
     def add_to(self, found: Finding) -> None:
         """Fill in the `next` of a finding that nobody else has yet."""
-        command = found.definition.command
+        command = self._command(found)
         if command is None:
             return
         place = found.place if "ROW_GROUP" in command else None
@@ -149,6 +153,17 @@ class NextCommands:
             self._filled[key] = self._fill(*key)
         # A record can be changed, and takes a while to copy.
         vars(found)["next"] = self._filled[key]
+
+    def _command(self, found: Finding) -> str | None:
+        """That of the rule, but none that takes away the only trace of a damaged page."""
+        if found.diagnosis is not None or not self._is_like_damage(found):
+            return found.definition.command
+        return _LOOK_CLOSER if found.undiagnosed is None else None
+
+    def _is_like_damage(self, found: Finding) -> bool:
+        if found.place is None or found.rows is None:
+            return False
+        return found.rows.are_like_damage(self._file.describe_part(found.place.part).num_rows)
 
     def _fill(
         self, command: str, column: str | None, place: Place | None, limit: str | None

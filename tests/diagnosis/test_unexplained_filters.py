@@ -134,3 +134,7 @@ def test_few_missing_values_may_be_the_fault_of_a_page(tmp_path):
     assert found.undiagnosed.endswith(
         "; with so few missing, bytes of a page may have changed, and not the filter"
     )
+    # And none that repairs, after which no trace would be left.
+    assert found.next is None
+    (found,) = validate(path).findings
+    assert found.next == f"pbloom validate {path} -c n --pages --diagnose"
