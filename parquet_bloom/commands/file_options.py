@@ -38,6 +38,11 @@ class FilesAsked:
     since: datetime | int | None
     shard: Shard | None
 
+    @property
+    def whole_names(self) -> tuple[str, ...]:
+        """The names, if they say all that was asked for."""
+        return () if self.manifest or self.since or self.shard else self.names
+
     def found(self) -> FoundInputs:
         """The files, and errors. Of a manifest, only those in the shard; names mean files of all shards,
         so that whoever chooses outputs sees that two have the same. Raises UnsupportedError if nothing

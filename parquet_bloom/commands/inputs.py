@@ -59,6 +59,8 @@ class Inputs:
         changed for too long."""
         self._are_held = are_held
         self.files, self.errors = found
+        # What means these files and no others, if anything does.
+        self.names: tuple[str, ...] = ()
         self._told: set[str] = set()
         # Whether new versions take their places.
         self.are_replaced = False

@@ -240,6 +240,7 @@ def inputs_of(files: FilesAsked, view: TableView | None) -> Inputs:
 
         inputs = TableInputs(files.names, replace(view, since=files.since))
     files.narrow(inputs)
+    inputs.names = files.whole_names
     return inputs
 
 

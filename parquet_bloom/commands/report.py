@@ -155,9 +155,9 @@ def _of_many(
 
     # Of several tables, `build` chooses the columns, out of all.
     is_chosen = options.columns is not None and len(found.advice) > 1
-    is_part = files.manifest or files.since or files.shard or options.parts
+    is_part = not files.whole_names or options.parts
     build = () if is_part or is_chosen or keys else _build_options(view)
-    return render_lake_report(found, build).encode(), lake_summary(found), code
+    return render_lake_report(found, inputs.names, build).encode(), lake_summary(found), code
 
 
 def _build_options(view: TableView | None) -> tuple[str, ...]:

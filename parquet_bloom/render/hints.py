@@ -55,6 +55,23 @@ def next_line(verb: str, *arguments: str) -> str:
     return f"next: {command(verb, *arguments)}"
 
 
+# Up to so many names stand for all files in a command.
+MOST_NAMES: Final = 5
+# What may be done to all files where it helps some: what it finds nothing wrong with, it leaves.
+_SPARING: Final = frozenset(("build", "repair", "validate"))
+
+
+def for_many(command: str, path: str, names: Sequence[str]) -> str:
+    """A command that helps with the file at `path`, for all that `names` mean; if these are too many, or none, or if
+    files that need no help would change, for any file, called FILE."""
+    import shlex
+
+    words = shlex.split(command)
+    is_sparing = words[1] in _SPARING and not {"--existing", "-g"} & {*words}
+    files = names if is_sparing and 0 < len(names) <= MOST_NAMES else ("FILE",)
+    return shlex.join(word for each in words for word in (files if each == path else (each,)))
+
+
 @dataclass(frozen=True, slots=True)
 class NextLines:
     """The commands that help with files next. `named`: how they name one, by its path; `again`: options

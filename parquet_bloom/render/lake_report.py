@@ -15,22 +15,22 @@ from parquet_bloom.render.findings import (
     next_commands,
     united,
 )
-from parquet_bloom.render.hints import command
+from parquet_bloom.render.hints import MOST_NAMES, command, for_many
 from parquet_bloom.render.report import MOST_COLUMNS, in_order, template
-from parquet_bloom.rules.finding import Finding
 from parquet_bloom.storage.source import has_wildcard
 from parquet_bloom.verbs.advise import to_do
 from parquet_bloom.verbs.inspect_summary import ColumnSummary
 from parquet_bloom.verbs.lake_report import BrokenRule, LakeReport
 from parquet_bloom.verbs.report import NOT_DEEP
 
-MOST_NAMES = 5
 MOST_PARTITIONS = 250
 MOST_TABLES = 5
 
 
-def render_lake_report(report: LakeReport, build: Sequence[str] = ()) -> str:
-    """The page. `build`: the words that a command needs besides the names to change all these files, none where none
+def render_lake_report(
+    report: LakeReport, names: Sequence[str] = (), build: Sequence[str] = ()
+) -> str:
+    """The page. `names`: what means all of the files, if anything does; `build`: the words that a command needs besides the names to change all these files, none where none
     can."""
     first, *others = report.names
     last = os.path.basename(first.rstrip("/"))
@@ -54,7 +54,7 @@ def render_lake_report(report: LakeReport, build: Sequence[str] = ()) -> str:
         no_advice="the files have no values" if report.deep else NOT_DEEP,
         to_build=_to_build(report, verdicts, build),
         group=lambda finding: FindingGroup((finding,)),
-        commands=_commands,
+        commands=lambda rule: _commands(rule, names),
     )
 
 
@@ -127,7 +127,9 @@ def _columns(
     return sorted(columns, key=interest) if len(columns) > MOST_COLUMNS else columns
 
 
-def _commands(rule: BrokenRule) -> list[str]:
-    """What helps about the first of its files; the others need the same."""
-    first: Finding = rule.examples[0][1]
-    return next_commands([first])
+def _commands(rule: BrokenRule, names: Sequence[str]) -> list[str]:
+    """What helps about all of its files; if no command does, about the first, as the others need the same."""
+    path, first = rule.examples[0]
+    if first.next is None or rule.files == 1:
+        return next_commands([first])
+    return [f"next: {for_many(first.next, path, names)}"]

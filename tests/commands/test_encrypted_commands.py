@@ -169,7 +169,7 @@ def test_the_next_command_has_the_same_keys(options, again, folder):
     assert last(*checked, "--require", "int64") == build
     shutil.copy("file.parquet", "copy.parquet")
     two = outcome(*checked, "--require", "int64", "copy.parquet", *options).stdout
-    assert f"{build}\n".replace("build file.parquet", "build FILE") in two
+    assert f"{build}\n".replace("build file.parquet", "build file.parquet copy.parquet") in two
     assert again in last(*checked, "--require", "int64", "--format", "json")
     outcome("report", "file.parquet", "-o", "page.html", *options)
     assert OWN.decode() not in (folder / "page.html").read_text()

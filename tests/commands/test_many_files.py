@@ -235,7 +235,7 @@ def test_findings_in_many_files_are_one_line(built):
     assert lines == [
         (
             "24 files: error PB310 required-missing: column flag: a filter is required; next:"
-            " pbloom build FILE -c flag --in-place"
+            " pbloom build lake -c flag --in-place"
         ),
         "24 files: 24 not ok; 24 errors in 24 filters and 7,200 values",
     ]
@@ -243,15 +243,20 @@ def test_findings_in_many_files_are_one_line(built):
     assert lines == [f"24 files: 24 ok; no findings in 24 filters and {FILES * ROWS:,} values"]
 
 
-def test_the_next_command_is_for_any_file(ending, tmp_path, monkeypatch):
-    """Whose name may be part of other words."""
+def test_the_next_command_is_for_all_files(ending, tmp_path, monkeypatch):
+    """Whose names may be part of other words, or for any one if no name means just these."""
     monkeypatch.chdir(tmp_path)
     for name in ("a", "a b"):
         (orc if ending == "orc" else pq).write_table(pa.table({"a data": range(ROWS)}), name)
     lines, _ = said("validate", "a", "a b", "--no-config", "--require", "a data", code=1)
     assert lines[-2] == (
         "2 files: error PB310 required-missing: column a data: a filter is required; next: pbloom build"
-        " FILE -c 'a data' --in-place"
+        " a 'a b' -c 'a data' --in-place"
+    )
+    since = ("--since", "2020-01-01", "--no-config", "--require", "a data")
+    assert (
+        "next: pbloom build FILE -c 'a data' --in-place"
+        in said("validate", "a", "a b", *since, code=1)[0][-2]
     )
 
 

@@ -10,7 +10,7 @@ from make.footers import with_pointer
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.render.hints import in_options, next_line, with_hint
+from parquet_bloom.render.hints import for_many, in_options, next_line, with_hint
 
 
 @pytest.mark.parametrize(
@@ -93,3 +93,29 @@ def test_inspect_leads_on(tmp_path, monkeypatch):
     *_, next_command = outcome("inspect", "b.parquet").stdout.splitlines()
     assert next_command == "next: pbloom validate b.parquet"
     assert outcome(*next_command.split()[2:]).code == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "names", "expected"),
+    [
+        (
+            "pbloom repair a --rebuild --in-place",
+            ["lake/", "b"],
+            "pbloom repair lake/ b --rebuild --in-place",
+        ),
+        (
+            "pbloom build a -c n --in-place",
+            ["*.parquet"],
+            "pbloom build '*.parquet' -c n --in-place",
+        ),
+        ("pbloom build a -c n --in-place", [], "pbloom build FILE -c n --in-place"),
+        ("pbloom build a -c n --in-place", list("123456"), "pbloom build FILE -c n --in-place"),
+        # All files would lose filters, or get others.
+        ("pbloom strip a -c n --in-place", ["lake"], "pbloom strip FILE -c n --in-place"),
+        ("pbloom build a --existing replace", ["lake"], "pbloom build FILE --existing replace"),
+        # A file for which its table stands.
+        ("pbloom build t -c n --table delta", ["lake"], "pbloom build t -c n --table delta"),
+    ],
+)
+def test_a_command_for_many_files(command, names, expected):
+    assert for_many(command, "a", names) == expected
