@@ -30,7 +30,13 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.encryption.clients import KmsConnection, load_callable, load_kms
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.encryption.keyspec import listed_keys, master_keys, named_keys, read_token
-from parquet_bloom.encryption.settings import SETTINGS, TABLES, KeySettings, key_arguments
+from parquet_bloom.encryption.settings import (
+    PLACES,
+    SETTINGS,
+    TABLES,
+    KeySettings,
+    key_arguments,
+)
 from parquet_bloom.errors import ConfigError, EncryptionError
 
 # What is read where it is used, and so can be named anywhere.
@@ -87,7 +93,7 @@ _READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
 
 
 def read_keys(path: str | os.PathLike[str], warn: Callable[[str], None] = warnings.warn) -> Keys:
-    """The keys in a JSON file; calls `warn` if other users can read it.
+    """The keys in a JSON file; calls `warn` if other users can read secrets in it.
 
     Raises ConfigError for an invalid file, EncryptionError for a key that is missing or invalid.
     """
@@ -97,16 +103,11 @@ def read_keys(path: str | os.PathLike[str], warn: Callable[[str], None] = warnin
 def read_keys_file(
     path: str | os.PathLike[str], warn: Callable[[str], None] = warnings.warn
 ) -> KeySettings:
-    """The settings in a JSON file; calls `warn` if other users can read it. Raises ConfigError."""
+    """The settings in a JSON file; calls `warn` if other users can read secrets in it. Raises ConfigError."""
     where = path_given("path", path)
     with Path(where).open("rb") as file:
         mode = os.fstat(file.fileno()).st_mode
         data = file.read()
-    if mode & _READABLE_BY_OTHERS:
-        warn(
-            f"{where}: warning: other users can read the keys file: expected mode 0600,"
-            f" found {mode & 0o777:04o}"
-        )
     try:
         found = json.loads(data, object_pairs_hook=_unique_names)
     except (ValueError, RecursionError) as error:
@@ -114,7 +115,13 @@ def read_keys_file(
         raise ConfigError(f"{where}: not JSON: {error}") from None
     if not isinstance(found, dict):
         raise ConfigError(f"{where}: expected a JSON object")
-    return settings_in(found, where)
+    settings = settings_in(found, where)
+    if mode & _READABLE_BY_OTHERS and _has_secrets(settings):
+        warn(
+            f"{where}: warning: other users can read the keys file: expected mode 0600,"
+            f" found {mode & 0o777:04o}"
+        )
+    return settings
 
 
 def settings_in(content: Mapping[str, object], where: str) -> KeySettings:
@@ -268,6 +275,12 @@ def _secrets(settings: KeySettings) -> Iterator[tuple[str, str]]:
                 continue
             for item, text in settings[name].items():
                 yield f"{setting.called} {item}", text
+
+
+def _has_secrets(settings: KeySettings) -> bool:
+    """Whether any is, or may be, in the settings themselves, and not where they say."""
+    given = (text for _, text in _secrets(settings))
+    return any(_exposed(settings)) or not all(text.startswith(PLACES) for text in given)
 
 
 def _exposed(settings: KeySettings) -> Iterator[tuple[str, str]]:

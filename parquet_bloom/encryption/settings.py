@@ -38,7 +38,8 @@ SETTINGS: Final = {
 }
 TABLES: Final = {name for name, setting in SETTINGS.items() if setting.is_table}
 
-_PLACES: Final = ("env:", "file:", "fd:")
+# Where a secret can be, instead of the secret.
+PLACES: Final = ("env:", "file:", "fd:")
 
 
 def key_arguments(settings: KeySettings, keys_file: str | None = None) -> tuple[str, ...]:
@@ -72,4 +73,4 @@ def _shown(name: str, given: str | bytes) -> str:
 
 
 def _place(secret: object) -> str:
-    return secret if isinstance(secret, str) and secret.startswith(_PLACES) else "KEYSPEC"
+    return secret if isinstance(secret, str) and secret.startswith(PLACES) else "KEYSPEC"

@@ -154,9 +154,9 @@ def test_a_key_list_that_is_none(tmp_path):
     [(0o600, False), (0o400, False), (0o640, True), (0o604, True), (0o620, False)],
 )
 def test_a_keys_file_that_others_can_read_is_told(mode, readable, tmp_path):
-    path = keys_file(tmp_path, {}, mode)
+    path = keys_file(tmp_path, {"footer": "hex:00"}, mode)
     told = []
-    assert read_keys_file(path, warn=told.append) == {}
+    assert read_keys_file(path, warn=told.append) == {"footer": "hex:00"}
     expected = (
         f"{path}: warning: other users can read the keys file: expected mode 0600, found {mode:04o}"
     )
@@ -165,7 +165,24 @@ def test_a_keys_file_that_others_can_read_is_told(mode, readable, tmp_path):
 
 def test_the_warning_is_pythons_unless_told(tmp_path):
     with pytest.warns(UserWarning, match="warning: other users can read the keys file"):
-        read_keys_file(keys_file(tmp_path, {}, 0o644))
+        read_keys_file(keys_file(tmp_path, {"columns": {"a": "env:A", "b": "hex:00"}}, 0o644))
+
+
+@pytest.mark.parametrize(
+    ("content", "is_told"),
+    [
+        ({}, False),
+        ({"footer": "env:KF", "columns": {"a": "file:/run/a,hex"}, "kms": "m:C"}, False),
+        ({"kms_token": "fd:3", "kms_instance_url": "https://kms.example"}, False),
+        ({"kms_instance_url": "https://me:secret@kms.example"}, True),
+        ({"parquet.encryption.key.access.token": "secret"}, True),
+        ({"kms_conf": {"password": "secret"}}, True),
+    ],
+)
+def test_only_secrets_are_kept_from_others(content, is_told, tmp_path):
+    told = []
+    read_keys_file(keys_file(tmp_path, content, 0o644), warn=told.append)
+    assert bool(told) == is_told
 
 
 def test_merged_settings():
