@@ -16,7 +16,7 @@ from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.options import ProbeOptions, quoted_name
 from parquet_bloom.program import FINE, NO
-from parquet_bloom.render.hints import NextLines
+from parquet_bloom.render.hints import NextLines, with_key_hint
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, ReportView, SummarizedView
 from parquet_bloom.render.terminal import (
@@ -193,7 +193,9 @@ class ProbeView(SummarizedView[ProbeReport]):
                     result.verdict,
                     shortened(_names(_to_read(result))),
                     str(result.rows_to_read),
-                    next((group.reason for group in result.groups if group.reason), "") or "",
+                    with_key_hint(
+                        next((group.reason for group in result.groups if group.reason), "")
+                    ),
                 )
                 for result in report.results
             ],
@@ -289,7 +291,7 @@ def _doubts(report: ProbeReport) -> list[Remark]:
         Remark(
             painted(verdict),
             reason,
-            f"{painted(verdict)}, {where(None, sorted(set(places)))}: {reason}",
+            f"{painted(verdict)}, {where(None, sorted(set(places)))}: {with_key_hint(reason)}",
         )
         for (verdict, reason), places in report.results.doubts.items()
     ]

@@ -14,7 +14,7 @@ _HINTS: Final = {
     HAS_ONE: "--existing replace rebuilds it for the rate of --fpp",
     NO_FILTER: "pbloom build adds one",
     NO_MEMORY: "--memory raises it",
-    NO_KEY: "pass keys with --keys",
+    NO_KEY: "--keys, --kms or --column-key gives it",
     NO_INDEX: "pbloom index build makes one",
 }
 
@@ -25,6 +25,11 @@ def with_hint(message: str) -> str:
         if message == reason or message.endswith(f": {reason}"):
             return f"{message}; {hint}"
     return message
+
+
+def with_key_hint(reason: str) -> str:
+    """A reason, followed by what helps if a key is missing, and nothing else."""
+    return with_hint(reason) if reason == NO_KEY else reason
 
 
 # As Python's callers call what the command has options for.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.options import quoted_name
-from parquet_bloom.render.hints import OF_FILES, NextLines, would_refuse
+from parquet_bloom.render.hints import OF_FILES, NextLines, with_key_hint, would_refuse
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.table import but_names
 from parquet_bloom.render.terminal import Cells, is_cut, write_line, write_table, write_text
@@ -287,7 +287,7 @@ def _missing(report: FileInspection, all_of_them: bool) -> list[Remark]:
     for columns, places, reason in columns_alike(chunks):
         are_all = len(places) == len(report.parts)
         place = "" if are_all else f", {where(None, places)}"
-        remarks.append(Remark(columns, reason, f"{columns}{place}: {reason}"))
+        remarks.append(Remark(columns, reason, f"{columns}{place}: {with_key_hint(reason)}"))
     return remarks
 
 

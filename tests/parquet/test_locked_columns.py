@@ -191,7 +191,7 @@ def test_strip_leaves_what_is_locked_and_says_so(recipe, plain, tmp_path):
     result = outcome("strip", path, "--dry-run", FOOTER_ONLY)
     assert result.code == 0
     assert result.stdout.splitlines()[1:] == [
-        "left a, b, row groups 0, 1: encrypted, no key; pass keys with --keys",
+        "left a, b, row groups 0, 1: encrypted, no key; --keys, --kms or --column-key gives it",
         (
             "2 unused filters, 544 B: stay in the file, as data follows them: rewriting the file with any"
             " writer removes them"

@@ -18,7 +18,7 @@ from parquet_bloom.render.hints import for_many, in_options, next_line, with_hin
     [
         ("a.parquet: row group 0, column a: no filter", "; pbloom build adds one"),
         ("has a filter already", "; --existing replace rebuilds it for the rate of --fpp"),
-        ("a.parquet: column a: encrypted, no key", "; pass keys with --keys"),
+        ("a.parquet: column a: encrypted, no key", "; --keys, --kms or --column-key gives it"),
         ("a.parquet: no filter: BOOLEAN columns get none", ""),
         ("there is no filter", ""),
     ],
