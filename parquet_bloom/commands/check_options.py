@@ -20,6 +20,20 @@ deep = checks_option(
 )
 
 
+_require = checks_option(
+    "--require",
+    multiple=True,
+    callback=names,
+    metavar="COLUMN",
+    help="Leaf column that must have filters; repeatable or comma-separated.",
+)
+_no_values = checks_option(
+    "--no-values",
+    is_flag=True,
+    help="Name values in findings by hashes alone, for logs that others read.",
+)
+
+
 def checks(command: Callback) -> Callback:
     """How to check filters, and by which policy. The command gets `deep`, `diagnose` and `policy`."""
 
@@ -30,13 +44,7 @@ def checks(command: Callback) -> Callback:
             is_flag=True,
             help="Where values are missing, say what the writer did wrong.",
         ),
-        checks_option(
-            "--require",
-            multiple=True,
-            callback=names,
-            metavar="COLUMN",
-            help="Leaf column that must have filters; repeatable or comma-separated.",
-        ),
+        _require,
         checks_option(
             "--max-fpp",
             type=RATE,
@@ -58,11 +66,7 @@ def checks(command: Callback) -> Callback:
             metavar="RULE",
             help="Rule to ignore, by id or name; repeatable or comma-separated.",
         ),
-        checks_option(
-            "--no-values",
-            is_flag=True,
-            help="Name values in findings by hashes alone, for logs that others read.",
-        ),
+        _no_values,
         configured,
     )
     @wraps(command)
@@ -78,6 +82,20 @@ def checks(command: Callback) -> Callback:
             no_values=no_values,
         )  # fmt: skip
         return command(deep=deep, diagnose=diagnose, policy=policy, **given)
+
+    return with_policy
+
+
+def findings_on_page(command: Callback) -> Callback:
+    """What a page says of filters. The command gets `deep` and `policy`."""
+
+    @together(deep, _require, _no_values, configured)
+    @wraps(command)
+    def with_policy(
+        policy: Policy, require: tuple[str, ...], no_values: bool, **given: object
+    ) -> object:
+        policy = policy.with_options(require=require, no_values=no_values)
+        return command(policy=policy, **given)
 
     return with_policy
 

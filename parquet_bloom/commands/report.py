@@ -11,7 +11,7 @@ import click
 
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.check_options import configured, deep
+from parquet_bloom.commands.check_options import findings_on_page
 from parquet_bloom.commands.file_options import FilesAsked
 from parquet_bloom.commands.inputs import Inputs
 from parquet_bloom.commands.parameters import FILE
@@ -48,9 +48,8 @@ if TYPE_CHECKING:
 @option.overwrite_answer
 @option.columns()
 @option.row_groups
-@deep
+@findings_on_page
 @option.fpp
-@configured
 @option.ignore_checksums
 @option.threads
 @option.access
@@ -64,12 +63,13 @@ def report(
     positive probabilities (computed and measured), and maps of their blocks. Of a lake, a table or an ORC
     file, it shows sizes and rates by column and by partition, and the worst files. Either has the findings
     of `pbloom validate` and, unless --no-deep, the advice of `pbloom advise`. The page needs no network and
-    no script. Exit code 2: a file could not be read, which the page says, too.
+    no script. Exit code 2: a file could not be read, which the page says, too; findings do not change the exit
+    code, as they do that of `pbloom validate`.
 
     \b
     Examples:
       pbloom report events.bloom.parquet -o report.html
-      pbloom report lake/ -o lake.html
+      pbloom report lake/ -o lake.html --require user_id
       pbloom report lake/ --no-deep -c user_id -o user_id.html
     """
     # Nobody waits for a page that cannot be made.

@@ -35,7 +35,7 @@ def render_lake_report(
     first, *others = report.names
     last = os.path.basename(first.rstrip("/"))
     name = first if not last or has_wildcard(last) else last
-    verdicts = _to_do(report)
+    verdicts, in_some = _to_do(report), _in_some(report)
     return template("lake_report.html").render(
         report=report,
         all=report.summary,
@@ -55,6 +55,8 @@ def render_lake_report(
         to_build=_to_build(report, verdicts, build),
         group=lambda finding: FindingGroup((finding,)),
         commands=lambda rule: _commands(rule, names),
+        in_some=in_some,
+        to_complete=_to_complete(report, in_some, build),
     )
 
 
@@ -112,6 +114,22 @@ def _to_build(report: LakeReport, verdicts: Mapping[str, str], options: Sequence
         )
         for each in wanted
     )
+
+
+def _in_some(report: LakeReport) -> list[ColumnSummary]:
+    """The columns of which some files have filters, and others none."""
+    columns = report.summary.columns
+    return [each for each in columns if 0 < each.files_with_filters < each.files]
+
+
+def _to_complete(
+    report: LakeReport, columns: Sequence[ColumnSummary], options: Sequence[str]
+) -> str | None:
+    """The command that builds the filters that only some files have; None where none can, as for _to_build."""
+    if not options or not columns or len(report.names) > MOST_NAMES:
+        return None
+    wanted = ",".join(as_option(each.column) for each in columns)
+    return command("build", *report.names, "-c", wanted, *options)
 
 
 def _columns(

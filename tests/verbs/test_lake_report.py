@@ -210,3 +210,27 @@ def test_folders_that_are_no_partitions_are_named_without_what_is_common():
     for path in ("/data/lake/x/1.parquet", "/data/lake/y/2.parquet", "/data/lake/3.parquet"):
         reporter.add(path, found)
     assert [each.name for each in reporter.report().partitions] == [".", "x", "y"]
+
+
+def test_columns_with_filters_in_some_files_alone(run):
+    result, html = run("lake/day=1", "-c", "id", "--no-deep")
+    assert result.code == 0
+    text = Document(html).text
+    assert (
+        "note Some files have filters for a column, and others have none id : 1 of 2 files have"
+        in text
+    )
+    assert "pbloom build lake/day=1 -c id --in-place" in text
+    _, html = run("lake/day=1", "-c", "country", "--no-deep")
+    assert "Some files have" not in Document(html).text
+
+
+def test_what_is_required_and_values_that_are_not_shown(run):
+    result, html = run("lake/day=1", "-c", "country", "--no-deep", "--require", "country")
+    assert result.stdout.endswith("; 4 errors in 0 filters: not ok\n")
+    assert "PB310 required-missing" in html
+    _, shown = run("lake/day=1", "-c", "id")
+    _, hidden = run("lake/day=1", "-c", "id", "--no-values")
+    assert "for example 1001603, " in shown
+    assert "for example sha256:" in hidden
+    assert "1001603" not in hidden
