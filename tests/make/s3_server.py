@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from io import BufferedIOBase, BytesIO
 from itertools import count
 from typing import Any
@@ -16,7 +17,12 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
+from botocore import loaders
 from make.object_server import Asked, Handler, Lost, ObjectServer
+
+# Each session would look for the descriptions of S3, and read them, which takes a tenth of a second: one loader
+# for all, before botocore.session takes the name.
+loaders.create_loader = cache(loaders.create_loader)
 
 OWNER = "75aa57f09aa0c8caeab4f8c24e99d10f8e7faeebf76c078efc7c6caea54ba06a"
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
