@@ -44,7 +44,7 @@ settings.register_profile(
     derandomize=True,
     database=None,
     deadline=None,
-    max_examples=100,
+    max_examples=100 if IS_LONG else 30,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("seeded")

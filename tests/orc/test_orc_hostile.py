@@ -6,6 +6,7 @@ bit that was set from one that was not.
 
 import pyarrow as pa
 import pytest
+from conftest import IS_LONG
 from make.commands import outcome
 from pyarrow import orc
 
@@ -60,7 +61,7 @@ def test_every_byte_may_be_another(file, tmp_path):
     damaged = tmp_path / "b.orc"
     absent, refused, read = set(), 0, 0
     for at in range(len(data)):
-        for change in CHANGES:
+        for change in CHANGES if IS_LONG else CHANGES[at % len(CHANGES) :][:1]:
             changed = bytearray(data)
             changed[at] ^= change
             damaged.write_bytes(changed)

@@ -14,7 +14,7 @@ from make.reading_engines import DuckDb, by_polars, by_pyarrow
 
 import parquet_bloom as pb
 
-LAKES = int(os.environ.get("PBLOOM_READ_LAKES", "4"))
+LAKES = int(os.environ.get("PBLOOM_READ_LAKES", "2"))
 PREDICATES = 90
 COLUMNS = [name for name in TYPES if name not in ("n", "l")] + ["n.x", "n.y", "l.list.element"]
 ENGINES = {"pyarrow": by_pyarrow, "polars": by_polars, "DuckDB": DuckDb()}
