@@ -72,17 +72,25 @@ class SurveyedFile:
 
 @dataclass(frozen=True, slots=True)
 class JudgedColumn:
-    """The verdict on a column in all files of a table; `groups`: those with values. `fpp`: the rate to build at;
-    `chosen`: what a lower rate than the target costs and saves, None for the target; `offers`: what others would, if that is asked for."""
+    """The verdict on a column in all files of a table, and the evidence for it. `fpp`: the rate to build at; `offers`:
+    what others would cost and save, if that is asked for."""
 
-    groups: int
+    evidence: Evidence
     basis: AdviceBasis
-    reads: ExpectedReads | None
     verdict: AdviceVerdict
     reason: str
     fpp: float
-    chosen: Offer | None
     offers: tuple[Offer, ...]
+
+    @property
+    def reads(self) -> ExpectedReads | None:
+        return self.evidence.reads
+
+    def at(self, offer: Offer) -> Self:
+        """The same at a rate that a budget has chosen."""
+        evidence = replace(self.evidence, other_rate=offer, is_budgeted=True)
+        verdict, reason = judge(evidence)
+        return replace(self, evidence=evidence, verdict=verdict, reason=reason, fpp=offer.rate)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -242,27 +250,24 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
     # What the target costs and saves is known better than by an offer.
     lower = fpp < options.target_fpp
     chosen = next((offer for offer in offers if lower and offer.rate == fpp), None)
-    verdict, reason = judge(
-        Evidence(
-            files=table.files,
-            counts=column.counts,
-            ndv=column.ndv,
-            limit=table.largest[1],
-            users=tuple(
-                use.engine
-                for use in subject.engines
-                if use.uses and (not options.engines or use.engine in options.engines)
-            ),
-            engines=options.engines,
-            seldom_asked=subject.seldom_asked,
-            is_measured=sketch.is_measured,
-            reads=reads,
-            unit=unit,
-            lower_rate=chosen,
-        )
+    evidence = Evidence(
+        files=table.files,
+        counts=column.counts,
+        ndv=column.ndv,
+        limit=table.largest[1],
+        users=tuple(
+            use.engine
+            for use in subject.engines
+            if use.uses and (not options.engines or use.engine in options.engines)
+        ),
+        engines=options.engines,
+        seldom_asked=subject.seldom_asked,
+        is_measured=sketch.is_measured,
+        reads=reads,
+        unit=unit,
+        other_rate=chosen,
     )
+    verdict, reason = judge(evidence)
     basis: AdviceBasis = "value sample" if sketch.is_measured else "stored values"
     shown = tuple(offer for offer in offers if offer.rate in (options.target_fpp, *SHOWN_RATES))
-    return JudgedColumn(
-        column.counts.groups, basis, reads, verdict, reason, fpp, chosen, shown * options.rates
-    )
+    return JudgedColumn(evidence, basis, verdict, reason, fpp, shown * options.rates)

@@ -50,8 +50,8 @@ class Evidence:
     `limit`: what limits the size of a filter, in words; `users`: the engines that use filters of the column;
     `seldom_asked`: what the values are, if
     they are rarely looked up by equality, else empty; `is_measured`: the user gives look-up values;
-    `engines`: for which alone to judge, none for all; `reads`: None if nothing can be looked up; `unit`: what a group is called; `lower_rate`: what to build in
-    place of the target, None for the target.
+    `engines`: for which alone to judge, none for all; `reads`: None if nothing can be looked up; `unit`: what a group is called; `other_rate`: what to build in
+    place of the target, None for the target; `is_budgeted`: a budget has chosen it.
     """
 
     files: int
@@ -63,7 +63,8 @@ class Evidence:
     is_measured: bool
     reads: ExpectedReads | None
     unit: str = "row group"
-    lower_rate: Offer | None = None
+    other_rate: Offer | None = None
+    is_budgeted: bool = False
     engines: tuple[str, ...] = ()
 
     @property
@@ -74,7 +75,17 @@ class Evidence:
     @property
     def filter_bytes(self) -> int:
         """Of the filters to build."""
-        return self.lower_rate.num_bytes if self.lower_rate else self.counts.filter_bytes
+        return self.other_rate.num_bytes if self.other_rate else self.counts.filter_bytes
+
+    @property
+    def groups_read(self) -> float | None:
+        """How many groups a look-up reads where there are filters, in the engines that are asked about; None if nothing
+        can be looked up."""
+        if self.reads is None:
+            return None
+        if not self.users:
+            return self.reads.by_statistics
+        return self.other_rate.groups_read if self.other_rate else self.reads.with_filter
 
     @property
     def is_alone(self) -> bool:
@@ -193,9 +204,9 @@ def _listed(names: tuple[str, ...]) -> str:
 def _comparison(evidence: Evidence) -> str:
     reads = evidence.reads
     assert reads is not None
-    lower = evidence.lower_rate
-    at_rate = f" at an FPP of {exact_percent(lower.rate)}" if lower else ""
-    read = lower.groups_read if lower else reads.with_filter
+    other = evidence.other_rate
+    at_rate = f" at an FPP of {exact_percent(other.rate)}" if other else ""
+    read = other.groups_read if other else reads.with_filter
     return (
         f"a look-up reads {_mean(read)} of {evidence.groups} with a filter{at_rate},"
         f" {_mean(reads.by_statistics)} with min/max alone"
@@ -214,7 +225,7 @@ def _there_are_all(evidence: Evidence) -> str:
 
 def _notes(evidence: Evidence) -> Iterator[str]:
     counts, unit = evidence.counts, evidence.unit
-    if evidence.lower_rate:
+    if evidence.other_rate and not evidence.is_budgeted:
         yield f"so many {unit}s deserve a lower FPP than usual"
     share = evidence.filter_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
     if share > LARGE:

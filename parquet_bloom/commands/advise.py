@@ -16,6 +16,7 @@ from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.parameters import FILE, names
 from parquet_bloom.commands.sections import Command, checks_option, output_option, values_option
 from parquet_bloom.container import UNITS, number_of
+from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse
 from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.options import DEFAULT_FPP, AdviseOptions
@@ -131,7 +132,7 @@ NARROW = ("column", "type", "verdict", "NDV", "filters", "of file", "groups read
 # Of many columns.
 BY_VERDICT = ("verdict", "columns", "filters", "of file", "groups read")
 _BY_VERDICT_GIVES = ("of file",)
-VERDICTS = ("build", "keep", "optional", "skip")
+VERDICTS = ("build", "keep", "left out", "optional", "skip")
 # What gives way there.
 _GIVES = ("type…", "of file", "filters", "column…", "NDV")
 
@@ -140,11 +141,12 @@ class AdviceView(SummarizedView[AdviceReport]):
     """The advice on tables."""
 
     def summarize(self, report: AdviceReport) -> FileSummary:
+        judged = _judged(report)
         return FileSummary(
-            state="with columns to build" if _all_to(report, "build") else "without",
-            line=_heading(report),
+            state="with columns to build" if _all_to(judged, "build") else "without",
+            line=_heading(report, judged),
             numbers={"files": report.files},
-            is_answer=bool(_all_to(report, "build")),
+            is_answer=bool(_all_to(judged, "build")),
         )
 
     def total(self, numbers: Mapping[str, int]) -> str:
@@ -153,36 +155,55 @@ class AdviceView(SummarizedView[AdviceReport]):
     def write(self, report: AdviceReport, verbose: bool = False) -> None:
         """One line about the files, then one row per column, or where these are too many for a terminal, per
         verdict; on a terminal, the reasons follow below, their first clauses unless `verbose`."""
-        unit = UNITS[report.format].group
-        write_text(f"{report.path}: {_heading(report)}")
+        unit, judged = UNITS[report.format].group, _judged(report)
+        write_text(f"{report.path}: {_heading(report, judged)}")
         for line in would_refuse(report.obstacles):
             write_text(line)
         if report.budget is not None:
             in_full = verbose or not is_cut(len(report.columns))
             for line in budget_lines(report.budget, unit, in_full):
                 write_text(line)
-        cells = [_row(advice) for advice in report.columns]
+        cells = list(map(_row, judged))
         if not sys.stdout.isatty():
             write_table([name.format(unit) for name in HEADER], cells)
             return
         is_summed_up = is_cut(len(cells)) and not verbose
         if is_summed_up:
-            write_table(BY_VERDICT, list(_by_verdict(report)), _BY_VERDICT_GIVES)
+            write_table(BY_VERDICT, list(_by_verdict(judged)), _BY_VERDICT_GIVES)
         else:
             # Many rows are easier to compare in a table of what fits than as paragraphs.
             rows = [row[: len(NARROW)] for row in cells]
             gives = but_names(_GIVES) if verbose else _GIVES
             write_table(NARROW, rows, gives, verbose and not is_cut(len(rows)))
-        for line in _reasons(report.columns, verbose):
+        for line in _reasons(judged, verbose):
             write_text(line)
         if is_summed_up:
             write_text("-c NAME shows a column, --verbose shows all.")
 
 
-def _by_verdict(report: AdviceReport) -> Iterator[Cells]:
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What is to be done with a column: one of VERDICTS."""
+
+    verdict: str
+    advice: ColumnAdvice
+
+
+def _judged(report: AdviceReport) -> list[_Judged]:
+    """`keep` in place of `build` where every group has a filter already, `left out` where the budget has no room for them."""
+    left_out = {each.column for each in report.budget.left_out} if report.budget else set()
+
+    def verdict(advice: ColumnAdvice) -> str:
+        found = to_do(advice, has_all=advice.already >= advice.groups)
+        return "left out" if found == "build" and advice.column in left_out else found
+
+    return [_Judged(verdict(advice), advice) for advice in report.columns]
+
+
+def _by_verdict(judged: Sequence[_Judged]) -> Iterator[Cells]:
     """What is to be done first comes first; what a look-up reads is the mean over columns."""
     for verdict in VERDICTS:
-        if alike := _all_to(report, verdict):
+        if alike := _all_to(judged, verdict):
             num_bytes = sum(each.filter_bytes for each in alike)
             read = [
                 (each.groups_statistics, each.groups_filter)
@@ -199,16 +220,17 @@ def _by_verdict(report: AdviceReport) -> Iterator[Cells]:
             )
 
 
-def _reasons(columns: Sequence[ColumnAdvice], verbose: bool) -> Iterator[str]:
+def _reasons(judged: Sequence[_Judged], verbose: bool) -> Iterator[str]:
     """The verdict and why, column by column; unless `verbose`, only the first clause, and once for all columns where
     it differs only in numbers."""
     if verbose:
-        yield from (f"{painted(_verdict(each))} {each.column}: {each.reason}" for each in columns)
+        for each in judged:
+            yield f"{painted(each.verdict)} {each.advice.column}: {each.advice.reason}"
         return
     alike: dict[tuple[str, str], list[ColumnAdvice]] = {}
-    for advice in columns:
-        likeness = _verdict(advice), without_numbers(_clause(advice))
-        alike.setdefault(likeness, []).append(advice)
+    for each in judged:
+        likeness = each.verdict, without_numbers(_clause(each.advice))
+        alike.setdefault(likeness, []).append(each.advice)
     for (verdict, _), those in sorted(alike.items(), key=lambda item: VERDICTS.index(item[0][0])):
         names = shortened([each.column for each in those])
         yield f"{painted(verdict)} {names}: {in_one(map(_clause, those))}"
@@ -219,24 +241,20 @@ def _clause(advice: ColumnAdvice) -> str:
     return f"{first} …" if more else first
 
 
-def _heading(report: AdviceReport) -> str:
+def _heading(report: AdviceReport, judged: Sequence[_Judged]) -> str:
     unit = UNITS[report.format].group
     rows, groups = number_of(report.num_rows, "row"), number_of(report.num_groups, unit)
-    built = shortened([_named(each) for each in _all_to(report, "build")])
-    kept = shortened([each.column for each in _all_to(report, "keep")])
+    built = shortened([_named(each) for each in _all_to(judged, "build")])
+    kept = shortened([each.column for each in _all_to(judged, "keep")])
     to_build = f"build filters for {built}" if built else ""
     to_keep = f"keep the filters of {kept}" if kept else ""
-    summary = "; ".join(filter(None, (to_build, to_keep))) or "no filter recommended"
+    none = "the budget is too small" if _all_to(judged, "left out") else "no filter recommended"
+    summary = "; ".join(filter(None, (to_build, to_keep))) or none
     return f"{rows} in {groups}, {size(report.size)}; {summary}"
 
 
-def _all_to(report: AdviceReport, verdict: str) -> list[ColumnAdvice]:
-    return [each for each in report.columns if _verdict(each) == verdict]
-
-
-def _verdict(advice: ColumnAdvice) -> str:
-    """`keep` in place of `build` where every group has a filter already."""
-    return to_do(advice, has_all=advice.already >= advice.groups)
+def _all_to(judged: Sequence[_Judged], verdict: str) -> list[ColumnAdvice]:
+    return [each.advice for each in judged if each.verdict == verdict]
 
 
 def _named(advice: ColumnAdvice) -> str:
@@ -246,11 +264,12 @@ def _named(advice: ColumnAdvice) -> str:
     return f"{advice.column} (at {exact_percent(advice.fpp)})"
 
 
-def _row(advice: ColumnAdvice) -> Cells:
+def _row(judged: _Judged) -> Cells:
+    advice = judged.advice
     return (
         advice.column,
         advice.logical_type or advice.physical_type,
-        _verdict(advice),
+        judged.verdict,
         _ndv(advice),
         size(advice.filter_bytes) if advice.filter_bytes else "",
         percent(advice.filter_share) if advice.filter_bytes else "",
@@ -280,13 +299,15 @@ def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) 
     writers."""
     # Nothing is recommended where a rate was asked for.
     is_asked = options.fpp is not None and options.budget is None
-    _write_rates(report, sums_up=not is_asked)
+    judged = _judged(report)
+    _write_rates(judged, UNITS[report.format].group, sums_up=not is_asked)
     here = "as asked" if is_asked else "recommended"
-    deserving = [each for each in report.columns if each.verdict != "skip"]
+    deserving = [each for each in judged if each.verdict != "skip"]
     shown = deserving if verbose or not sys.stdout.isatty() else deserving[:MOST_SHOWN]
-    for advice in shown:
+    for each in shown:
+        advice = each.advice
         write_line("")
-        write_line(f"{advice.column}: {painted(_verdict(advice))}")
+        write_line(f"{advice.column}: {painted(each.verdict)}")
         for offer in advice.rates or ():
             mark = f" ({here})" if offer.fpp == advice.fpp else ""
             write_line(
@@ -304,10 +325,10 @@ def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) 
         write_text(f"And {number_of(left, 'more column')}: -c NAME shows one, --verbose shows all.")
 
 
-def _write_rates(report: AdviceReport, sums_up: bool) -> None:
+def _write_rates(judged: Sequence[_Judged], unit: str, sums_up: bool) -> None:
     """A row per rate, over all columns to build: their filters together, and what a look-up in one of them reads on
     average. `sums_up`: one more for each column at the rate that is recommended for it."""
-    chosen = [each for each in _all_to(report, "build") if each.rates]
+    chosen = [each for each in _all_to(judged, "build") if each.rates]
     if not chosen:
         return
 
@@ -324,7 +345,6 @@ def _write_rates(report: AdviceReport, sums_up: bool) -> None:
     rows = [row(exact_percent(offers[0].fpp), offers) for offers in by_rate]
     if sums_up and len(advised) == len(chosen):
         rows.append(row("as recommended", advised))
-    unit = UNITS[report.format].group
     without = sum(each.groups_statistics or 0.0 for each in chosen) / len(chosen)
     rows.insert(0, ("no filters", "", "", f"{without:,.2f}"))
     write_line("")

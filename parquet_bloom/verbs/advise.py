@@ -146,6 +146,10 @@ class BudgetedColumn:
     groups_filter: float
     groups_saved: float
 
+    @property
+    def offer(self) -> Offer:
+        return Offer(self.fpp, self.filter_bytes, self.groups_filter, self.groups_saved)
+
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
@@ -410,16 +414,12 @@ class Advisor(TableAdvisor):
 
 @dataclass(frozen=True, slots=True)
 class _JudgedTable:
-    """A table, the verdicts on its columns, and its share of the budget."""
+    """A table, the verdicts on its columns at the rates to build them at, and its share of the budget."""
 
     sketch: TableSketch
     columns: Sequence[JudgedColumn]
     fpp: float
     budget: BudgetPlan | None
-
-    @property
-    def _within_budget(self) -> Mapping[str, BudgetedColumn]:
-        return {each.column: each for each in self.budget.columns} if self.budget else {}
 
     def report(self, file: SurveyedFile, path: str) -> AdviceReport:
         """About one file, or all as one; `path`: the input that the settings name."""
@@ -432,7 +432,6 @@ class _JudgedTable:
                 file.size,
                 sketch.size,
                 partial(subject.settings, sketch.format, path, self.fpp),
-                self._within_budget.get(subject.name),
             )
             for subject, column, found in zip(
                 sketch.subjects, file.columns, self.columns, strict=True
@@ -462,7 +461,12 @@ def _judged_tables(
     if options.budget is not None:
         plans = _plans(options.budget, tables)
     for (sketch, judged), plan in zip(tables, plans, strict=False):
-        yield _JudgedTable(sketch, judged, options.target_fpp, plan)
+        within = {each.column: each for each in plan.columns} if plan else {}
+        columns = [
+            found.at(within[subject.name].offer) if subject.name in within else found
+            for subject, found in zip(sketch.subjects, judged, strict=True)
+        ]
+        yield _JudgedTable(sketch, columns, options.target_fpp, plan)
 
 
 def _plans(
@@ -517,10 +521,8 @@ def _advice(
     file_size: int,
     table_size: int,
     settings: Callable[[float, ColumnCounts], tuple[WriterSettings, ...]],
-    budgeted: BudgetedColumn | None,
 ) -> ColumnAdvice:
-    counts, reads = column.counts, judged.reads
-    fpp = budgeted.fpp if budgeted else judged.fpp
+    counts, reads, fpp = column.counts, judged.reads, judged.fpp
     filter_bytes = column.bytes_at.get(fpp, counts.filter_bytes)
     known = ColumnAdvice(
         column=subject.name,
@@ -534,11 +536,7 @@ def _advice(
     )
     if column.reason:
         return known
-    read = reads.with_filter if reads else None
-    if budgeted:
-        read = budgeted.groups_filter
-    elif judged.chosen:
-        read = judged.chosen.groups_read
+    read = judged.evidence.groups_read
     return replace(
         known,
         eligible=True,
@@ -549,7 +547,7 @@ def _advice(
         only_dictionary=counts.only_dictionary if counts.groups else None,
         filter_bytes=filter_bytes,
         filter_share=filter_bytes / file_size,
-        groups=judged.groups,
+        groups=judged.evidence.counts.groups,
         groups_statistics=reads.by_statistics if reads else None,
         groups_filter=read,
         groups_filter_absent=_if_absent(reads, read) if reads and read is not None else None,

@@ -18,6 +18,7 @@ from parquet_bloom.advice.budget import LEAST_SAVED, RATES, Offer, allot, offers
 from parquet_bloom.advice.lookups import ExpectedReads, in_units
 from parquet_bloom.advice.samples import StoredSample
 from parquet_bloom.advice.sketch import ColumnSketch, RungCounts
+from parquet_bloom.filters.rates import exact_percent
 from parquet_bloom.options import AdviseOptions, BuildOptions, Destination
 from parquet_bloom.verbs.build import build_file
 
@@ -208,6 +209,7 @@ def test_the_budget_changes_only_what_the_filters_to_build_cost_and_save(lake):
             "groups_filter",
             "groups_filter_absent",
             "settings",
+            "reason",
         )
         same = {name: getattr(usual, name) for name in of_rate}
         assert replace(column, **same) == usual
@@ -272,3 +274,29 @@ def test_a_budget_in_python_is_a_number_of_bytes(lake):
         pb.advise(path, budget=0)
     with pytest.raises(TypeError, match=r"^budget: "):
         pb.advise(path, budget="1MiB")
+
+
+def test_what_the_budget_leaves_out_is_not_called_to_build(lake):
+    path = min(lake.iterdir())
+    (left, *_) = pb.advise(path).recommended
+    head = outcome("advise", path, "-c", left, "--budget", "100").stdout.splitlines()[0]
+    assert head.endswith("; the budget is too small")
+    rows = outcome("advise", path, "-c", left, "--budget", "100").stdout.splitlines()
+    assert any(row.split("\t")[2:3] == ["left out"] for row in rows)
+
+
+def test_the_reason_names_the_rate_of_the_budget(lake):
+    path = min(lake.iterdir())
+    budgeted = pb.advise(path, budget=1 << 20)
+    reasons = {each.column: each.reason for each in budgeted.columns}
+    for each in budgeted.budget.columns:
+        assert f"a filter at an FPP of {exact_percent(each.fpp)}, " in reasons[each.column]
+        assert "deserve a lower FPP" not in reasons[each.column]
+
+
+def test_an_engine_that_ignores_filters_reads_as_much_with_them(lake):
+    path = min(lake.iterdir())
+    (column, *_) = pb.advise(path).recommended
+    (found,) = pb.advise(path, columns=column, engines="polars").columns
+    assert found.verdict == "skip"
+    assert found.groups_filter == found.groups_statistics > 1
