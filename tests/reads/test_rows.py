@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from conftest import IS_LONG
 from make.awkward_files import TYPES, awkward_lake, conditions
 from make.reading_engines import _OF_PYARROW
 from make.s3_server import S3Server
@@ -46,7 +47,7 @@ def by_pyarrow(paths: list[str], any_of: list[list[tuple[str, str, Any]]]) -> li
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(4 if IS_LONG else 2))
 def test_the_rows_are_those_of_pyarrow(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     paths = awkward_lake(chance, tmp_path)
