@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
 
@@ -24,6 +24,7 @@ from parquet_bloom.commands.parameters import (
     FILE,
     FOLDER,
     RATE,
+    TEXT_FILE,
     Number,
     age_in_seconds,
     budget_size,
@@ -203,11 +204,15 @@ answer_options = together(
     output_option(
         "-o",
         "--output",
-        type=FILE,
+        type=TEXT_FILE,
         help="Write the answer to this file once it is complete.  [default: stdout]",
     ),
     overwrite_answer,
 )
+
+
+# What names of JSON end with.
+_OF_DOCUMENTS: Final = frozenset((".json", ".jsonl", ".ndjson"))
 
 
 @contextmanager
@@ -258,6 +263,9 @@ def answered(one_each: str = "file") -> Decorator:
             files: FilesAsked, view: TableView | None, output: Path | None, overwrite: bool,
             as_json: bool, verbose: bool, **given: object,
         ) -> None:  # fmt: skip
+            is_text = not as_json and given.get("findings_format", "text") == "text"
+            if is_text and output is not None and output.suffix in _OF_DOCUMENTS:
+                raise click.UsageError(f"--output: {output}: expected --json, or a name for text")
             inputs = inputs_of(files, view)
             is_kept = output is not None and str(output) != "-"
             answers = Answers(inputs, as_json=as_json, verbose=verbose, is_kept=is_kept)

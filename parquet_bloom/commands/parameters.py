@@ -74,7 +74,35 @@ class ParquetPath(LocalPath):
         return path
 
 
+# What is never text or a document.
+_NO_TEXT: Final = frozenset(
+    (
+        *(".parquet", ".pq", ".parq", ".orc", ".avro", ".arrow", ".feather", ".db", ".duckdb"),
+        *(".csv", ".html", ".htm", ".pdf", ".xls", ".xlsx", ".gz", ".zip"),
+    )
+)
+
+
+class TextPath(LocalPath):
+    """A file that becomes text, or JSON; a name that says otherwise is refused."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path:
+        path = super().convert(value, param, ctx)
+        if path.suffix.lower() in _NO_TEXT:
+            text, document = f"{path.stem}.txt", f"{path.stem}.json"
+            self.fail(
+                f"{path}: is written as text, expected {text}, or --json and {document}", param, ctx
+            )
+        return path
+
+
 FILE = LocalPath(is_for_folders=False)
+TEXT_FILE = TextPath(is_for_folders=False)
 PARQUET_FILE = ParquetPath(is_for_folders=False)
 FOLDER = LocalPath(is_for_folders=True)
 

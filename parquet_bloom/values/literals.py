@@ -67,7 +67,9 @@ def encode_given(leaf: LeafType, value: object) -> Encodings:
             return encode_literal(leaf, value.text, value.read_as)
         except ValueTypeError as error:
             if isinstance(value, LiteralInFile):
-                raise ValueTypeError(f"{value.file}: line {value.line}: {error}") from None
+                # The header of CSV is no value.
+                hint = "; if this is a header, call the file .csv" * (value.line == 1)
+                raise ValueTypeError(f"{value.file}: line {value.line}: {error}{hint}") from None
             raise
     try:
         return encode(leaf, value)

@@ -75,10 +75,11 @@ def test_nothing_is_overwritten_without_being_told(name):
 
 def test_an_input_is_never_the_output(name):
     before = Path(name).read_bytes()
-    result = outcome("validate", name, "-o", name, "--overwrite")
+    Path(name).rename("events")
+    result = outcome("validate", "events", "-o", "events", "--overwrite")
     assert result.code == 2
-    assert result.stderr == f"pbloom: {name}: is the input itself, expected another file\n"
-    assert Path(name).read_bytes() == before
+    assert result.stderr == "pbloom: events: is the input itself, expected another file\n"
+    assert Path("events").read_bytes() == before
 
 
 def test_a_mistake_in_the_options_writes_nothing(name):
@@ -105,3 +106,19 @@ def test_nobody_reads_more_in_it_than_in_the_file(name):
 
 def test_a_dash_is_standard_output(name):
     assert outcome("inspect", name, "-o", "-").stdout == outcome("inspect", name).stdout
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("a.parquet", "a.parquet: is written as text, expected a.txt, or --json and a.json"),
+        ("a.csv", "a.csv: is written as text, expected a.txt, or --json and a.json"),
+        ("a.json", "a.json: expected --json, or a name for text"),
+    ],
+)
+def test_names_that_say_another_format(name, output, said):
+    found = outcome("probe", name, "-c", "user_id", "-v", "7", "-o", output)
+    assert (found.code, found.complaint) == (2, f"--output: {said}")
+    assert not Path(output).exists()
+    assert outcome("validate", name, "--format", "sarif", "-o", "a.json").code == 0
+    assert outcome("probe", name, "-c", "user_id", "-v", "7", "--json", "-o", "b.json").code == 0

@@ -145,6 +145,7 @@ def test_a_line_that_only_some_files_cannot_hold(folder):
     found = outcome("find", "a.parquet", "text.parquet", "-c", "id", "--ids", "ids")
     assert (found.code, found.stdout.splitlines()[1]) == (2, "seven\ttext.parquet\t0\t0")
     problem = "ids: line 1: seven: cannot be a value of INT64: expected an integer"
+    problem += "; if this is a header, call the file .csv"
     assert found.complaint == f"{problem}; unknown: a.parquet"
 
 
