@@ -16,7 +16,9 @@ from parquet_bloom.commands.parameters import PARQUET_FILE
 from parquet_bloom.commands.sections import Command, files_option, output_option
 from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.commands.table_options import table_views
+from parquet_bloom.commands.value_files import fault_of_file
 from parquet_bloom.container import number_of
+from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.program import FINE, NO, TROUBLE
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
 from parquet_bloom.render.wording import as_indexed, files_of, size
@@ -86,16 +88,17 @@ def find(
     for name, path in (("--output", output), ("--report", given["report"])):
         if path is not None and len(set(columns)) > 1:
             raise click.UsageError(f"{name}: expected one --column")
-    code = NO
+    code, report = NO, None
     for column in dict.fromkeys(columns):
-        with progress("find") as show:
-            report = find_rows(
-                files or None, column, given["values"], columns=value_columns, table=view, index=index,
-                hash_key=given["hash_key"], keys=keys, storage_options=storage_options(),
-                progress=show,
-            )  # fmt: skip
-        if fault := _fault_of_values(report, given["values"]):
-            complain(fault)
+        try:
+            with progress("find") as show:
+                report = find_rows(
+                    files or None, column, given["values"], columns=value_columns, table=view, index=index,
+                    hash_key=given["hash_key"], keys=keys, storage_options=storage_options(),
+                    progress=show,
+                )  # fmt: skip
+        except ValueTypeError as error:
+            complain(fault_of_file(str(error), given["values"]) or str(error))
             code = TROUBLE
             continue
         _save(report, given["values"], output, given["report"], overwrite)
@@ -107,9 +110,11 @@ def find(
             code = TROUBLE
         elif report.rows and code != TROUBLE:
             code = FINE
-    if report.left_out and not as_json:
+    if report is None or as_json:
+        sys.exit(code)
+    if report.left_out:
         complain(_left_out(report.left_out))
-    if report.is_as_indexed and not as_json:
+    if report.is_as_indexed:
         complain(
             "what came or changed since may not have been asked: name the folder, too, or run `pbloom index add`"
         )
@@ -173,18 +178,7 @@ def _gives(column: str, names: Sequence[str]) -> list[str]:
     return [*places, "file", *(f"{name}…" for name in names)] if names else ["file…"]
 
 
-def _fault_of_values(report: FindReport, asked: Sequence[object]) -> str:
-    """Why no file could be asked, if a line in a file of values is to blame."""
-    if not report.unknown:
-        return ""
-    from parquet_bloom.commands.value_files import fault_in_all
-
-    return fault_in_all([file.reason for file in report.unknown], report.num_files, asked)
-
-
 def _complain_of_unknown(report: FindReport, asked: Sequence[object]) -> None:
-    from parquet_bloom.commands.value_files import fault_of_file
-
     paths_by_reason: dict[str, list[str]] = {}
     for file in report.unknown:
         paths_by_reason.setdefault(file.reason, []).append(file.path)

@@ -165,10 +165,11 @@ def find(
     page indexes name; of a file that the index does not know in its state, its own filters are asked. hash_key: of the
     index, as for Index. cache: a pb.Cache, for those who look more than once. All others as for inspect.
 
-    Files that cannot be read are `unknown` in the report. Raises ValueTypeError for what cannot be looked for,
-    ColumnError if the index is not about this column, or no file has one of `columns`, UnsupportedError if their types
-    in several files do not go together, FileNotFoundError if there are no files, RewriteError for what is no table,
-    EncryptionError unless `hash_key` is that of the index, FormatError for a damaged index, OSError.
+    Files that cannot be read are `unknown` in the report. Raises ValueTypeError for what can be a value in none of the
+    files, and with an index for what cannot be looked for, ColumnError if the index is not about this column, or no
+    file has one of `columns`, UnsupportedError if their types in several files do not go together, FileNotFoundError if
+    there are no files, RewriteError for what is no table, EncryptionError unless `hash_key` is that of the index,
+    FormatError for a damaged index, OSError.
     """
     search = _RowSearch(column, list_values(values), columns_given(columns), keys, cache)
     with _candidates(search, files, table, index, hash_key, storage_options) as (found, among):
@@ -284,6 +285,8 @@ class _RowSearch:
         self._tables = _tables(columns)
         self._partitions: Partitions | None = None
         self._unknown: list[UnknownFile] = []
+        # What cannot be a value of the column in a file.
+        self._no_values: list[ValueTypeError] = []
         # Folders of which nobody knows the files.
         self._not_listed: list[UnknownFile] = []
         self.left_out = LeftOut()
@@ -358,6 +361,9 @@ class _RowSearch:
             rows += self._looked_into(candidate, files, self._rows) or ()
         if progress:
             progress(len(candidates), len(candidates))
+        if candidates and len(self._no_values) == len(candidates):
+            # The values are at fault, and no file.
+            raise ValueTypeError(self._unknown[0].reason)
         not_listed = [
             *self._not_listed,
             *(
@@ -427,6 +433,8 @@ class _RowSearch:
                 self._files_by_filters += not places
                 return answer(file, found)
         except (ParquetBloomError, OSError) as error:
+            if isinstance(error, ValueTypeError):
+                self._no_values.append(error)
             self._unknown.append(UnknownFile(path, str(error).removeprefix(f"{path}: ")))
             return None
 

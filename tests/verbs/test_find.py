@@ -256,3 +256,14 @@ def test_what_cannot_be_looked_for_is_said(lake, tmp_path, value):
     assert all("cannot be looked for" in file.reason for file in report.unknown)
     with pytest.raises(ValueTypeError, match="cannot be looked for"):
         pb.find(None, "float", [1.0, value], index=tmp_path / "index")
+
+
+def test_what_is_a_value_in_no_file_is_an_error_in_python(tmp_path):
+    """A report of unknown files has no rows, and could be taken for an answer."""
+    for name in "ab":
+        pq.write_table(pa.table({"id": [5, 7]}), tmp_path / f"{name}.parquet")
+    with pytest.raises(pb.ValueTypeError, match=r"^column id: 5\.5: cannot be a value of INT64"):
+        pb.find(tmp_path, "id", [5.5, 7])
+    pq.write_table(pa.table({"id": [5.5]}), tmp_path / "c.parquet")
+    report = pb.find(tmp_path, "id", [5.5, 7])
+    assert ([row.value for row in report.rows], len(report.unknown)) == (["5.5"], 2)
