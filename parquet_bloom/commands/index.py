@@ -399,7 +399,7 @@ def _write_change(report: IndexChange) -> None:
         complain(f"{len(report.not_indexed) - MOST_FILES:,} more that are not indexed")
     counts = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
     if report.failed:
-        counts += f"; {report.failed:,} of these cannot be read"
+        counts += f"; {report.failed:,} of these cannot be read in full"
     written = f"; {_content(report.keys, report.filters, report.bytes_written)}"
     is_written = bool(report.keys or report.filters)
     unknown = f"; of {number_of(report.unknown, 'file')} a column is unknown" * bool(report.unknown)

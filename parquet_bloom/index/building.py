@@ -8,7 +8,8 @@ from itertools import accumulate
 from typing import Final, TypeVar
 
 from parquet_bloom.container.protocols import Column, Container
-from parquet_bloom.errors import ParquetBloomError, UnsupportedError
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import FormatError, ParquetBloomError, UnsupportedError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.index.collecting import FilterCollector, KeyCollector, KeyRoom
 from parquet_bloom.index.keys import MOST_PLACES
@@ -132,6 +133,14 @@ def _add_place(units: list[Unit], file: Unit, part: int, num_rows: int) -> None:
     units.append(Unit(file.path, file.size, file.version, part, place, 1, num_rows))
 
 
+@dataclass(frozen=True, slots=True)
+class LeftColumn:
+    """Why a column of a file is not indexed; `is_damaged`: because it is damaged there."""
+
+    reason: str
+    is_damaged: bool = False
+
+
 class SegmentsBuilder:
     """Collects what is indexed of files: in the form `map` the hashes of their values, in the form `slices` their
     filters, in the form `auto` the filters of those that have one in every part. Methods raise OSError."""
@@ -148,9 +157,9 @@ class SegmentsBuilder:
         version: str,
         threads: int | None,
         read_as: str = "",
-    ) -> str:
-        """Index a column of an open file; returns why it cannot be, which the index keeps; else "". `read_as`: see
-        Segment. Raises OSError."""
+    ) -> LeftColumn | None:
+        """Index a column of an open file; returns why it cannot be, which the index keeps. `read_as`: see Segment. Raises
+        OSError."""
         file = reader.file
         try:
             found = file.column(column)
@@ -159,11 +168,13 @@ class SegmentsBuilder:
                 subject = IndexedColumn(column, reader.kind(found), read_as)
                 reason = self._add(reader, found, subject, version, threads)
             if not reason:
-                return ""
+                return None
+            left = LeftColumn(reason)
         except ParquetBloomError as error:
             reason = str(error).removeprefix(f"{file.path}: ")
-        self.add_unknown(file.path, file.source.size, version, column, reason, read_as)
-        return reason
+            left = LeftColumn(reason, is_damaged=isinstance(error, FormatError))
+        self.add_unknown(file.path, file.source.size, version, column, left.reason, read_as)
+        return left
 
     def _add(
         self,

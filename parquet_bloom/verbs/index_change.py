@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from parquet_bloom.arguments import SomeNames
     from parquet_bloom.container.protocols import Askable, Container
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.index.building import SegmentsBuilder
+    from parquet_bloom.index.building import LeftColumn, SegmentsBuilder
     from parquet_bloom.index.hash_key import HashKey
     from parquet_bloom.index.units import Unit
     from parquet_bloom.storage.folder import Found, WritableFolder
@@ -64,7 +64,7 @@ class NotIndexed:
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexChange(VerbReport):
     """What became of an index. `added`, `changed`, `removed`: how many files are new in it, are in another state than
-    before, or are gone; `failed`: how many of the new and changed ones could not be read; `not_indexed`: those that were
+    before, or are gone; `failed`: how many of the new and changed ones could not be read, or not all of them; `not_indexed`: those that were
     looked at and say `unknown`; `unknown`: how many of all files do, about any column; `keys`: pairs of value and place that were added; `filters`: those that were;
     `generation`: of the manifest that was made, or that is still right."""
 
@@ -199,11 +199,13 @@ def _folder(
 @dataclass(frozen=True, slots=True)
 class ReadFile:
     """A file that was read for an index. `version`: of the state that it was in; `reasons`: why columns are not indexed,
-    by name; `lacking`: those that the file does not have; `error`: what it failed of as a whole."""
+    by name; `lacking`: those that the file does not have; `is_damaged`: whether a column is; `error`: what the file
+    failed of as a whole."""
 
     version: str
     reasons: Mapping[str, str]
     lacking: tuple[str, ...] = ()
+    is_damaged: bool = False
     error: Exception | None = None
 
 
@@ -226,10 +228,14 @@ class FileIndexer:
         try:
             with among.open(file.path, keys) as opened:
                 version = opened.source.version
-                reasons = self._add_columns(opened, read_as)
+                left = self._add_columns(opened, read_as)
                 opened.source.check_unchanged()
-                lacking = [column for column in reasons if not _has(opened, column)]
-                return ReadFile(version, reasons, tuple(lacking))
+                return ReadFile(
+                    version,
+                    {column: each.reason for column, each in left.items()},
+                    tuple(column for column in left if not _has(opened, column)),
+                    is_damaged=any(each.is_damaged for each in left.values()),
+                )
         except _FAILURES as error:
             # Whatever was added of it is about a state that it may not be in any more, or is not all of it.
             self._builder.forget_last(file.path)
@@ -242,8 +248,8 @@ class FileIndexer:
                 )
             return ReadFile(version, dict.fromkeys(columns, reason), error=error)
 
-    def _add_columns(self, opened: Container, read_as: Mapping[str, str]) -> dict[str, str]:
-        """Why columns are not indexed."""
+    def _add_columns(self, opened: Container, read_as: Mapping[str, str]) -> dict[str, LeftColumn]:
+        """The columns that are not indexed."""
         from parquet_bloom.index.chosen_values import chosen
 
         reader = chosen(
@@ -256,7 +262,7 @@ class FileIndexer:
             column: self._builder.add(reader, column, version, self._threads, read_as[column])
             for column in self._index.columns
         }
-        return {column: reason for column, reason in found.items() if reason}
+        return {column: left for column, left in found.items() if left}
 
 
 class _Change:
@@ -389,7 +395,7 @@ class _Change:
                     self._progress(done, len(files))
                 read = indexer.add(file, among, self._keys)
                 self._states[file.path] = read.version
-                self._failed += read.error is not None
+                self._failed += read.is_damaged or read.error is not None
                 self._not_indexed += [
                     NotIndexed(file.path, column, reason) for column, reason in read.reasons.items()
                 ]

@@ -479,7 +479,7 @@ def test_a_file_that_cannot_be_read_is_trouble_once(tmp_path):
     (lake / "b.parquet").touch()
     pq.write_table(pa.table({"other": [1]}), lake / "c.parquet")
     added = outcome("index", "add", "--index", index)
-    unreadable = "1 of these cannot be read; of 2 files a column is unknown"
+    unreadable = "1 of these cannot be read in full; of 2 files a column is unknown"
     said = f"{index}: 3 files: 2 added, 0 changed, 0 removed; {unreadable}\n"
     assert (added.code, added.stdout) == (2, said)
     assert f"{lake}/b.parquet: id: not indexed: " in added.stderr
@@ -492,3 +492,18 @@ def test_a_file_that_cannot_be_read_is_trouble_once(tmp_path):
     changed = outcome("index", "add", "--index", index, "--json")
     document = json.loads(changed.stdout)
     assert (changed.code, document["changed"], document["failed"]) == (2, 1, 1)
+
+
+def test_a_damaged_page_ends_the_command_with_2(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"id": range(1000)}), "a.parquet", use_dictionary=False)
+    data = bytearray(Path("a.parquet").read_bytes())
+    data[4:12] = b"\xff" * 8
+    Path("a.parquet").write_bytes(data)
+    built = outcome("index", "build", "--index", "ix", "-c", "id", "a.parquet")
+    assert built.code == 2
+    assert built.stdout.startswith(
+        "ix: 1 file: 1 added, 0 changed, 0 removed; 1 of these cannot be read in full; "
+    )
+    asked = outcome("index", "probe", "--index", "ix", "-c", "id", "-v", "5000")
+    assert (asked.code, "unknown" in asked.stdout) == (0, True)
