@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from parquet_bloom.options import TableView
     from parquet_bloom.verbs.index_change import IndexChange
     from parquet_bloom.verbs.index_check import IndexCheck
+    from parquet_bloom.vocabulary import Verdict
 
 # What a terminal shows of the files of one value; all of them are in the document.
 MOST_FILES = 20
@@ -195,6 +196,7 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
 @_index
 @option.columns(required=True)
 @option.literals
+@option.only_verdict
 @option.as_json("index")
 @output_option(
     "-o",
@@ -208,7 +210,8 @@ def remove(files: tuple[str, ...], index_path: str, as_json: bool) -> None:
 @together(option.memory, stores)
 def probe(
     files: tuple[str, ...], manifest: str | None, view: TableView | None, index_path: str,
-    columns: tuple[str, ...], as_json: bool, output: Path | None, overwrite: bool, **given: Any,
+    columns: tuple[str, ...], only: Verdict | None, as_json: bool, output: Path | None,
+    overwrite: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Ask an index which files may hold values, and where in them.
 
@@ -227,6 +230,8 @@ def probe(
         raise click.UsageError("--table: expected FILE, the tables")
     if output is not None and len(set(columns)) > 1:
         raise click.UsageError("--output: expected one --column")
+    if only and (as_json or len(set(columns)) > 1):
+        raise click.UsageError("expected --only with one --column, and without --json")
     named: Sequence[str] = files
     if manifest is not None:
         if files:
@@ -245,6 +250,10 @@ def probe(
             save_table(report.to_arrow(), [index_path], output, overwrite=overwrite)
         if as_json:
             write_json(report)
+        elif only:
+            from parquet_bloom.render.by_value import write_values_with
+
+            write_values_with(only, report.results)
         else:
             _write_answers(report)
         code = code if report.is_absent else FINE

@@ -54,7 +54,7 @@ from parquet_bloom.parallel import memory as memory_budget
 from parquet_bloom.program import FINE
 from parquet_bloom.render.terminal import answering_to
 from parquet_bloom.storage.paths import outputs_in, with_parent
-from parquet_bloom.vocabulary import Dialect, FileLayout, LiteralType, words
+from parquet_bloom.vocabulary import Dialect, FileLayout, LiteralType, Verdict, words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -276,6 +276,12 @@ def answered(one_each: str = "file") -> Decorator:
 
     return add
 
+
+only_verdict = output_option(
+    "--only",
+    type=click.Choice(words(Verdict)),
+    help="Print nothing but the values with this verdict over all files, each on a line.",
+)
 
 # What reads files takes, whatever it does with them; the command gets `keys`.
 access = together(memory, stores, key_options)

@@ -42,6 +42,7 @@ from parquet_bloom.vocabulary import NO_FILTER
 if TYPE_CHECKING:
     from parquet_bloom.container import Answer, Explanation
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.vocabulary import Verdict
 
 
 @click.command(cls=Command)
@@ -61,13 +62,14 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Show which files may hold each value, over all files; with --json, one document per column.",
 )
+@option.only_verdict
 @option.answered("file and column")
 @option.stored_dialect
 @option.threads_to_read
 @option.access
 def probe(
     answers: Answers, columns: tuple[str, ...], explain: bool, only_groups: bool, by_value: bool,
-    keys: Keys | None, threads: int | None, **given: Any,
+    only: Verdict | None, keys: Keys | None, threads: int | None, **given: Any,
 ) -> None:  # fmt: skip
     """Ask the filters whether values can be in files.
 
@@ -81,6 +83,7 @@ def probe(
     Examples:
       pbloom probe events.bloom.parquet -c user_id -v 123456
       pbloom probe lake/ -c user_id --values-from ids.csv --by-value
+      pbloom probe lake/ -c user_id --values-from ids.csv --only absent
       pbloom probe events.bloom.parquet -c user_id -v 123456 --explain
     """
     inputs, as_json = answers.inputs, answers.as_json
@@ -88,8 +91,11 @@ def probe(
         raise click.UsageError("expected --groups-to-read without --explain and --json")
     if by_value and (explain or only_groups):
         raise click.UsageError("expected --by-value without --explain and --groups-to-read")
-    if only_groups and len(columns) > 1:
-        raise click.UsageError("expected --groups-to-read with one --column")
+    if only and (explain or only_groups or as_json):
+        raise click.UsageError("expected --only without --explain, --groups-to-read and --json")
+    if (only_groups or only) and len(columns) > 1:
+        name = "--only" if only else "--groups-to-read"
+        raise click.UsageError(f"expected {name} with one --column")
     view: ReportView[ProbeReport] = ProbeView(inputs.next_lines(arguments_of(keys)))
     if explain:
         view = ExplanationView()
@@ -108,8 +114,8 @@ def probe(
             absent.append(report.is_absent)
             return report
 
-        if by_value:
-            code = max(code, _show_by_value(answers, options, work, at_a_time))
+        if by_value or only:
+            code = max(code, _show_by_value(answers, options, work, at_a_time, only))
             continue
         if len(names) > 1 and len(inputs.files) > 1 and not as_json:
             write_line(f"column {column}")
@@ -118,11 +124,15 @@ def probe(
 
 
 def _show_by_value(
-    answers: Answers, options: ProbeOptions, work: Callable[[str], ProbeReport], at_a_time: int
+    answers: Answers,
+    options: ProbeOptions,
+    work: Callable[[str], ProbeReport],
+    at_a_time: int,
+    only: Verdict | None,
 ) -> int:
     """The exit code. Values at fault are only complained about."""
     from parquet_bloom.commands.value_files import fault_in_all
-    from parquet_bloom.render.by_value import write_values
+    from parquet_bloom.render.by_value import write_values, write_values_with
     from parquet_bloom.verbs.values_in_files import GatheredValues
 
     complaints = answers.inputs.complaints()
@@ -139,6 +149,11 @@ def _show_by_value(
         return code
     if answers.as_json:
         write_json(report)
+    elif only:
+        write_values_with(only, report.results)
+        if report.files_unknown:
+            files = number_of(len(report.files_unknown), "file")
+            complain(f"{files} may hold any value, so none is absent: --by-value says why")
     else:
         write_values(report, answers.has_all_values)
     return code

@@ -5,12 +5,12 @@ id in 300 files: 10,000 values, 58 in no file, 9,942 maybe in some; 1.5 MiB read
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import number_of
 from parquet_bloom.filters.rates import percent
-from parquet_bloom.render.terminal import write_table, write_text
+from parquet_bloom.render.terminal import write_line, write_table, write_text
 from parquet_bloom.render.wording import (
     MOST_PATHS,
     MOST_SHOWN,
@@ -21,7 +21,9 @@ from parquet_bloom.render.wording import (
 )
 
 if TYPE_CHECKING:
+    from parquet_bloom.verbs.index_probe import IndexedValue
     from parquet_bloom.verbs.values_in_files import ValueInFiles, ValuesReport
+    from parquet_bloom.vocabulary import Verdict
 
 
 def write_values(report: ValuesReport, in_full: bool) -> None:
@@ -40,6 +42,13 @@ def write_values(report: ValuesReport, in_full: bool) -> None:
     else:
         _write_some(report)
     _write_unknown(report, in_full)
+
+
+def write_values_with(verdict: Verdict, results: Iterable[ValueInFiles | IndexedValue]) -> None:
+    """The values alone, each on a line, for another program."""
+    for each in results:
+        if each.verdict == verdict:
+            write_line(each.value)
 
 
 def _write_some(report: ValuesReport) -> None:

@@ -589,3 +589,25 @@ def test_inspect_says_that_only_some_was_asked_for(tmp_path, monkeypatch):
     ):
         head = outcome("inspect", "a.parquet", *asked).stdout.splitlines()[0]
         assert head.endswith(f"; no filters in {there}")
+
+
+def test_values_with_one_verdict_are_printed_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("lake").mkdir()
+    for number in range(2):
+        ids = pa.table({"id": range(1000 * number, 1000 * number + 1000)})
+        pq.write_table(ids, f"lake/{number}.parquet")
+    pb.build("lake", in_place=True, columns=["id"], fpp=1e-6)
+    pb.Index.build("ix", ["lake"], "id").close()
+    Path("ids.csv").write_text("id\n7\n5000\n1500\n6000\n")
+    asked = ("-c", "id", "--ids", "ids.csv", "--only")
+    for command in (("probe", "lake", *asked), ("index", "probe", "--index", "ix", *asked)):
+        assert outcome(*command, "absent").stdout == "5000\n6000\n"
+        assert outcome(*command, "maybe").stdout == "7\n1500\n"
+        assert outcome(*command, "unknown").stdout == ""
+        assert "without" in outcome(*command, "absent", "--json").complaint
+    pq.write_table(pa.table({"id": [5000]}), "lake/2.parquet")
+    unknown = outcome("probe", "lake", *asked, "absent")
+    assert unknown.stdout == ""
+    assert unknown.complaint == "1 file may hold any value, so none is absent: --by-value says why"
+    assert outcome("probe", "lake", *asked, "unknown").stdout == "5000\n6000\n"
