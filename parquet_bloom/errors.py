@@ -209,7 +209,7 @@ def complaint(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, MissingKeyError) and _NO_FOOTER_KEY in str(error):
-        return f"{error}; --kms, --keys, --footer-key or --column-key gives it"
+        return f"{error}; --footer-key, --keys or --kms gives it"
     if isinstance(error, ParquetBloomError | ValueError | OSError):
         return _of_command(str(error))
     if isinstance(error, MemoryError):

@@ -218,8 +218,8 @@ def _there_are_all(evidence: Evidence) -> str:
     if evidence.counts.already < evidence.counts.groups:
         return ""
     return (
-        f"every {evidence.unit} already has a filter: the figures are of new ones, which --existing"
-        " replace builds"
+        f"every {evidence.unit} already has a filter, whose bits were not read (inspect shows its FPP):"
+        " the figures are of new ones, which --existing replace builds"
     )
 
 

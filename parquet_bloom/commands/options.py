@@ -7,7 +7,7 @@ order of the help; it says what the command gets if that is not what was typed.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -111,7 +111,8 @@ fpp = filters_option(
     "--fpp",
     type=RATE,
     metavar="RATE",
-    help="Target false positive rate, between 0 and 1.  [default: 0.01]",
+    help="Target false positive rate, between 0 and 1, of all columns; another call builds others at another."
+    "  [default: 0.01]",
 )
 
 fpp_to_advise = filters_option(
@@ -405,6 +406,17 @@ def _where_to_write(ways: Mapping[str, bool]) -> str:
     )
 
 
+def _table_named(names: Sequence[str]) -> str:
+    """What to say of the first name that is the folder of a table; empty if none is."""
+    from parquet_bloom.storage.table_formats import table_at
+
+    for name in names:
+        with suppress(OSError):
+            if found := table_at(name):
+                return f"{name}: is {found.table}, expected --table {found.kind}, or -o or --output-dir for copies"
+    return ""
+
+
 def destinations(command: Callback) -> Callback:
     """Where new versions go: exactly one of -o, --output-dir, --in-place, and --append-in-place of a
     command that has it, or only --dry-run. The command gets `answers`, about its files, and
@@ -456,7 +468,7 @@ def destinations(command: Callback) -> Callback:
             ways["--append-in-place"] = bool(given["append_in_place"])
         number = sum(ways.values())
         if number != 1 and not (dry_run and number == 0):
-            raise click.UsageError(_where_to_write(ways))
+            raise click.UsageError(_table_named(files.names) or _where_to_write(ways))
         if output is not None and (len(inputs.files) > 1 or files.shard is not None):
             raise click.UsageError("--output takes one input; use --output-dir for several")
         if resume and (output_dir is None or overwrite):

@@ -56,7 +56,8 @@ def repair(
     nothing, or to a filter that no reader can trust, are dropped. So is a filter that only the stored
     values could prove right, unless --drop-bad or --rebuild reads them. Without --rebuild, only
     pbloom build brings dropped filters back. In ORC files nothing points to a
-    filter, so that only --drop-bad and --rebuild repair anything. Exit code 1: something is still
+    filter, so that only --drop-bad and --rebuild repair anything. Filters that are right and exclude too little
+    (PB3xx) stay: pbloom build --existing replace makes better ones. Exit code 1: something is still
     wrong, and the answer says what would repair it.
 
     With --table, what is new is appended to the files of tables, and a commit to each table records

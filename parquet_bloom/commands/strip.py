@@ -44,7 +44,7 @@ def strip(
     answers: Answers, destination_of: option.DestinationOf, keys: Keys | None,
     of_table: TableOptions | None, threads: int | None, **given: Any,
 ) -> None:  # fmt: skip
-    """Remove Bloom filters from files.
+    """Remove Bloom filters from files, and so undo build.
 
     Those of the file's writer go, too: nothing tells them from those that build added. To keep them, name
     columns.

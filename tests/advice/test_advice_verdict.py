@@ -131,7 +131,10 @@ def test_notes(change, note):
     assert judged(**change)[1].startswith(judged()[1] + note)
 
 
-THERE = "every row group already has a filter: the figures are of new ones, which --existing replace builds; "
+THERE = (
+    "every row group already has a filter, whose bits were not read (inspect shows its FPP):"
+    " the figures are of new ones, which --existing replace builds; "
+)
 
 
 def test_filters_that_are_there_come_first():

@@ -611,3 +611,13 @@ def test_values_with_one_verdict_are_printed_alone(tmp_path, monkeypatch):
     assert unknown.stdout == ""
     assert unknown.complaint == "1 file may hold any value, so none is absent: --by-value says why"
     assert outcome("probe", "lake", *asked, "unknown").stdout == "5000\n6000\n"
+
+
+def test_a_table_is_named_where_files_were_expected(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("events/_delta_log").mkdir(parents=True)
+    found = outcome("build", "events", "-c", "id")
+    assert found.code == 2
+    assert found.complaint == (
+        "events: is a Delta table, expected --table delta, or -o or --output-dir for copies"
+    )

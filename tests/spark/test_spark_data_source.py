@@ -244,8 +244,8 @@ def test_an_encrypted_file_opens_with_a_keys_file(spark, tmp_path):
     keys.chmod(0o600)
     (row,) = bloom(spark, path).collect()
     assert row.error == (
-        f"{path}: the footer is encrypted: no key for the footer (the file names no key); --kms, --keys,"
-        " --footer-key or --column-key gives it"
+        f"{path}: the footer is encrypted: no key for the footer (the file names no key); --footer-key,"
+        " --keys or --kms gives it"
     )
     opened = bloom(spark, path, keysfile=str(keys))
     counts = opened.selectExpr("count(*)", "count_if(encrypted)", "count(error)").collect()

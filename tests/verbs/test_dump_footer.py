@@ -338,7 +338,7 @@ def test_without_a_key(tmp_path):
     assert (result.code, result.stdout) == (2, "")
     assert result.complaint == (
         f"{sealed}: the footer is encrypted: no key for the footer (the file names no key);"
-        " --kms, --keys, --footer-key or --column-key gives it"
+        " --footer-key, --keys or --kms gives it"
     )
 
 
