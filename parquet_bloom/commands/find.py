@@ -21,7 +21,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.program import FINE, NO, TROUBLE
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
-from parquet_bloom.render.wording import as_indexed, files_of, size
+from parquet_bloom.render.wording import as_indexed, files_of, part_in, parts_in, size
 from parquet_bloom.values.given import show_values
 from parquet_bloom.verbs.find import FindReport
 from parquet_bloom.verbs.find import find as find_rows
@@ -140,13 +140,14 @@ def _save(
 def _write(report: FindReport, asked: Sequence[object]) -> None:
     if report.rows:
         names, values = _shown_values(report)
+        part = part_in(report.formats)
         write_table(
-            (report.column, "file", "row group", "row", *names),
+            (report.column, "file", part, "row", *names),
             [
                 (row.value, row.path, str(row.part), str(row.row), *cells)
                 for row, cells in zip(report.rows, values, strict=True)
             ],
-            _gives(report.column, names),
+            _gives(report.column, part, names),
             full=bool(names) and len(report.rows) <= _FEW_ROWS,
             more="--json, --output and a pipe show all",
         )
@@ -159,7 +160,7 @@ def _write(report: FindReport, asked: Sequence[object]) -> None:
         _complain_of_unknown(report, asked)
     if len(report.unknown) == report.num_files:
         return
-    read = f"{number_of(report.parts_read, 'row group')} of {number_of(report.files_read, 'file')} read"
+    read = f"{parts_in(report.parts_read, report.formats)} of {number_of(report.files_read, 'file')} read"
     write_text(
         f"{number_of(len(report.rows), 'row')} in {number_of(report.num_files, 'file')}{_since(report)}: {read},"
         f" {size(report.bytes_read)}{_not_found(report, asked)}"
@@ -172,9 +173,9 @@ def _since(report: FindReport) -> str:
     return f", {as_indexed(report.made)}"
 
 
-def _gives(column: str, names: Sequence[str]) -> list[str]:
+def _gives(column: str, part: str, names: Sequence[str]) -> list[str]:
     """What gives way on a narrow terminal: what was asked for goes last."""
-    places = ["file…", "row group", f"{column}…", "row", column]
+    places = ["file…", part, f"{column}…", "row", column]
     return [*places, "file", *(f"{name}…" for name in names)] if names else ["file…"]
 
 

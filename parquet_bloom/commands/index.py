@@ -22,7 +22,7 @@ from parquet_bloom.commands.sections import (
 )
 from parquet_bloom.commands.store_options import storage_options, stores
 from parquet_bloom.commands.table_options import newest_tables, table_views
-from parquet_bloom.container import number_of
+from parquet_bloom.container import Units, number_of
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
 from parquet_bloom.render.palette import painted
@@ -438,7 +438,7 @@ def _write_answers(report: IndexReport) -> None:
         write_text(f"{table.name} {version}")
     if len(report.results) <= MOST_SHOWN:
         for value in report.results:
-            _write_value(value)
+            _write_value(value, report.results)
     else:
         _write_many(report.results)
 
@@ -472,27 +472,27 @@ def _files(value: IndexedValue) -> str:
     )
 
 
-def _write_value(value: IndexedValue) -> None:
+def _write_value(value: IndexedValue, among: IndexedValues) -> None:
     if not value.files:
         write_text(f"{value.value}: {painted(value.verdict)}")
         return
     write_text(f"{value.value}: {painted(value.verdict)} in {number_of(len(value.files), 'file')}")
     write_table(
         ("file", "where"),
-        [(each.path, _where(each)) for each in value.files[:MOST_FILES]],
+        [(each.path, _where(each, among.units_of(each.path))) for each in value.files[:MOST_FILES]],
         ["file"],
     )
     if len(value.files) > MOST_FILES:
         write_text(f"  and {len(value.files) - MOST_FILES:,} more: --json shows all")
 
 
-def _where(file: IndexedFile) -> str:
+def _where(file: IndexedFile, units: Units) -> str:
     if file.verdict == "unknown":
         return f"unknown: {file.reason}"
     if file.pages:
         return "maybe, pages " + shortened([f"{group}/{page}" for group, page in file.pages])
     why = f" ({file.reason})" if file.reason else ""
     if file.parts:
-        groups = "row groups" if len(file.parts) > 1 else "row group"
-        return f"maybe, {groups} {shortened([str(group) for group in file.parts])}{why}"
+        parts = units.part + "s" * (len(file.parts) > 1)
+        return f"maybe, {parts} {shortened([str(group) for group in file.parts])}{why}"
     return f"maybe{why}"

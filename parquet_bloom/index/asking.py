@@ -27,12 +27,13 @@ _AT_ONCE: Final = 16
 class Hits:
     """Where values may be, as a segment that is still open has it. The i-th hit is of the value at position
     `values[i]`: in the unit `units[i]`, at its place `places[i]`, counted from 0. Ascending by values, lists of a
-    few and arrays of many."""
+    few and arrays of many. `kind`: of the column in the segment."""
 
     def __init__(
         self, segment: OpenSegment, values: Numbers, units: Numbers, places: Numbers
     ) -> None:
         self.values, self.units, self.places = values, units, places
+        self.kind = segment.about.kind
         # Those that have any, by their numbers. If there are none, the file of the units need not be opened.
         numbers = (
             {*units} if isinstance(units, list) else np.flatnonzero(np.bincount(units)).tolist()

@@ -25,6 +25,7 @@ from parquet_bloom.values.types import LeafType, LogicalType
 if TYPE_CHECKING:
     from parquet_bloom.index.hash_key import HashKey
     from parquet_bloom.orc.columns import OrcColumn
+    from parquet_bloom.vocabulary import Format
 
 # From here on, it pays to import numpy.
 MANY: Final = 256
@@ -53,6 +54,12 @@ def orc_kind(column: OrcColumn, zone: str) -> str:
     found = {name: getattr(column, name) for name in ("kind", *_ORC_NUMBERS)}
     marked = {SPARK_TYPE: column.attributes.get(SPARK_TYPE, "")}
     return json.dumps({"format": "orc", **found, "attributes": marked, "zone": zone})
+
+
+def format_of(kind: str) -> Format:
+    """The format of files with columns of this kind. Raises FormatError for a kind that nobody knows."""
+    with _known(kind):
+        return "orc" if json.loads(kind)["format"] == "orc" else "parquet"
 
 
 def is_agreed(kind: str, values: Sequence[Any] | Array) -> bool:

@@ -8,13 +8,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from parquet_bloom.container import number_of
+from parquet_bloom.container import UNITS, number_of
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place, Units
     from parquet_bloom.storage.traffic import Requests
     from parquet_bloom.verbs.probe import ProbeReport
     from parquet_bloom.verbs.values_in_files import ValuesReport
+    from parquet_bloom.vocabulary import Format
 
 # So many files are named one by one.
 MOST_PATHS = 3
@@ -41,6 +42,17 @@ def either(words: Sequence[str]) -> str:
     """`text, json or sarif`"""
     *most, last = words
     return f"{', '.join(most)} or {last}" if most else last
+
+
+def part_in(formats: Sequence[Format]) -> str:
+    """What files of these formats have: a `row group`, a `stripe`, or a `row group or stripe`."""
+    return either([UNITS[each].part for each in formats or ("parquet",)])
+
+
+def parts_in(count: int, formats: Sequence[Format]) -> str:
+    """So many in files of these formats: `1 stripe`, `196 row groups or stripes`."""
+    many = "s" * (count != 1)
+    return f"{count:,} {either([UNITS[each].part + many for each in formats or ('parquet',)])}"
 
 
 def size(num_bytes: int) -> str:

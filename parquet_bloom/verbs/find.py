@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from parquet_bloom.reads.partitions import Partitions
     from parquet_bloom.reads.rows import RowTables
     from parquet_bloom.storage.cache import Cache
-    from parquet_bloom.vocabulary import TableChoice
+    from parquet_bloom.vocabulary import Format, TableChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class FindReport(VerbReport):
     row groups, there in `pages_read` data pages. What could not be asked is `unknown`. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector or
     a delete file: they are still in the file, until it is written anew. `left_out`: files in the folders that were given,
     which nobody asked because of their names. `inputs`: the names that were given, none for all files of an index; `tables`:
-    those that were asked, at their versions; `started`: when, and `made`: when the index came to its generation, in seconds since 1970. `values`: a pyarrow.Table with the columns that
+    those that were asked, at their versions; `formats`: those of the files that were opened; `started`: when, and `made`: when the index came to its generation, in seconds since 1970. `values`: a pyarrow.Table with the columns that
     were asked for, a row for each of `rows`."""
 
     _rows: ClassVar = ("rows",)
@@ -88,6 +88,7 @@ class FindReport(VerbReport):
     left_out: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     tables: tuple[TableSource, ...] = ()
+    formats: tuple[Format, ...] = ()
     started: float = field(default=0.0, compare=False)
     made: float | None = field(default=None, compare=False)
     values: Any = field(default=None, compare=False, metadata=WHERE_KNOWN)
@@ -291,6 +292,7 @@ class _RowSearch:
         self._not_listed: list[UnknownFile] = []
         self.left_out = LeftOut()
         self.inputs: tuple[str, ...] = ()
+        self._formats: set[Format] = set()
         self._started = time.time()
 
     @cached_property
@@ -392,6 +394,7 @@ class _RowSearch:
             left_out=self.left_out.besides(files.found),
             inputs=self.inputs,
             tables=files.tables,
+            formats=tuple(sorted(self._formats)),
             started=self._started,
             made=self._made,
             values=self._tables and self._tables.table(),
@@ -419,6 +422,7 @@ class _RowSearch:
         try:
             known = self._places_by_cache(candidate, files)
             with files.open(path, self._keys, self._cache_for_rows) as file:
+                self._formats.add(file.format)
                 try:
                     places = self._places_in(file, candidate) if known is None else known
                     found = self._found_in(file, places)

@@ -7,13 +7,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from copy import copy
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from parquet_bloom.arguments import files_given
-from parquet_bloom.container import number_of
+from parquet_bloom.container import UNITS, Units, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, no_column
 from parquet_bloom.index.asking import AskedIndex, FoundValues, Hits
+from parquet_bloom.index.kinds import format_of
 from parquet_bloom.index.manifest import Manifest, Places, TableSource, existing
 from parquet_bloom.index.states import states_of
 from parquet_bloom.native.lazy import Array, NDArray, np
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from parquet_bloom.index.units import Unit
     from parquet_bloom.options import TableView
     from parquet_bloom.verbs.listed_files import ListedFiles
-    from parquet_bloom.vocabulary import TableChoice, Verdict
+    from parquet_bloom.vocabulary import Format, TableChoice, Verdict
 
 _STALE: Final = "not in the index as it is now"
 
@@ -77,6 +79,10 @@ class IndexedValues(ValueAnswers[IndexedValue]):
     def askable(self) -> NDArray[np.bool_]:
         """Which values can be looked up at all. Shape (n,), dtype bool."""
         return self._answers.askable(len(self))
+
+    def units_of(self, path: str) -> Units:
+        """What the format of a file that may hold any of them calls its parts."""
+        return UNITS[self._answers.formats.get(path, "parquet")]
 
     @property
     def are_absent(self) -> bool:
@@ -260,6 +266,17 @@ class IndexAnswers:
         for unit in units:
             if current.get(unit.path, unit.version) != unit.version:
                 self._unknown[unit.path] = _stale(unit.path)
+
+    @cached_property
+    def formats(self) -> dict[str, Format]:
+        """Of the files that may have values, by their paths. Only Parquet files have slices, and so parts of which
+        nothing is known."""
+        return {
+            unit.path: format
+            for hits, units in self._hits
+            for format in [format_of(hits.kind)]
+            for unit in units.values()
+        }
 
     def of(self, value: int, text: str) -> IndexedValue:
         if value in self._not_asked:

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import on_a_terminal, outcome
+from pyarrow import orc
 
 
 @pytest.fixture
@@ -158,3 +159,22 @@ def test_what_was_asked_for_is_shown_on_a_narrow_terminal(path):
     pq.write_table(table, path)
     heading = on_a_terminal(36, *asked[:4], "-v", 1, "--columns", "when")[0]
     assert heading.split() == ["id", "file", "when"]
+
+
+def test_parts_are_called_as_their_format_calls_them(path):
+    orc.write_table(pa.table({"id": [7, 8]}), "a.orc")
+    heads = {
+        ("a.orc",): ("stripe", "1 stripe"),
+        (path,): ("row group", "2 row groups"),
+        ("a.orc", path): ("stripe or row group", "3 stripes or row groups"),
+    }
+    for files, (head, read) in heads.items():
+        found = outcome("find", *files, "-c", "id", "-v", "7").stdout.splitlines()
+        assert found[0].split("\t")[2] == head
+        assert f": {read} of " in found[-1]
+    assert outcome("index", "build", "--index", "index", "-c", "id", "a.orc", path).code == 0
+    asked = outcome("index", "probe", "--index", "index", "-c", "id", "-v", "7").stdout
+    assert [line.partition("\t")[2] for line in asked.splitlines()[-2:]] == [
+        "maybe, stripe 0",
+        "maybe, row groups 0, 1",
+    ]
