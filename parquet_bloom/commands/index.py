@@ -149,7 +149,7 @@ def add(
     """Bring an index up to date: add what is new or has changed, forget what is gone.
 
     Looks at the files, folders, globs and tables that the index was made over, and at each FILE, which it is about
-    from now on.
+    from now on. Its columns stay what they are: another one takes an index in a folder of its own, by `index build`.
 
     \b
     Examples:

@@ -124,7 +124,8 @@ def build_index(
     folder = _folder(index, storage_options)
     if newest(folder) is not None:
         raise RewriteError(
-            f"{folder.path}: is an index already, expected a new folder; pbloom index add adds to it"
+            f"{folder.path}: is an index already, expected a new folder, also for other columns;"
+            " pbloom index add adds files to it"
         )
     key = hash_key_given(hash_key)
     start = Manifest(
