@@ -105,6 +105,13 @@ def archive() -> bytes:
     return gzip.compress(packed.getvalue(), 9, mtime=0)
 
 
+def _way_to_one(folder: Path) -> str:
+    """`fetch` refuses a folder that has something else in it."""
+    if folder.exists() and any(folder.iterdir()):
+        return "expected a folder that `pbloom conformance fetch -o FOLDER` has written"
+    return f"`pbloom conformance fetch -o {shlex.quote(str(folder))}` writes one"
+
+
 def opened(folder: Path) -> Mapping[str, Any]:
     """The manifest of a suite in a folder, whose files are what it says. Raises ConfigError; OSError."""
     path = folder / MANIFEST
@@ -119,8 +126,7 @@ def opened(folder: Path) -> Mapping[str, Any]:
         for column in manifest["columns"]:
             _ = [column[key] for key in ("id", "values", "rows", "is_float")]
     except FileNotFoundError:
-        fetched = f"`pbloom conformance fetch -o {shlex.quote(str(folder))}` writes one"
-        raise ConfigError(f"{folder}: no suite in it: {fetched}") from None
+        raise ConfigError(f"{folder}: no suite in it: {_way_to_one(folder)}") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ConfigError(f"{path}: is no manifest of a suite") from None
     if version.partition(".")[0] != VERSION.partition(".")[0]:

@@ -65,7 +65,9 @@ def result_ids(columns: Sequence[str]) -> list[str]:
 
 
 def check_written(written: Path, columns: Sequence[Mapping[str, Any]]) -> None:
-    """Raise ConfigError if no column is in a folder, which somebody else has written: it may be another one."""
+    """Raise ConfigError if no column is in a folder, which somebody else has written: it may be another one, or none."""
+    if not written.is_dir():
+        raise ConfigError(f"{written}: no such folder")
     outputs = [_output(written, column) for column in columns]
     if not any(output.exists() for output in outputs):
         raise ConfigError(f"{written}: nothing to judge, expected files such as {outputs[0].name}")

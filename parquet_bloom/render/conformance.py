@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from parquet_bloom.conformance.case import Level
+from itertools import pairwise
+
+from parquet_bloom.conformance.case import LEVELS, Level
 from parquet_bloom.conformance.report import Failures, News, NotJudged, Report
 from parquet_bloom.container import number_of
 from parquet_bloom.render.terminal import write_line, write_table, write_text
@@ -22,6 +24,7 @@ def write_report(report: Report, level: Level, known: Failures) -> None:
         write_line(
             f"{each.verdict}: {each.id}: {each.found}" + (" (known)" if each.id in known else "")
         )
+    _write_unasked(report, level)
     if known:
         news = report.news(known, level)
         write_text(_about(news))
@@ -41,6 +44,14 @@ def _write_not_judged(report: Report) -> None:
         write_line(f"  {reason_of(each)}")
     if len(found) > MOST_SHOWN:
         write_text(f"  and for {len(found) - MOST_SHOWN:,} other reasons: --json shows all")
+
+
+def _write_unasked(report: Report, level: Level) -> None:
+    """How many more fail at each level below, which the table counts and no line shows."""
+    for asked, lower in pairwise(LEVELS[LEVELS.index(level) :]):
+        if more := len(report.broken(lower)) - len(report.broken(asked)):
+            failures = number_of(more, "more failure")
+            write_text(f"{failures} with --level {lower}, which shows what was found")
 
 
 def reason_of(found: NotJudged) -> str:

@@ -207,8 +207,11 @@ def test_levels(judged):
     """A file that is damaged should be read; rows must not be lost in it."""
     id = "broken/garbage"
     refusing = {f"{id} plain": {"rows": [1001]}, f"{id} filtered": NOBODY}
-    assert judged(refusing, case=id).code == 0
-    assert judged(refusing, "--level", "should", case=id).code == 1
+    result = judged(refusing, case=id)
+    more = "1 more failure with --level should, which shows what was found"
+    assert (result.code, result.stdout.splitlines()[-1]) == (0, more)
+    asked = judged(refusing, "--level", "should", case=id)
+    assert (asked.code, asked.stdout.splitlines()[-1]) == (1, f"fails: {id}: no page")
     assert judged(refusing | {f"{id} filtered": {"rows": []}}, case=id).code == 1
 
 
@@ -427,6 +430,12 @@ def test_no_suite_names_the_command_that_writes_one(tmp_path):
     assert (result.code, result.complaint) == (
         2,
         f"{folder}: no suite in it: `pbloom conformance fetch -o '{folder}'` writes one",
+    )
+    folder.mkdir()
+    (folder / "other").touch()
+    result = outcome("conformance", "read", folder, "--adapter", "true")
+    assert result.complaint == (
+        f"{folder}: no suite in it: expected a folder that `pbloom conformance fetch -o FOLDER` has written"
     )
 
 

@@ -242,6 +242,8 @@ def test_that_nothing_was_judged_is_no_success(tmp_path):
     result = outcome("conformance", "write", "--written", tmp_path, "--case", FEW)
     complaint = f"{tmp_path}: nothing to judge, expected files such as {FEW}.parquet"
     assert (result.code, result.complaint) == (2, complaint)
+    result = outcome("conformance", "write", "--written", tmp_path / "no")
+    assert (result.code, result.complaint) == (2, f"{tmp_path / 'no'}: no such folder")
     pq.write_table(pa.table({"v": [1]}), tmp_path / "many.parquet")
     result = outcome("conformance", "write", "--written", tmp_path, "--case", "many")
     assert result.code == 2
