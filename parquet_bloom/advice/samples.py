@@ -362,7 +362,7 @@ def read_value_sample(path: str | os.PathLike[str], columns: Sequence[str]) -> d
 
     If `columns` names one column, each line is one of its values. Otherwise the file is CSV and its
     first line names columns. Empty lines and cells are left out. Raises ColumnError if that line is
-    missing or names a column twice, or if a line has too many cells; ValueTypeError if the file is
+    missing, names none of `columns` or a column twice, or if a line has too many cells; ValueTypeError if the file is
     not text, or a column has no values; OSError.
     """
     where = os.fspath(path)
@@ -374,7 +374,7 @@ def read_value_sample(path: str | os.PathLike[str], columns: Sequence[str]) -> d
                 lines = file.read().replace("\r\n", "\n").split("\n")
                 values = {columns[0]: [line for line in lines if line]}
             else:
-                values = _read_csv(where, csv.DictReader(file, strict=True))
+                values = _read_csv(where, csv.DictReader(file, strict=True), columns)
     except UnicodeDecodeError as error:
         raise ValueTypeError(f"{where}: byte {error.start}: expected UTF-8") from None
     except csv.Error as error:
@@ -385,10 +385,13 @@ def read_value_sample(path: str | os.PathLike[str], columns: Sequence[str]) -> d
     return values
 
 
-def _read_csv(path: str, rows: csv.DictReader[str]) -> dict[str, list[str]]:
+def _read_csv(path: str, rows: csv.DictReader[str], columns: Sequence[str]) -> dict[str, list[str]]:
     names = [name for name in rows.fieldnames or () if name]
     if not names:
         raise ColumnError(f"{path}: line 1: expected the names of columns")
+    if columns and not set(columns) & set(names):
+        # Such as a list of values of one column.
+        raise ColumnError(f"{path}: line 1: {names[0]}: expected names of {', '.join(columns)}")
     if len(set(names)) < len(names):
         raise ColumnError(f"{path}: line 1: a column is named twice")
     values: dict[str, list[str]] = {name: [] for name in names}

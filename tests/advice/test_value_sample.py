@@ -56,6 +56,12 @@ def test_what_is_no_table_is_an_error(tmp_path, text, message):
         sample(tmp_path, text)
 
 
+def test_a_list_of_values_has_no_header(tmp_path):
+    """Which says nothing about its first value."""
+    with pytest.raises(pb.ColumnError, match=r"values.txt: line 1: 17: expected names of a, b$"):
+        sample(tmp_path, "17\n18\n", "a", "b")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
