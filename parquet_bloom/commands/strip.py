@@ -44,9 +44,9 @@ def strip(
     answers: Answers, destination_of: option.DestinationOf, keys: Keys | None,
     of_table: TableOptions | None, threads: int | None, **given: Any,
 ) -> None:  # fmt: skip
-    """Remove Bloom filters from files, and so undo build.
+    """Remove Bloom filters from files.
 
-    Those of the file's writer go, too: nothing tells them from those that build added. To keep them, name
+    This undoes build. Those of the file's writer go, too: nothing tells them from those that build added. To keep them, name
     columns.
 
     The footer loses its pointers. The filters' bytes go if no page or page index follows them, with those
