@@ -125,7 +125,7 @@ def build(
 def _check_budgeted(auto: bool, dialect: object, given: Mapping[str, Any]) -> None:
     """A budget chooses columns and rates; nothing else may decide on sizes."""
     if not auto:
-        raise click.UsageError("--budget: expected with --auto")
+        raise click.UsageError("--budget: expected with --auto, which chooses the columns")
     if dialect is not None or given["ndv"] is not None or given["exact_blocks"]:
         raise click.UsageError("--budget: expected without --ndv, --exact-blocks and --dialect")
 

@@ -132,7 +132,7 @@ def _needs_columns(command: Callback) -> Callback:
         if of_table is None or auto:
             option.check_chosen(columns, auto)
         if budget is not None and not auto:
-            raise click.UsageError("--budget: expected with --auto")
+            raise click.UsageError("--budget: expected with --auto, which chooses the columns")
         if auto:
             given |= {"auto": auto, "budget": budget}
         return command(of_table=of_table, columns=columns, **given)

@@ -26,6 +26,7 @@ from parquet_bloom.values.given import list_values, show_values
 from parquet_bloom.verbs.documents import VerbReport, plain
 from parquet_bloom.verbs.keys import units_of
 from parquet_bloom.verbs.listed_files import ListedFiles, files_asked, list_files, names_in_index
+from parquet_bloom.verbs.several import message_of
 
 if TYPE_CHECKING:
     from parquet_bloom.arguments import SomeNames
@@ -439,7 +440,9 @@ class _RowSearch:
         except (ParquetBloomError, OSError) as error:
             if isinstance(error, ValueTypeError):
                 self._no_values.append(error)
-            self._unknown.append(UnknownFile(path, str(error).removeprefix(f"{path}: ")))
+            self._unknown.append(
+                UnknownFile(path, message_of(path, error).removeprefix(f"{path}: "))
+            )
             return None
 
     def _places_by_cache(self, candidate: _Candidate, files: ListedFiles) -> Places | None:

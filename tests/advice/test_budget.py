@@ -255,7 +255,10 @@ def test_the_command_says_what_fits_and_what_does_not(lake):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["-c", "id", "--budget", "1MiB"], "--budget: expected with --auto"),
+        (
+            ["-c", "id", "--budget", "1MiB"],
+            "--budget: expected with --auto, which chooses the columns",
+        ),
         (["--auto", "--budget", "1MiB", "--ndv", "5"], "--budget: expected without --ndv"),
         (["--auto", "--budget", "0"], "'0': expected 1 B or more"),
         (["--auto", "--budget", "much"], "'much': not a size"),

@@ -284,7 +284,7 @@ def test_the_command_builds_what_is_recommended(spark, table, local):
     refused = outcome("spark", "build", table, "--auto", "-c", "id")
     assert "expected --column or --auto, not both" in refused.stderr
     assert (
-        "--budget: expected with --auto"
+        "--budget: expected with --auto, which chooses the columns"
         in outcome("spark", "build", table, "-c", "id", "--budget", "1MiB").stderr
     )
 

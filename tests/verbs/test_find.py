@@ -267,3 +267,12 @@ def test_what_is_a_value_in_no_file_is_an_error_in_python(tmp_path):
     pq.write_table(pa.table({"id": [5.5]}), tmp_path / "c.parquet")
     report = pb.find(tmp_path, "id", [5.5, 7])
     assert ([row.value for row in report.rows], len(report.unknown)) == (["5.5"], 2)
+
+
+def test_a_file_that_is_gone_is_said_in_words(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": [5]}), path)
+    pb.Index.build(tmp_path / "ix", [path], "id").close()
+    path.unlink()
+    (gone,) = pb.find(None, "id", 5, index=tmp_path / "ix").unknown
+    assert gone.reason == "No such file or directory"
