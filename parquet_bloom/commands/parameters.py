@@ -49,18 +49,14 @@ class LocalPath(click.Path):
         return Path(os.fsdecode(super().convert(value, param, ctx)))
 
 
-# What names end with that say another format.
-_OTHER_FORMATS: Final = frozenset(
-    (
-        *(".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".xml", ".yaml", ".yml"),
-        *(".html", ".htm", ".md", ".pdf", ".xls", ".xlsx"),
-        *(".orc", ".avro", ".arrow", ".feather", ".db", ".duckdb", ".sqlite", ".gz", ".zip"),
-    )
-)
+class WrittenPath(LocalPath):
+    """A file of one format that is written: `as_what`, in a message, with STEM in place of the name without its ending. A
+    name that says another format is refused."""
 
-
-class ParquetPath(LocalPath):
-    """A file that becomes Parquet; a name that says otherwise is refused."""
+    def __init__(self, as_what: str, *others: str) -> None:
+        super().__init__(is_for_folders=False)
+        self._as_what = as_what
+        self._others = frozenset(others)
 
     def convert(
         self,
@@ -69,41 +65,24 @@ class ParquetPath(LocalPath):
         ctx: click.Context | None,
     ) -> Path:
         path = super().convert(value, param, ctx)
-        if path.suffix.lower() in _OTHER_FORMATS:
-            self.fail(f"{path}: is written as Parquet, expected {path.stem}.parquet", param, ctx)
+        if path.suffix.lower() in self._others:
+            as_what = self._as_what.replace("STEM", path.stem)
+            self.fail(f"{path}: is written as {as_what}", param, ctx)
         return path
 
 
-# What is never text or a document.
-_NO_TEXT: Final = frozenset(
-    (
-        *(".parquet", ".pq", ".parq", ".orc", ".avro", ".arrow", ".feather", ".db", ".duckdb"),
-        *(".csv", ".html", ".htm", ".pdf", ".xls", ".xlsx", ".gz", ".zip"),
-    )
+# What names end with that are neither Parquet nor text, nor documents.
+_OTHERS: Final = (
+    *(".csv", ".html", ".htm", ".pdf", ".xls", ".xlsx", ".orc", ".avro", ".arrow", ".feather"),
+    *(".db", ".duckdb", ".sqlite", ".gz", ".zip"),
 )
-
-
-class TextPath(LocalPath):
-    """A file that becomes text, or JSON; a name that says otherwise is refused."""
-
-    def convert(
-        self,
-        value: str | os.PathLike[str],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> Path:
-        path = super().convert(value, param, ctx)
-        if path.suffix.lower() in _NO_TEXT:
-            text, document = f"{path.stem}.txt", f"{path.stem}.json"
-            self.fail(
-                f"{path}: is written as text, expected {text}, or --json and {document}", param, ctx
-            )
-        return path
-
+_TEXTS: Final = (".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".xml", ".yaml", ".yml", ".md")
 
 FILE = LocalPath(is_for_folders=False)
-TEXT_FILE = TextPath(is_for_folders=False)
-PARQUET_FILE = ParquetPath(is_for_folders=False)
+TEXT_FILE = WrittenPath(
+    "text, expected STEM.txt, or --json and STEM.json", *_OTHERS, ".parquet", ".pq", ".parq"
+)
+PARQUET_FILE = WrittenPath("Parquet, expected STEM.parquet", *_OTHERS, *_TEXTS)
 FOLDER = LocalPath(is_for_folders=True)
 
 

@@ -46,8 +46,8 @@ def strip(
 ) -> None:  # fmt: skip
     """Remove Bloom filters from files.
 
-    This undoes build. Those of the file's writer go, too: nothing tells them from those that build added. To keep them, name
-    columns.
+    This undoes build. Those of the file's writer go, too: nothing tells them from those that build added. To keep
+    them, name columns.
 
     The footer loses its pointers. The filters' bytes go if no page or page index follows them, with those
     of filters that were replaced or removed before, and always in an ORC file; of others, the answer
