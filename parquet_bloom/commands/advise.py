@@ -24,7 +24,7 @@ from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.hints import would_refuse
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, SummarizedView, Summary
-from parquet_bloom.render.table import but_names
+from parquet_bloom.render.table import names_last
 from parquet_bloom.render.terminal import (
     Cells,
     is_cut,
@@ -173,7 +173,7 @@ class AdviceView(SummarizedView[AdviceReport]):
         else:
             # Many rows are easier to compare in a table of what fits than as paragraphs.
             rows = [row[: len(NARROW)] for row in cells]
-            gives = but_names(_GIVES) if verbose else _GIVES
+            gives = names_last(_GIVES) if verbose else _GIVES
             write_table(NARROW, rows, gives, verbose and not is_cut(len(rows)))
         for line in _reasons(judged, verbose):
             write_text(line)

@@ -10,7 +10,7 @@ from parquet_bloom.filters.rates import percent
 from parquet_bloom.options import quoted_name
 from parquet_bloom.render.hints import OF_FILES, NextLines, with_key_hint, would_refuse
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
-from parquet_bloom.render.table import but_names
+from parquet_bloom.render.table import names_last
 from parquet_bloom.render.terminal import Cells, is_cut, write_line, write_table, write_text
 from parquet_bloom.render.wording import columns_alike, shortened, size, where
 from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER, NO_KEY
@@ -144,11 +144,11 @@ class InspectionView(SummarizedView["FileInspection"]):
 def _write_all_or_most(
     heads: Sequence[str], rows: Sequence[Cells], gives: Sequence[str], verbose: bool
 ) -> None:
-    """With `verbose`, all rows and whole names, and all of each row if they are few: thousands of paragraphs would
-    have more lines than anybody reads."""
+    """With `verbose`, all rows, with whole names where these fit, and all of each row if they are few: thousands of
+    paragraphs would have more lines than anybody reads."""
     if not (verbose and is_cut(len(rows))):
         write_table(heads, rows, gives, verbose, more=_MORE)
-    elif not write_table(heads, rows, but_names(gives)):
+    elif not write_table(heads, rows, names_last(gives)):
         write_text("In a pipe, as with | less -S, nothing is left out or shortened.")
 
 
@@ -246,8 +246,7 @@ def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) 
     ]
     heads = ("column", "files", "chunks", "filters", "bytes", "of the files", "FPP", "worst FPP")
     if rows:
-        gives = but_names(_SUMMARY_GIVES) if verbose else _SUMMARY_GIVES
-        write_table(heads, rows, gives, more="" if verbose else "--verbose shows all")
+        write_table(heads, rows, _SUMMARY_GIVES, more="" if verbose else "--verbose shows all")
     if unreadable:
         write_text(f"filters that cannot be read: {shortened(unreadable)}; inspect FILE says why")
     if without:

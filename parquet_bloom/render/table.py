@@ -57,9 +57,10 @@ def fitted(
     return widths
 
 
-def but_names(gives: Sequence[str]) -> Sequence[str]:
-    """The same, but for the names of columns, which are whole whatever else has to go."""
-    return [step for step in gives if step != f"column{DOTS}"]
+def names_last(gives: Sequence[str]) -> Sequence[str]:
+    """The same, but the names of columns are whole until all else that gives has gone."""
+    names = f"column{DOTS}"
+    return [*(step for step in gives if step != names), names]
 
 
 def lines(table: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:

@@ -6,7 +6,15 @@ import pytest
 from make.commands import on_a_terminal, outcome
 from rich.cells import cell_len
 
-from parquet_bloom.render.table import fitted, folded, lines, natural_widths, shortened, total
+from parquet_bloom.render.table import (
+    fitted,
+    folded,
+    lines,
+    names_last,
+    natural_widths,
+    shortened,
+    total,
+)
 
 NAMES = ["row group", "column", "hash", "note"]
 TABLE = [
@@ -19,6 +27,13 @@ GIVES = ("note…", "note", "column…")
 
 def shown(room, gives=GIVES, table=TABLE):
     return list(lines(table, fitted(table[0], natural_widths(table), room, gives)))
+
+
+def test_names_that_are_to_be_whole_are_shortened_when_all_else_that_gives_has_gone():
+    narrow = fitted(NAMES, natural_widths(TABLE), 52, names_last(("column…", "note…", "note")))
+    assert narrow == [9, 23, 16, 0]
+    wide = fitted(NAMES, natural_widths(TABLE), 75, names_last(("column…", "note")))
+    assert wide == [9, 33, 16, 0]
 
 
 def test_a_wide_terminal_shows_all():
@@ -201,14 +216,19 @@ def test_many_columns_in_several_row_groups_are_summed_up(tmp_path):
 
 @pytest.mark.parametrize("rows_in_group", [1000, 500])
 def test_the_largest_filters_come_first_where_not_all_are_shown(tmp_path, rows_in_group):
-    """In a file of one row group and of two, and in the summary; verbose keeps the order of the file, and whole names."""
+    """In a file of one row group and of two, and in the summary; verbose keeps the order of the file, and whole names
+    where there is room."""
     names = [f"a_column_with_a_name_that_is_far_too_long_{at:02}" for at in range(42)]
     wide = pa.table({name: [0, 1] * 500 for name in names[:-1]} | {names[-1]: range(1000)})
     pq.write_table(wide, tmp_path / "wide.parquet", row_group_size=rows_in_group)
     out = tmp_path / "out.parquet"
     assert outcome("build", tmp_path / "wide.parquet", "-o", out, "-c", ",".join(names)).code == 0
     for command in (("inspect", out), ("inspect", out, "--summary")):
-        few, every = on_a_terminal(70, *command), on_a_terminal(70, *command, "--verbose")
+        few, every = on_a_terminal(80, *command), on_a_terminal(80, *command, "--verbose")
         first = next(at for at, line in enumerate(few) if line.startswith("───")) + 1
         assert "_41 " in few[first]
         assert [name for name in names if any(name in line for line in every)] == names
+    narrow = on_a_terminal(60, "inspect", out, "--verbose")
+    first = next(at for at, line in enumerate(narrow) if line.startswith("───"))
+    assert narrow[first - 1].split() == ["row", "group", "column", "filter", "FPP"]
+    assert narrow[first + 1].split()[:2] == ["0", "a_column_with_…r_too_long_00"]
