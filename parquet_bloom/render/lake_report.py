@@ -35,7 +35,7 @@ def render_lake_report(
     first, *others = report.names
     last = os.path.basename(first.rstrip("/"))
     name = first if not last or has_wildcard(last) else last
-    verdicts, in_some = _to_do(report), _in_some(report)
+    verdicts = _to_do(report)
     return template("lake_report.html").render(
         report=report,
         all=report.summary,
@@ -52,11 +52,10 @@ def render_lake_report(
         to_do=verdicts,
         in_order=in_order,
         no_advice="the files have no values" if report.deep else NOT_DEEP,
-        to_build=_to_build(report, verdicts, build),
+        to_build=_to_build(report, build),
         group=lambda finding: FindingGroup((finding,)),
         commands=lambda rule: _commands(rule, names),
-        in_some=in_some,
-        to_complete=_to_complete(report, in_some, build),
+        to_complete=_to_complete(report, build),
     )
 
 
@@ -95,16 +94,21 @@ def _to_do(report: LakeReport) -> dict[str, str]:
     return found
 
 
-def _to_build(report: LakeReport, verdicts: Mapping[str, str], options: Sequence[str]) -> list[str]:
-    """The commands that build in all files what is advised, one for all columns of the same rate; of several tables,
-    each has its own columns and rates."""
+def _to_build(report: LakeReport, options: Sequence[str]) -> list[str]:
+    """The commands that build in all files what is advised and missing, even where other filters of the column are
+    wrong; one for all columns of the same rate. Of several tables, each has its own columns and rates."""
     if not options or len(report.names) > MOST_NAMES:
         return []
+    missing = {
+        each.column
+        for each in report.summary.columns
+        if each.chunks_with_filters + each.chunks_unusable < each.chunks
+    }
     wanted = [
         each
         for table in report.advice
         for each in table.columns
-        if verdicts[each.column] == each.verdict == "build"
+        if each.verdict == "build" and each.column in missing
     ]
     if len(report.advice) > 1 and wanted:
         return [command("build", *report.names, "--auto", *options)]
@@ -116,19 +120,11 @@ def _to_build(report: LakeReport, verdicts: Mapping[str, str], options: Sequence
     )
 
 
-def _in_some(report: LakeReport) -> list[ColumnSummary]:
-    """The columns of which some files have filters, and others none."""
-    columns = report.summary.columns
-    return [each for each in columns if 0 < each.files_with_filters < each.files]
-
-
-def _to_complete(
-    report: LakeReport, columns: Sequence[ColumnSummary], options: Sequence[str]
-) -> str | None:
+def _to_complete(report: LakeReport, options: Sequence[str]) -> str | None:
     """The command that builds the filters that only some files have; None where none can, as for _to_build."""
-    if not options or not columns or len(report.names) > MOST_NAMES:
+    if not options or not report.in_some or len(report.names) > MOST_NAMES:
         return None
-    wanted = ",".join(as_option(each.column) for each in columns)
+    wanted = ",".join(as_option(each.column.column) for each in report.in_some)
     return command("build", *report.names, "-c", wanted, *options)
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from parquet_bloom.arguments import SomeNames, SomeNumbers, files_given, threads_given
 from parquet_bloom.container import UNITS, WHERE_KNOWN
@@ -24,6 +24,9 @@ from parquet_bloom.vocabulary import NO_FILTER
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
+
+# So many of the files without filters for a column are named.
+MAX_WITHOUT: Final = 3
 
 # A file, a folder, a glob or a URL.
 Path = str | os.PathLike[str]
@@ -123,6 +126,7 @@ class _Column:
     filter_bytes: int = 0
     fpp_sum: float = 0.0
     worst_fpp: float | None = None
+    without: list[str] = field(default_factory=list)
 
     def add(self, chunk: dict[str, Any]) -> None:
         """One of the `columns` of a document."""
@@ -162,12 +166,18 @@ class InspectionSummarizer:
             column.files += 1
             column.size += document["size"]
             column.files_with_filters += has_more[name]
+            if not has_more[name] and len(column.without) < MAX_WITHOUT:
+                column.without.append(document["path"])
         self._files += 1
         self._with_filters += any(has_more.values())
         self._size += document["size"]
         self._rows += document["num_rows"]
         sent = document.get("requests")
         self._requests = in_all([self._requests, sent and Requests(**sent)])
+
+    def files_without(self, column: str) -> tuple[str, ...]:
+        """The first of the files that have no filter for this column that can be used."""
+        return tuple(self._columns[column].without)
 
     def summary(self) -> InspectionSummary:
         """Of all files so far."""

@@ -24,7 +24,11 @@ from parquet_bloom.rules.rule import SEVERITIES
 from parquet_bloom.verbs.advise import AdviceReport, TableAdvisor
 from parquet_bloom.verbs.documents import document_of
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
-from parquet_bloom.verbs.inspect_summary import InspectionSummarizer, InspectionSummary
+from parquet_bloom.verbs.inspect_summary import (
+    ColumnSummary,
+    InspectionSummarizer,
+    InspectionSummary,
+)
 from parquet_bloom.verbs.several import Failure
 from parquet_bloom.verbs.validate import ValidationReport, validate_file
 
@@ -98,10 +102,23 @@ class BrokenRule:
 
 
 @dataclass(frozen=True, slots=True)
+class InSomeFiles:
+    """A column of which some files have filters, and others none: the first of these are `without`."""
+
+    column: ColumnSummary
+    without: tuple[str, ...]
+
+    @property
+    def num_unnamed(self) -> int:
+        """How many others have none."""
+        return self.column.files - self.column.files_with_filters - len(self.without)
+
+
+@dataclass(frozen=True, slots=True)
 class LakeReport:
     """Many files. `names`: as they were asked for; `failures`: some of the `num_failed` files that could not be
-    read; `worst`: the most severe findings first, then the highest rate; `broken`: the most severe first;
-    `broken_columns`: those with errors; `filters` and `values`: how many were checked; `advice`: a report for
+    read; `worst`: the most severe findings first, then the highest rate; `num_troubled`: how many have errors or
+    warnings; `broken`: the most severe first; `broken_columns`: those with errors; `filters` and `values`: how many were checked; `advice`: a report for
     all files with the same columns; `not_advised`: files whose values could not all be read, and how many."""
 
     names: tuple[str, ...]
@@ -115,6 +132,8 @@ class LakeReport:
     num_failed: int
     partitions: tuple[PartitionOverview, ...]
     worst: tuple[FileOverview, ...]
+    num_troubled: int
+    in_some: tuple[InSomeFiles, ...]
     broken: tuple[BrokenRule, ...]
     broken_columns: frozenset[str]
     advice: tuple[AdviceReport, ...]
@@ -215,6 +234,7 @@ class LakeReporter:
         badness = file.errors, file.warnings, file.worst_fpp or 0.0
         # Of files that are equally bad, the first.
         self._counts["read"] += 1
+        self._counts["troubled"] += file.errors + file.warnings > 0
         item = badness, -self._counts["read"], file
         if len(self._worst) < MAX_FILES:
             heapq.heappush(self._worst, item)
@@ -224,11 +244,12 @@ class LakeReporter:
     def report(self) -> LakeReport:
         """All that was added."""
         broken = sorted(self._broken.items(), key=lambda item: -SEVERITIES[item[0][0]])
+        summary = self._summarizer.summary()
         return LakeReport(
             names=self._names,
             deep=self._options.deep,
             ok=self._ok,
-            summary=self._summarizer.summary(),
+            summary=summary,
             severities=self._severities,
             filters=self._checked["filters"],
             values=self._checked["values"],
@@ -236,6 +257,12 @@ class LakeReporter:
             num_failed=self._counts["failed"],
             partitions=tuple(_named(self._partitions.values())),
             worst=tuple(file for *_, file in sorted(self._worst, key=lambda item: item[:2])[::-1]),
+            num_troubled=self._counts["troubled"],
+            in_some=tuple(
+                InSomeFiles(each, self._summarizer.files_without(each.column))
+                for each in summary.columns
+                if 0 < each.files_with_filters < each.files
+            ),
             broken=tuple(each for _, each in broken),
             broken_columns=frozenset(self._broken_columns),
             advice=tuple(self._advisor.tables()) if self._options.deep else (),

@@ -1,6 +1,7 @@
 """`pbloom report` of many files: what the page adds up, what it keeps, and what it never leaves out in silence."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -82,6 +83,8 @@ def test_a_lake_with_trouble(run):
         "country none of 3",
         "PB401 false-negatives Stored values are not in the filter 1 time in 1 file lake/day=1/b.",
         "16 blocks in a row, from block 0 of 64 on, are empty: overwritten or never written; the missing",
+        "Files 1 file could not be read",
+        "1 file with errors or warnings: those with the most errors come first, then warnings",
         "next: pbloom repair lake/day=1/b.parquet --rebuild --in-place",
     ):
         assert part in text, part
@@ -144,6 +147,13 @@ def test_one_command_builds_what_is_advised_in_all_files(run, tmp_path):
     assert commands(lake) == []
 
 
+def test_filters_that_are_missing_are_built_where_others_of_the_column_are_wrong(run):
+    _, html = run("lake/day=1")
+    text = Document(html).text
+    assert "id INT64 rebuild " in text
+    assert "pbloom build lake/day=1 -c id --fpp 0.01 --in-place" in text
+
+
 def test_an_orc_file_and_files_of_both_formats(run, folder, tmp_path):
     path = tmp_path / "built.orc"
     pb.build(FIXTURES / "java_original.orc", path, columns=["number"])
@@ -203,6 +213,16 @@ def test_what_is_kept_does_not_grow_with_the_number_of_files(folder):
     assert len(html) < 300_000
 
 
+def test_of_files_without_filters_three_are_named_and_the_others_counted(folder):
+    reporter = LakeReporter(("lake",), ValidateOptions(), AdviseOptions())
+    for name in "abcde":
+        path = folder / "lake" / "day=1" / ("b.parquet" if name == "b" else "a.parquet")
+        found = FileLookedAt(validate(path), replace(inspect(path), path=f"{name}.parquet"), None)
+        reporter.add(f"{name}.parquet", found)
+    text = Document(render_lake_report(reporter.report())).text
+    assert "id : 1 of 5 files have them; none in a.parquet, c.parquet, d.parquet and 1 more" in text
+
+
 def test_folders_that_are_no_partitions_are_named_without_what_is_common():
     reporter = LakeReporter(("lake",), ValidateOptions(), AdviseOptions())
     path = FIXTURES / "pyarrow_types.parquet"
@@ -217,10 +237,10 @@ def test_columns_with_filters_in_some_files_alone(run):
     assert result.code == 0
     text = Document(html).text
     assert (
-        "note Some files have filters for a column, and others have none id : 1 of 2 files have"
-        in text
-    )
-    assert "pbloom build lake/day=1 -c id --in-place" in text
+        "note Some files have filters for a column, and others have none id : 1 of 2 files have them; none in"
+        " lake/day=1/a.parquet pbloom build lake/day=1 -c id --in-place"
+    ) in text
+    assert "Files None has errors or warnings: those with the highest FPP come first. " in text
     _, html = run("lake/day=1", "-c", "country", "--no-deep")
     assert "Some files have" not in Document(html).text
 
