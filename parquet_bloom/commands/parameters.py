@@ -71,12 +71,12 @@ class WrittenPath(LocalPath):
         return path
 
 
-# What names end with that are neither Parquet nor text, nor documents.
+# What names end with that are neither Parquet nor text, nor documents: text has lines to read above its tables.
 _OTHERS: Final = (
-    *(".csv", ".html", ".htm", ".pdf", ".xls", ".xlsx", ".orc", ".avro", ".arrow", ".feather"),
-    *(".db", ".duckdb", ".sqlite", ".gz", ".zip"),
+    *(".csv", ".tsv", ".html", ".htm", ".pdf", ".xls", ".xlsx", ".orc", ".avro", ".arrow"),
+    *(".feather", ".db", ".duckdb", ".sqlite", ".gz", ".zip"),
 )
-_TEXTS: Final = (".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".xml", ".yaml", ".yml", ".md")
+_TEXTS: Final = (".txt", ".json", ".jsonl", ".ndjson", ".xml", ".yaml", ".yml", ".md")
 
 FILE = LocalPath(is_for_folders=False)
 TEXT_FILE = WrittenPath(

@@ -113,6 +113,7 @@ def test_a_dash_is_standard_output(name):
     [
         ("a.parquet", "a.parquet: is written as text, expected a.txt, or --json and a.json"),
         ("a.csv", "a.csv: is written as text, expected a.txt, or --json and a.json"),
+        ("a.tsv", "a.tsv: is written as text, expected a.txt, or --json and a.json"),
         ("a.json", "a.json: expected --json, or a name for text"),
     ],
 )
