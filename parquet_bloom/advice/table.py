@@ -193,7 +193,11 @@ def _given_samples(
     given: dict[int, GivenSample] = {}
     for name, asked in value_sample.items():
         where = f"{file.path}: value sample: column {name}"
-        found = file.select([name])
+        try:
+            found = file.select([name])
+        except ColumnError as error:
+            reason = str(error).removeprefix(f"{file.path}: ")
+            raise ColumnError(f"{file.path}: value sample: {reason}") from None
         if len(found) != 1:
             raise ColumnError(f"{where} stands for {len(found)} columns, expected one")
         (column,) = found

@@ -17,12 +17,24 @@ _HINTS: Final = {
     NO_KEY: "--keys, --kms or --column-key gives it",
     NO_INDEX: "pbloom index build makes one",
 }
+# Of a file of values to look up, whose first line was taken for what it is not.
+_OF_FIRST_LINES: Final = {
+    re.compile(r"value sample: no column .*"): (
+        "line 1 was read as names of columns; with one --column, each line is a value of it"
+    ),
+    re.compile(r"value sample: column (.+): \1: cannot be a value of .*"): (
+        "if this is a header, leave out --column"
+    ),
+}
 
 
 def with_hint(message: str) -> str:
     """A message that ends with a reason, followed by what helps, if anything does."""
     for reason, hint in _HINTS.items():
         if message == reason or message.endswith(f": {reason}"):
+            return f"{message}; {hint}"
+    for pattern, hint in _OF_FIRST_LINES.items():
+        if pattern.search(message):
             return f"{message}; {hint}"
     return message
 

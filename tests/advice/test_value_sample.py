@@ -120,6 +120,24 @@ def test_the_command_says_what_is_wrong_with_the_sample(tmp_path, table):
     assert (result.code, result.complaint) == (2, f"{tmp_path}/none: No such file or directory")
 
 
+def test_the_command_says_what_the_first_line_is_taken_for(tmp_path, table):
+    list_of_values, with_header = tmp_path / "values", tmp_path / "with_header"
+    list_of_values.write_text("17\n18\n")
+    with_header.write_text("a\n17\n")
+    taken_for_names = outcome("advise", table, "--value-sample", list_of_values)
+    assert taken_for_names.complaint == (
+        f"{table}: value sample: no column 17; the file has a; line 1 was read as names of columns; with one --column,"
+        " each line is a value of it"
+    )
+    taken_for_a_value = outcome("advise", table, "-c", "a", "--value-sample", with_header)
+    assert taken_for_a_value.complaint == (
+        f"{table}: value sample: column a: a: cannot be a value of INT64: expected an integer; if this is a header,"
+        " leave out --column"
+    )
+    assert (taken_for_names.code, taken_for_a_value.code) == (2, 2)
+    assert outcome("advise", table, "--value-sample", with_header).code == 0
+
+
 def test_auto_builds_what_is_recommended(tmp_path, table):
     output = tmp_path / "out.parquet"
     assert outcome("build", table, "--auto", "-o", output).code == 0

@@ -83,7 +83,7 @@ def test_literals_are_found_as_they_are_stored(kind):
             pb.ColumnError,
             "a.orc: value sample: column low is not one of the columns",
         ),
-        ({"ids": [1]}, pb.ColumnError, "a.orc: no column ids; did you mean id"),
+        ({"ids": [1]}, pb.ColumnError, "a.orc: value sample: no column ids; did you mean id"),
     ],
 )
 def test_a_value_sample_that_does_not_fit(sample, error, message):
