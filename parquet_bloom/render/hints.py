@@ -17,8 +17,11 @@ _HINTS: Final = {
     NO_KEY: "--keys, --kms or --column-key gives it",
     NO_INDEX: "pbloom index build makes one",
 }
-# Of a file of values to look up, whose first line was taken for what it is not.
-_OF_FIRST_LINES: Final = {
+# By reasons that have numbers or names in them.
+_HINTS_LIKE: Final = {
+    re.compile(r"the most allowed: misses the target of [\d.]+ %$"): (
+        "a higher --max-bytes or --fpp allows one, --force writes this one"
+    ),
     re.compile(r"value sample: no column .*"): (
         "line 1 was read as names of columns; with one --column, each line is a value of it"
     ),
@@ -33,7 +36,7 @@ def with_hint(message: str) -> str:
     for reason, hint in _HINTS.items():
         if message == reason or message.endswith(f": {reason}"):
             return f"{message}; {hint}"
-    for pattern, hint in _OF_FIRST_LINES.items():
+    for pattern, hint in _HINTS_LIKE.items():
         if pattern.search(message):
             return f"{message}; {hint}"
     return message

@@ -21,6 +21,10 @@ from parquet_bloom.render.hints import for_many, in_options, next_line, with_hin
         ("a.parquet: column a: encrypted, no key", "; --keys, --kms or --column-key gives it"),
         ("a.parquet: no filter: BOOLEAN columns get none", ""),
         ("there is no filter", ""),
+        (
+            "FPP 97.8 % at 4096 bytes, the most allowed: misses the target of 0.1 %",
+            "; a higher --max-bytes or --fpp allows one, --force writes this one",
+        ),
     ],
 )
 def test_reasons(message, with_its_hint):
