@@ -100,7 +100,7 @@ def of_annotation(annotation: str, kind: type[Any], units: Units) -> Schema:
     found: Schema
     if name in PLAIN:
         found = {"type": PLAIN[name]}
-    elif listed := re.fullmatch(r"tuple\[(.+), \.\.\.\]", name):
+    elif listed := re.fullmatch(r"(?:tuple|Sequence)\[(.+?)(?:, \.\.\.)?\]", name):
         found = {"type": "array", "items": of_annotation(listed[1], kind, units)}
     elif (meant := class_named(name, kind)) is not None:
         found = of_class(meant, units)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, overload
 
 from parquet_bloom.arguments import columns_given, files_given
 from parquet_bloom.container import WHERE_KNOWN, number_of
@@ -61,9 +61,35 @@ class UnknownFile:
     reason: str
 
 
+class AbsentValues(Sequence[str]):
+    """Those that are in none of the rows, each once, as reports show them; found when they are looked at."""
+
+    def __init__(self, values: Sequence[Any] | Array, rows: Sequence[FoundRow]) -> None:
+        self._values = values
+        self._rows = rows
+
+    @cached_property
+    def _absent(self) -> tuple[str, ...]:
+        held = {row.value for row in self._rows}
+        return tuple(each for each in dict.fromkeys(show_values(self._values)) if each not in held)
+
+    def __len__(self) -> int:
+        return len(self._absent)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        return self._absent[index]
+
+    def __repr__(self) -> str:
+        return f"<AbsentValues: {number_of(len(self), 'value')}>"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class FindReport(VerbReport):
-    """The `rows` that hold values of a column. Of `num_files`, `files_by_index` hold none of the values by an `index` in
+    """The `rows` that hold values of a column; `absent`: the values that no file holds, none while a file is `unknown`. Of `num_files`, `files_by_index` hold none of the values by an `index` in
     its `generation`, and `files_by_filters` none by their own filters; of `files_read`, values were read in `parts_read`
     row groups, there in `pages_read` data pages. What could not be asked is `unknown`. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector or
     a delete file: they are still in the file, until it is written anew. `left_out`: files in the folders that were given,
@@ -85,6 +111,7 @@ class FindReport(VerbReport):
     bytes_read: int
     rows: tuple[FoundRow, ...]
     unknown: tuple[UnknownFile, ...]
+    absent: Sequence[str] = field(default=(), compare=False)
     deleted_in: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
@@ -374,6 +401,7 @@ class _RowSearch:
                 for path, reason in self.left_out.unlisted
             ),
         ]
+        unknown = (*self._unknown, *not_listed)
         return FindReport(
             column=self.column,
             index=self._index,
@@ -386,7 +414,8 @@ class _RowSearch:
             pages_read=self._pages_read,
             bytes_read=self._bytes_read,
             rows=tuple(rows),
-            unknown=(*self._unknown, *not_listed),
+            unknown=unknown,
+            absent=() if unknown else AbsentValues(self._values, rows),
             deleted_in=tuple(
                 path
                 for path in dict.fromkeys(row.path for row in rows)

@@ -276,3 +276,14 @@ def test_a_file_that_is_gone_is_said_in_words(tmp_path):
     path.unlink()
     (gone,) = pb.find(None, "id", 5, index=tmp_path / "ix").unknown
     assert gone.reason == "No such file or directory"
+
+
+def test_values_in_no_file_are_absent_unless_one_is_unknown(tmp_path):
+    for name in "ab":
+        pq.write_table(pa.table({"id": [5, 7]}), tmp_path / f"{name}.parquet")
+    report = pb.find(tmp_path, "id", [9, 7, 6, 9])
+    assert (list(report.absent), report.to_dict()["absent"]) == (["9", "6"], ["9", "6"])
+    assert pb.find(tmp_path, "id", [5, 7]).to_dict()["absent"] == []
+    (tmp_path / "b.parquet").write_bytes(b"no file")
+    report = pb.find(tmp_path, "id", [9, 7, 6])
+    assert (len(report.unknown), list(report.absent)) == (1, [])
