@@ -36,7 +36,7 @@ from parquet_bloom.commands.sections import (
 )
 from parquet_bloom.commands.table_options import building_in_tables
 from parquet_bloom.container import number_of
-from parquet_bloom.errors import SparkError, install
+from parquet_bloom.errors import SparkError, complaint, install
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
@@ -45,6 +45,7 @@ from parquet_bloom.render.inspect import write_inspection_summary
 from parquet_bloom.render.reports import Complaints
 from parquet_bloom.render.terminal import (
     Cells,
+    complain,
     progress_in_words,
     write_json,
     write_line,
@@ -181,7 +182,7 @@ def _verb(*options: Decorator) -> Decorator:
             _check_pyspark()
             from parquet_bloom.spark import cleaning, description, lake_index, verbs
             from parquet_bloom.spark.checks import check_executors
-            from parquet_bloom.spark.session import session
+            from parquet_bloom.spark.session import session, will_be_here
             from parquet_bloom.spark.shipping import ship as ship_package
 
             if master is not None and remote is not None:
@@ -189,6 +190,9 @@ def _verb(*options: Decorator) -> Decorator:
             named = _named(given)
             if of_table is None and "since" in given:
                 given["since"] = file_options.time_of_files(given["since"])
+            is_in_catalog = of_table is not None and of_table.catalog is not None
+            if not is_in_catalog and will_be_here(master, remote, conf):
+                _check_names(given["paths"] or ())
             name = described.__name__
             elsewhere: dict[str, Any] = {
                 "clean_temp": cleaning.clean_temp,
@@ -238,6 +242,17 @@ def _named(given: dict[str, Any]) -> str:
         (argument,) = (each for each in context.command.params if each.name == "paths")
         raise click.MissingParameter(ctx=context, param=argument)
     return " ".join(given["paths"])
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Complain and end if none of the files and folders is there, before Java has started."""
+    from parquet_bloom.spark.listing import errors_here
+
+    errors = errors_here(names)
+    for each in errors:
+        complain(complaint(each))
+    if errors:
+        sys.exit(TROUBLE)
 
 
 def _how_far(label: str, done: int, total: int) -> str:

@@ -29,6 +29,7 @@ from parquet_bloom.storage.listing import (
     match_objects,
 )
 from parquet_bloom.storage.manifest import shown
+from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.source import (
     has_wildcard,
     is_data_file,
@@ -102,6 +103,20 @@ def look_up(names: Sequence[tuple[str, str]]) -> Named:
     by_path = sorted(alone, key=lambda file: file.path)
     of_folders = sorted(folders.values(), key=lambda folder: folder.path)
     return Named(tuple(by_path), tuple(of_folders), tuple(nothing))
+
+
+def errors_here(names: Sequence[str]) -> list[OSError]:
+    """An error for each of the names, if all are of files and folders that would be on this machine, and none is there;
+    what a glob or a URL means, executors find out."""
+    if any(map(_may_be_there, map(located, names))):
+        return []
+    files, errors = expand(names)
+    gone = os.strerror(errno.ENOENT)
+    return [*errors, *(FileNotFoundError(errno.ENOENT, gone, file.path) for file in files)]
+
+
+def _may_be_there(place: str) -> bool:
+    return is_url(place) or _is_pattern(place) or os.path.lexists(place)
 
 
 def _real(path: str) -> str:

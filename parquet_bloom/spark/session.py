@@ -24,6 +24,13 @@ LOCAL = {
 }
 
 
+def will_be_here(master: str | None, remote: str | None, configuration: Mapping[str, str]) -> bool:
+    """Whether `session` would start one whose executors have the files of this machine."""
+    if remote is not None or (master is None and SparkSession.getActiveSession() is not None):
+        return False
+    return (_master_given(master, configuration) or "").startswith("local")
+
+
 @contextmanager
 def session(
     master: str | None, remote: str | None, configuration: Mapping[str, str]
@@ -49,6 +56,13 @@ def session(
         spark.stop()
 
 
+def _master_given(master: str | None, configuration: Mapping[str, str]) -> str | None:
+    """Where a session is to be; None if spark-submit, which runs this program, says where."""
+    if master is None and not {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"}.isdisjoint(os.environ):
+        return None
+    return master or configuration.get("spark.master", "local[*]")
+
+
 def _settings(
     builder: SparkSession.Builder,
     master: str | None,
@@ -60,10 +74,9 @@ def _settings(
         check_server(remote)
         builder.remote(remote)
         return dict(configuration)
-    # spark-submit, if it runs this program, says where.
-    if master is None and not {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"}.isdisjoint(os.environ):
+    place = _master_given(master, configuration)
+    if place is None:
         return dict(configuration)
-    place = master or configuration.get("spark.master", "local[*]")
     check_java()
     check_master(place)
     builder.master(place)

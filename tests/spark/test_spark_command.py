@@ -11,7 +11,9 @@ from make.commands import outcome
 
 from parquet_bloom.commands import spark as command
 from parquet_bloom.render.wording import size
+from parquet_bloom.spark.listing import errors_here
 from parquet_bloom.spark.outcome import DRY_RUN, MOST_REASONS, Outcome, Totals
+from parquet_bloom.spark.session import will_be_here
 
 
 @pytest.fixture
@@ -236,6 +238,36 @@ def test_usage_errors_before_any_session(arguments, said):
     result = run(*arguments)
     assert result.code == 2
     assert said in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["none"], "none: No such file or directory"),
+        (["none/"], "none/: no such folder"),
+        ([""], "an empty name, expected a file"),
+        (["s3:/lake"], "s3:/lake: no such file; did you mean s3://lake?"),
+        (["none", "file:/none"], "file:/none: No such file or directory"),
+        (["none", "--table", "delta"], "none: No such file or directory"),
+    ],
+)
+def test_names_of_nothing_before_any_session(names, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("build", *names, "-c", "id", "--master", "local[1]")
+    assert (result.code, result.stdout, result.stderr.splitlines()[-1]) == (
+        2,
+        "",
+        f"pbloom: {said}",
+    )
+
+
+def test_only_executors_know_what_globs_urls_and_files_elsewhere_mean(tmp_path):
+    for names in (["none*"], ["s3://lake/none"], ["none", str(tmp_path)], ["none", "{none,lake}"]):
+        assert errors_here(names) == []
+    elsewhere = ("spark://host:7077", None, {}), (None, "sc://host", {}), ("yarn", None, {})
+    assert not any(will_be_here(*each) for each in elsewhere)
+    assert not will_be_here(None, None, {"spark.master": "yarn"})
+    assert will_be_here("local[2]", None, {})
 
 
 def examples(*command):
