@@ -83,13 +83,12 @@ class NewSlices:
         if not parts:
             self._units[_NO_BLOCKS].append(file)
         for part, (num_rows, found) in enumerate(parts):
-            if isinstance(found, str):
-                unit = file._replace(row_group=part, num_rows=num_rows, reason=found)
+            bitset = found if isinstance(found, str) else _bitset(found)
+            if isinstance(bitset, str):
+                unit = file._replace(row_group=part, num_rows=num_rows, reason=bitset)
                 self._units[_NO_BLOCKS].append(unit)
                 continue
-            check_fits("a filter takes", found.num_bytes)
-            size = found.num_bytes // BLOCK_BYTES
-            bitset = found.bitset()
+            size = len(bitset) // BLOCK_BYTES
             collector = self._collectors.get(size) or self._new_collector(size)
             collector.add(bitset)
             _add_place(self._units[size], file, part, num_rows)
@@ -121,6 +120,11 @@ class NewSlices:
         return write_sliced_segment(
             folder, self.subject, classes, self._units[_NO_BLOCKS], as_ranges(dead)
         )
+
+
+def _bitset(found: FoundFilter) -> bytes | str:
+    check_fits("a filter takes", found.num_bytes)
+    return found.bitset()
 
 
 def _add_place(units: list[Unit], file: Unit, part: int, num_rows: int) -> None:

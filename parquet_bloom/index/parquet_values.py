@@ -20,6 +20,7 @@ from parquet_bloom.index.kinds import parquet_kind
 from parquet_bloom.index.values_reader import FoundFilter
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.clear import NO_BIT_SET, are_clear
 from parquet_bloom.parquet.filters.insertion import is_stored_unusually, with_specials
 from parquet_bloom.parquet.filters.legacy_kind import private_or_reason
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -36,6 +37,7 @@ from parquet_bloom.parquet.pages.pages import (
 )
 from parquet_bloom.parquet.pages.runs import Run, run_of
 from parquet_bloom.parquet.sealed.modules import PlainModules
+from parquet_bloom.storage.source import Source
 from parquet_bloom.values.types import LeafType
 from parquet_bloom.vocabulary import NO_KEY
 
@@ -116,9 +118,13 @@ class ParquetValues:
         if stored is None:
             older, reason = private_or_reason(self.file, chunk, bloom.no_filter_reason(chunk))
             return f"only a filter of the dialect {older.dialect}" if older else reason
-        return FoundFilter(
-            stored.num_bytes, lambda: bloom.bits(source, stored)(0, stored.num_bytes)
-        )
+        return FoundFilter(stored.num_bytes, lambda: _bitset(source, stored))
+
+
+def _bitset(source: Source, stored: bloom.StoredFilter) -> bytes | str:
+    """The bits, or why they cannot be believed."""
+    found = bloom.bits(source, stored)(0, stored.num_bytes)
+    return NO_BIT_SET if stored.chunk.may_have_values and are_clear(found) else found
 
 
 class _PageHashes:

@@ -118,11 +118,12 @@ class FiltersProof:
             row_group = unit.row_group + number
             found = filters[row_group] if row_group < len(filters) else ""
             num_bytes = reader.about.num_blocks * BLOCK_BYTES
-            if isinstance(found, str) or found.num_bytes != num_bytes:
+            bitset = None if isinstance(found, str) else _bitset(found, num_bytes)
+            if bitset is None:
                 yield FilterProblem(unit.path, row_group, "lost")
                 continue
             slot = unit.first_place - reader.about.first_place + number
-            self._held[at].append(_KeptFilter(slot, unit.path, row_group, found.bitset()))
+            self._held[at].append(_KeptFilter(slot, unit.path, row_group, bitset))
             self._bytes += num_bytes
             self.num_filters += 1
         if self._bytes > memory() // _FOR_FILTERS:
@@ -135,6 +136,12 @@ class FiltersProof:
                 yield from _compared(reader, sorted(held))
             held.clear()
         self._bytes = 0
+
+
+def _bitset(found: FoundFilter, num_bytes: int) -> bytes | None:
+    """The bits of a filter of this size that can be believed."""
+    bitset = found.bitset() if found.num_bytes == num_bytes else ""
+    return None if isinstance(bitset, str) else bitset
 
 
 def _compared(reader: SlicesReader, held: Sequence[_KeptFilter]) -> Iterator[FilterProblem]:

@@ -23,11 +23,11 @@ ChunkT_contra = TypeVar("ChunkT_contra", contravariant=True)
 
 @dataclass(frozen=True, slots=True)
 class FoundFilter:
-    """A split block filter that can be believed: the size of its bitset, and what reads it. That raises FormatError,
-    EncryptionError, OSError."""
+    """A split block filter that can be believed, unless no bit is set: the size of its bitset, and what reads it or
+    says why there is nothing to believe. That raises FormatError, EncryptionError, OSError."""
 
     num_bytes: int
-    bitset: Callable[[], bytes]
+    bitset: Callable[[], bytes | str]
 
 
 class ValuesReader(Protocol[ColumnT_contra, ChunkT_contra]):

@@ -20,7 +20,7 @@ from parquet_bloom.errors import ColumnError, FilterError, ParquetBloomError
 from parquet_bloom.orc import writers
 from parquet_bloom.orc.bloom import StoredIndex, stored_messages
 from parquet_bloom.orc.reader import OrcReader
-from parquet_bloom.orc.row_index import NAN, IndexEntry
+from parquet_bloom.orc.row_index import NAN, GroupStatistics, IndexEntry
 from parquet_bloom.orc.stripe import OrcChunk, Stripe
 from parquet_bloom.vocabulary import NO_FILTER
 
@@ -91,7 +91,19 @@ def _notes(
         groups = number_of(not_numbers, "index group")
         reasons = (f"ignored by ORC Java and C++ in {groups}: the sum is NaN",)
     doubt = writers.doubt(file.generation, column, stored)
-    return (*reasons, doubt) if doubt else reasons
+    clear = _num_clear(stored.filters, found)
+    groups = number_of(clear, "index group")
+    lost = f"no bit is set in {groups} that may have values" if clear else ""
+    return (*reasons, *filter(None, [doubt, lost]))
+
+
+def _num_clear(filters: Sequence[KHashFilter], found: Sequence[GroupStatistics | None]) -> int:
+    """How many filters have no bit set, although their index groups may have values."""
+    entries = found or [None] * len(filters)
+    return sum(
+        filter.bits_set == 0 and (each is None or each.num_values != 0)
+        for filter, each in zip(filters, entries, strict=True)
+    )
 
 
 def _description(

@@ -45,8 +45,6 @@ from parquet_bloom.parquet.footer.schema import LeafColumn, leaves_called
 from parquet_bloom.parquet.pages.chunk_values import (
     dictionary_bytes,
     is_all_dictionary,
-    known_non_null,
-    may_have_values,
     most_values,
 )
 from parquet_bloom.parquet.pages.pages import pages_room
@@ -302,7 +300,7 @@ class ParquetExamination(Examination[Item, LeafColumn]):
             place=chunk.place,
             bits=bits,
             policy=self.policy.for_column(chunk.leaf.name),
-            num_values=membership.num_values if membership else known_non_null(chunk),
+            num_values=membership.num_values if membership else chunk.known_non_null,
             membership=membership,
             examples=partial(_examples, chunk, membership),
             missing_rows=partial(self._missing_rows, chunk, bits),
@@ -408,8 +406,8 @@ class ParquetExamination(Examination[Item, LeafColumn]):
         """As the footer says; if it does not and pages may be read, as these say."""
         chunk = self.file.footer.chunk(part, column)
         if not self.options.deep:
-            return may_have_values(chunk)
-        known = known_non_null(chunk)
+            return chunk.may_have_values
+        known = chunk.known_non_null
         return stores_values(self.file, chunk) if known is None else known > 0
 
     def deserves_filters(self, part: int, column: LeafColumn) -> bool:

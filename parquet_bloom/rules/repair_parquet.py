@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import count
@@ -24,7 +24,6 @@ from itertools import count
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FilterError, TamperedError, without_place
 from parquet_bloom.filters.sizing import BLOCK_BYTES
-from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.legacy.chunk_filters import headers_at
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import RepairOptions, ValidateOptions
@@ -34,10 +33,10 @@ from parquet_bloom.parquet.edit.lost_bytes import check_nothing_is_lost
 from parquet_bloom.parquet.edit.obstacles import check_pages
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.clear import is_clear_from
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import FilterPlace, Footer
-from parquet_bloom.parquet.pages.chunk_values import may_have_values
 from parquet_bloom.rules import legacy, portability, security, structure_parquet
 from parquet_bloom.rules.examine import check_view
 from parquet_bloom.rules.examine_parquet import ChunkFilter, ParquetExamination
@@ -45,9 +44,6 @@ from parquet_bloom.rules.finding import Finding, chunk_finding
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed
 from parquet_bloom.rules.view import ItemView
 from parquet_bloom.vocabulary import NO_KEY
-
-# Nearly every filter has a bit set in its first bytes, so that the rest need not be read.
-CLEAR_BYTES = 64 << 10
 
 
 @dataclass(slots=True)
@@ -220,23 +216,15 @@ def _examine_bits(
     other chunks point, by their offset."""
     try:
         read = bloom.bits(file.source, stored)
-        if not may_have_values(each.chunk):
+        if not each.chunk.may_have_values:
             return
         if stored.offset not in clear:
-            clear[stored.offset] = _is_clear(read, stored.num_bytes)
+            clear[stored.offset] = is_clear_from(read, 0, stored.num_bytes)
         if clear[stored.offset]:
             message = "no bit is set: every value seems absent"
             each.doubt = chunk_finding("PB402", each.chunk, message)
     except TamperedError as error:
         each.add(structure_parquet.does_not_open(file, each.chunk, error))
-
-
-def _is_clear(read: Callable[[int, int], bytes], num_bytes: int) -> bool:
-    for start in range(0, num_bytes, CLEAR_BYTES):
-        some = read(start, min(CLEAR_BYTES, num_bytes - start))
-        if SplitBlockBloomFilter.from_bytes(some).bits_set:
-            return False
-    return True
 
 
 # ------------------------------------------------------------------------------------------------

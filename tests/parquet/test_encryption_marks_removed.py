@@ -38,9 +38,9 @@ def signed(tmp_path_factory):
 
 
 def forged(data, algorithm=True):
-    """Column a poses as plaintext, with a filter in which nothing is."""
+    """Column a poses as plaintext, with a filter in which nothing is but one bit."""
     start = footer_start(data)
-    empty = filter_header(32) + bytes(32)
+    empty = filter_header(32) + b"\1" + bytes(31)
 
     def edit(footer):
         for group in footer.row_groups:

@@ -39,7 +39,8 @@ def _filter_attacks(data: bytes) -> Iterator[tuple[str, bytes]]:
     offset, length = pointer(data, 0, 0)
     other, other_length = pointer(data, 1, 0)
     header = filter_header(64)
-    bits = bytes(64)
+    # One in which no bit is set would exclude nothing anyway.
+    bits = b"\1" + bytes(63)
 
     def pointing(place: int | None, size: int | None) -> bytes:
         return with_meta(data, 0, 0, bloom_filter_offset=place, bloom_filter_length=size)

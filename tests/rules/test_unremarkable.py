@@ -16,7 +16,6 @@ from parquet_bloom.filters.split_block import SettledFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.ordinary import OrdinaryFilter
-from parquet_bloom.parquet.pages.chunk_values import known_non_null
 from parquet_bloom.rules import examine_parquet, portability
 from parquet_bloom.rules.examine import check_view
 from parquet_bloom.rules.examine_parquet import UnremarkableFilters
@@ -103,7 +102,7 @@ def test_no_rule_has_anything_to_say_about_them(
         place=chunk.place,
         bits=bits,
         policy=policy,
-        num_values=known_non_null(chunk),
+        num_values=chunk.known_non_null,
         dictionary_bytes=data - dictionary if is_there else None,
         max_bits=lambda: 8 * num_values,
     )

@@ -112,7 +112,8 @@ def test_large_filters_are_asked_for_single_blocks(server, tmp_path):
     server.put("lake/large.parquet", data)
     report = pb.probe("s3://lake/large.parquet", "a", [5], storage_options=server.options)
     assert report.results == pb.probe(path, "a", [5]).results
-    assert server.count() <= 5
+    # One for a bound, as half a million blocks with ten values in them begin with zeros.
+    assert server.count() <= 6
     assert server.bytes_down <= MIB
 
 

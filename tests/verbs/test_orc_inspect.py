@@ -79,7 +79,8 @@ def test_a_column(file):
         "LONG",
     )
     assert (with_filter.encoding, with_filter.num_values) == ("DIRECT_V2", 14)
-    assert (with_filter.chunk_bytes, with_filter.reason, with_filter.notes) == (5, None, ())
+    assert (with_filter.chunk_bytes, with_filter.reason) == (5, None)
+    assert with_filter.notes == ("no bit is set in 1 index group that may have values",)
     assert with_filter.groups is None
     assert (without.filter, without.reason, without.streams) == (None, "no filter", ())
     assert (without.num_values, without.chunk_bytes) == (None, 3)
@@ -197,7 +198,7 @@ def test_the_command(file):
         ["stripe", "column", "type", "encoding", "data", "stream", "filters", "bits", "k", "fill",
          "FPP", "worst FPP", "NDV", "note"],
         ["0", "id", "LONG", "DIRECT_V2", "5 B", "BLOOM_FILTER_UTF8, 44 B", "2", "128", "3", "25 %",
-         "6.2 %", "12 %", "30", ""],
+         "6.2 %", "12 %", "30", "no bit is set in 1 index group that may have values"],
     ]  # fmt: skip
     assert [row.split("\t") for row in groups] == [
         ["stripe", "column", "index group", "first row", "rows", "values", "nulls", "min", "max",

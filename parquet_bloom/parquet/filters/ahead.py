@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.filters.clear import FIRST_BYTES
 from parquet_bloom.parquet.footer.layout import MAGIC_BYTES
 from parquet_bloom.parquet.sealed.modules import FILTER_HEADER_GUESS
 
@@ -61,7 +62,7 @@ def _room_at(file: OpenFile, offset: int, starts: Sequence[int]) -> int:
 def block_ranges(
     file: OpenFile, parts: Iterable[int], leaf: LeafColumn, num_values: int
 ) -> Iterator[Range]:
-    """The same filters, or their headers if it is quicker to read the blocks of the values one by
+    """The same filters, or their beginnings if it is quicker to read the blocks of the values one by
     one."""
     whole = list(filter_ranges(file, parts, (leaf,)))
     size = sum(end - start for start, end in whole)
@@ -69,7 +70,12 @@ def block_ranges(
     if size <= max(FEW_BYTES, asked):
         yield from whole
     else:
-        yield from ((start, start + FILTER_HEADER_GUESS) for start, _ in whole)
+        yield from (beginning(*each) for each in whole)
+
+
+def beginning(start: int, end: int) -> Range:
+    """The header of a filter, and the blocks that tell mostly whether any bit is set."""
+    return start, min(end, start + FILTER_HEADER_GUESS + FIRST_BYTES)
 
 
 def header_ranges(file: OpenFile, chunks: Iterable[ColumnChunk]) -> Iterator[Range]:

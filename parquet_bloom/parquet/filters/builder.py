@@ -21,7 +21,6 @@ from parquet_bloom.parquet.filters.insertion import build_filter, has_other_form
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.parquet.pages.chunk_values import known_non_null
 from parquet_bloom.parquet.pages.codecs import KEPT_BYTES, ChunkBuffers
 from parquet_bloom.parquet.pages.pages import (
     check_readable,
@@ -105,7 +104,7 @@ class FilterBuilder:
 
     def _max_values(self, chunk: ColumnChunk) -> int:
         """The most distinct values that there can be, if the footer counts the nulls right."""
-        known = known_non_null(chunk)
+        known = chunk.known_non_null
         return max(1, (chunk.num_values or 0) if known is None else known)
 
 

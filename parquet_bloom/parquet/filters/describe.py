@@ -17,6 +17,7 @@ from parquet_bloom.errors import FilterError, MissingKeyError, ParquetBloomError
 from parquet_bloom.filters.sizing import BLOCK_BITS, BLOCK_BYTES, estimate_ndv
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.clear import NO_BIT_SET
 from parquet_bloom.parquet.filters.legacy_kind import (
     NOT_OF_DIALECT,
     UnusableLegacy,
@@ -53,7 +54,7 @@ def describe_chunks(
     for leaf in leaves:
         index = leaf.index
         found = filters.get(index)
-        if found is None:
+        if found is None or found.bits_set == 0:
             yield _describe(file, source, file.footer.chunk(row_group, leaf), on_bits)
             continue
         if on_bits is not None:
@@ -84,6 +85,7 @@ def _describe(
         filter,
         reason,
         tuple(private),
+        (NO_BIT_SET,) if filter and filter.fill == 0 and chunk.may_have_values else (),
     )
 
 

@@ -21,14 +21,14 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.filters.agreed import SLACK, has_nanoseconds, is_agreed
-from parquet_bloom.parquet.filters.ahead import FEW_BYTES, block_ranges, filter_ranges
+from parquet_bloom.parquet.filters.ahead import FEW_BYTES, beginning, block_ranges, filter_ranges
 from parquet_bloom.parquet.filters.asked import Asked
 from parquet_bloom.parquet.filters.bloom import encode_header
+from parquet_bloom.parquet.filters.clear import are_clear
 from parquet_bloom.parquet.filters.probe import BYTES_PER_VALUE, ChunkProber
 from parquet_bloom.parquet.footer import shredded
 from parquet_bloom.parquet.footer.value_order import Key, is_signed, key_of, number_kind
 from parquet_bloom.parquet.pages.runs import FixedRun
-from parquet_bloom.parquet.sealed.modules import FILTER_HEADER_GUESS
 from parquet_bloom.parquet.sealed.protection import UNPROTECTED
 from parquet_bloom.values.types import LeafType
 
@@ -226,14 +226,14 @@ def _by_filters(
 def _ranges(
     file: OpenFile, parts: Sequence[int], column: LeafColumn, hashed: _Hashed
 ) -> Iterable[Range]:
-    """What is read of filters: of several large ones the headers and, for a few values, their blocks, all at once."""
+    """What is read of filters: of several large ones the beginnings and, for a few values, their blocks, all at once."""
     whole = list(filter_ranges(file, parts, (column,)))
     if hashed.few is None or sum(end - start for start, end in whole) <= FEW_BYTES:
         return block_ranges(file, parts, column, len(hashed.asked))
     found: list[Range] = []
     for start, end in whole:
         size = len(usual_header(end - start))
-        found.append((start, start + (size or FILTER_HEADER_GUESS)))
+        found.append(beginning(start, end))
         if size:
             found += [_block(start, end, size, half) for _, half in hashed.few]
     return found
@@ -249,14 +249,18 @@ def _block(start: int, end: int, header: int, half: int) -> Range:
 def _asked_usually(
     file: OpenFile, offset: int, length: int, header: bytes, hashed: _Hashed
 ) -> bool | None:
-    """Whether a filter that is stored as by most writers may hold any of the values; None if it is not."""
+    """Whether a filter that is stored as by most writers may hold any of the values; None if it is not, or has no
+    bits where some should be."""
     read, size = file.source.read_at, len(header)
     if hashed.few is not None:
         if read(offset, size) != header:
             return None
         for plain, half in hashed.few:
             start, _ = _block(offset, offset + length, size, half)
-            if SplitBlockBloomFilter.over(read(start, BLOCK_BYTES)).check_value(plain):
+            block = read(start, BLOCK_BYTES)
+            if are_clear(block):
+                return None
+            if SplitBlockBloomFilter.over(block).check_value(plain):
                 return True
         return False
     if length > BYTES_PER_VALUE * len(hashed.hashes):
@@ -265,6 +269,8 @@ def _asked_usually(
     if data[:size] != header:
         return None
     filter, hashes = SplitBlockBloomFilter.over(data[size:]), hashed.hashes
+    if are_clear(filter.bitset):
+        return None
     return bool(
         filter.check_hashes(hashes[:_FIRST]).any() or filter.check_hashes(hashes[_FIRST:]).any()
     )

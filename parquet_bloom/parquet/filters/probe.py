@@ -4,7 +4,8 @@ An answer costs the filter's header and the one block that the hash selects; for
 filter is read whole. An encrypted filter always is, to make sure that nobody has changed it, and so is
 a legacy one, to find out what it is.
 
-A filter in any doubt is unusable: doubt never makes a value `absent`.
+A filter in any doubt is unusable: doubt never makes a value `absent`. One in which no bit is set is, too, if there
+may be values; where the block of a value is empty, so much of the filter is read that this is known.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.filters import bloom
+from parquet_bloom.parquet.filters.clear import FIRST_BYTES, NO_BIT_SET, are_clear, is_clear_from
 from parquet_bloom.parquet.filters.legacy_kind import NOT_OF_DIALECT, private_or_reason
 from parquet_bloom.values.encode import NAN
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.filters.asked import Asked
     from parquet_bloom.parquet.filters.legacy_kind import LegacyFilter
     from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+    from parquet_bloom.parquet.footer.footer import Footer
     from parquet_bloom.parquet.open_file import OpenFile
     from parquet_bloom.parquet.pages.runs import Run
     from parquet_bloom.storage.source import Source
@@ -106,7 +109,7 @@ class ChunkProber:
         if is_whole:
             stored = asked.stored
             if isinstance(filter, _StoredFilter):
-                return stored.found(filter.bits.check_hashes(stored.hashes))
+                return stored.found(filter.check_hashes(stored.hashes))
             return stored.found(filter.check_run(stored.run))
         return [any(map(filter.check, each.plain)) for each in asked.encodings]
 
@@ -194,13 +197,18 @@ class ChunkProber:
         if doubt := self._file.footer.row_count_doubt:
             return None, doubt
         try:
-            return self._find()
+            filter, reason = self._find()
         except MissingKeyError:
             return None, self._chunk.no_key
         except TamperedError:
             raise
         except ParquetBloomError as error:
             return None, str(error)
+        if filter is None or isinstance(filter, _StoredFilter) or filter.bits.bits_set:
+            return filter, reason
+        if not self._chunk.may_have_values:
+            return filter, reason
+        return None, f"{self._file.footer.where}: {self._chunk.where}: {NO_BIT_SET}"
 
     def _find(self) -> tuple[LegacyFilter | _StoredFilter | None, str]:
         match self._dialect:
@@ -233,16 +241,17 @@ class ChunkProber:
         return private_or_reason(self._file, self._chunk, bloom.no_filter_reason(self._chunk))
 
     def _current(self) -> _StoredFilter | None:
-        source = self._file.source
-        stored = bloom.read_usable_header(source, self._file.footer, self._chunk)
-        return None if stored is None else _StoredFilter(source, stored)
+        source, footer = self._file.source, self._file.footer
+        stored = bloom.read_usable_header(source, footer, self._chunk)
+        return None if stored is None else _StoredFilter(source, footer, stored)
 
 
 class _StoredFilter:
-    """A filter of the current format. Only the blocks that are asked for are read."""
+    """A filter of the current format. Only the blocks that are asked for are read; and more, if they are empty.
+    Look-ups raise FilterError if no bit is set although there may be values."""
 
-    def __init__(self, source: Source, stored: bloom.StoredFilter) -> None:
-        self._stored = stored
+    def __init__(self, source: Source, footer: Footer, stored: bloom.StoredFilter) -> None:
+        self._footer, self._stored = footer, stored
         self._read = bloom.bits(source, stored)
         self.num_bytes = stored.num_bytes
 
@@ -251,14 +260,52 @@ class _StoredFilter:
         """The whole filter."""
         return SplitBlockBloomFilter.from_bytes(self._read(0, self.num_bytes))
 
+    @read_once
+    def _seems_lost(self) -> bool:
+        """Whether no bit is set, although there may be values."""
+        first = min(FIRST_BYTES, self.num_bytes)
+        if not self._stored.chunk.may_have_values or not are_clear(self._read(0, first)):
+            return False
+        # A bound is a value, mostly; then its block tells, and the rest need not be read.
+        blocks = (self._read_block(_kernel.xxh64(plain)) for plain in self._bounds())
+        if not all(are_clear(block.bitset) for _, block in blocks):
+            return False
+        return is_clear_from(self._read, first, self.num_bytes)
+
+    def _bounds(self) -> Sequence[bytes]:
+        chunk = self._stored.chunk
+        with suppress(FooterError):
+            found = self._footer.stored_bounds(chunk.row_group, chunk.leaf, takes_deprecated=True)
+            return found or ()
+        return ()
+
     def check_run(self, run: Run) -> NDArray[np.bool_]:
         return run.found_in(self.bits)
 
+    def check_hashes(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        found = self.bits.check_hashes(hashes)
+        if not found.any():
+            self._check_not_lost()
+        return found
+
     def check(self, plain: bytes) -> bool:
-        _, block = bloom.read_block(self._read, self._stored, _kernel.xxh64(plain))
+        _, block = self._block(_kernel.xxh64(plain))
         return block.check_value(plain)
 
     def look_up(self, plain: bytes) -> LookUp:
         hash = _kernel.xxh64(plain)
-        index, block = bloom.read_block(self._read, self._stored, hash)
+        index, block = self._block(hash)
         return in_block(hash, index, block, self._stored.num_blocks)
+
+    def _read_block(self, hash: int) -> tuple[int, SplitBlockBloomFilter]:
+        return bloom.read_block(self._read, self._stored, hash)
+
+    def _block(self, hash: int) -> tuple[int, SplitBlockBloomFilter]:
+        index, block = self._read_block(hash)
+        if are_clear(block.bitset):
+            self._check_not_lost()
+        return index, block
+
+    def _check_not_lost(self) -> None:
+        if self._seems_lost:
+            raise FilterError(f"{self._stored.where}: {NO_BIT_SET}")

@@ -62,6 +62,20 @@ class ColumnChunk:
         return self.bloom_filter_offset is not None
 
     @property
+    def known_non_null(self) -> int | None:
+        """How many of its values are not null; None if the footer does not say."""
+        num_values = max(0, self.num_values or 0)
+        if num_values == 0 or self.leaf.max_definition_level == 0:
+            return num_values
+        nulls = self.null_count
+        return None if nulls is None or not 0 <= nulls <= num_values else num_values - nulls
+
+    @property
+    def may_have_values(self) -> bool:
+        """False if it certainly has no values that are not null."""
+        return self.known_non_null != 0
+
+    @property
     def pages_start(self) -> int | None:
         """The offset of the first page: the dictionary page if there is one.
 

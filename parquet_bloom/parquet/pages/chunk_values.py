@@ -11,20 +11,6 @@ from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType
 from parquet_bloom.storage.source import Source
 
 
-def known_non_null(chunk: ColumnChunk) -> int | None:
-    """How many values of a chunk are not null; None if the footer does not say."""
-    num_values = max(0, chunk.num_values or 0)
-    if num_values == 0 or chunk.leaf.max_definition_level == 0:
-        return num_values
-    nulls = chunk.null_count
-    return None if nulls is None or not 0 <= nulls <= num_values else num_values - nulls
-
-
-def may_have_values(chunk: ColumnChunk) -> bool:
-    """False if a chunk certainly has no values that are not null."""
-    return known_non_null(chunk) != 0
-
-
 def most_values(source: Source, footer: Footer, chunk: ColumnChunk) -> int | None:
     """How many values a filter of the chunk can have, nulls included; None if that cannot be read.
 
