@@ -146,8 +146,7 @@ class Subject:
             pb.inspect(self.path, keys=self.keys).earlier_ends or () if self.is_parquet else ()
         ):
             self._check_rows(data[:end])
-        for name in COLUMNS:
-            self._check_present(name)
+        self.check_present()
         if self.is_parquet:
             self._check_bits()
 
@@ -166,6 +165,10 @@ class Subject:
             found = pq.read_table(io.BytesIO(data), decryption_properties=properties)
         if not found.equals(table()):
             raise Broken("other rows")
+
+    def check_present(self) -> None:
+        for name in COLUMNS:
+            self._check_present(name)
 
     def _check_present(self, name: str) -> None:
         column = table()[name].to_pylist()
@@ -285,17 +288,21 @@ def strip_all(subject: Subject, draw: random.Random) -> str:
 
 
 def repair(subject: Subject, draw: random.Random) -> str:
-    """Of bits that were cleared; nobody can clear encrypted ones."""
+    """Of bits that were cleared: some, or all, by which no value may be absent; nobody can clear encrypted ones."""
     layout = draw.choice((None, "replace", "append"))
-    chosen, at = draw.random(), draw.random()
+    chosen, at, is_lost = draw.random(), draw.random(), draw.random() < 0.5
     if not subject.is_parquet:
         layout = None
     if subject.kind == PLAIN and (found := places(subject.path)):
         start, end = found[int(chosen * len(found))]
         data = bytearray(subject.path.read_bytes())
-        block = end - 32 - 32 * int(at * ((end - start) // 32 - 1))
-        data[block : block + 32] = bytes(32)
+        bits = start + (end - start) % 32
+        block = bits + 32 * int(at * ((end - bits) // 32))
+        cleared = (bits, end) if is_lost else (block, block + 32)
+        data[slice(*cleared)] = bytes(cleared[1] - cleared[0])
         subject.path.write_bytes(data)
+        if is_lost:
+            subject.check_present()
     done = draw.choice(({"rebuild": True}, {"drop_bad": True}))
     pb.repair(subject.path, in_place=True, layout=layout, keys=subject.keys, **done)
     return f"repair {layout} {done}"
