@@ -7,6 +7,9 @@ its file.
     right       error                            fails
     right       right         right              uses
     right       right         otherwise          ignores
+
+An adapter that gives the same rows whatever it is asked is right wherever these happen to be expected. That says nothing
+about its engine, and no verdict is given.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from typing import Any, Final
 
 from parquet_bloom.conformance.adapter import Answer, Session, said
 from parquet_bloom.conformance.report import Result
+from parquet_bloom.container import number_of
+from parquet_bloom.errors import AdapterError
 
 NOT_APPLICABLE: Final = "not applicable"
 
@@ -27,13 +32,28 @@ def read_results(
     session: Session,
     progress: Callable[[int, int], None],
 ) -> Iterator[Result]:
-    """A result for each case of a manifest. Raises AdapterError."""
+    """A result for each case of a manifest. Raises AdapterError, also if the rows are the same for all of them, and
+    wrong for some."""
+    given: list[tuple[Sequence[Any], bool]] = []
     for number, case in enumerate(cases):
         judge = _Judge(folder, case, session)
         verdict, found = judge.verdict()
         can_use = case["use"] != "never"
         yield Result(case["id"], case["level"], verdict, found, can_use, judge.is_declined)
         progress(number + 1, len(cases))
+        if judge.rows is not None:
+            given.append((judge.rows, verdict != NOT_APPLICABLE))
+    _check_given(given)
+
+
+def _check_given(given: Sequence[tuple[Sequence[Any], bool]]) -> None:
+    """`given`: rows without filters, and whether these are right."""
+    wrong = sum(not is_right for _, is_right in given)
+    if 0 < wrong < len(given) and all(rows == given[0][0] for rows, _ in given):
+        raise AdapterError(
+            f"nothing was judged: the adapter answers rows {_few(given[0][0])} whatever it is asked, which is wrong in"
+            f" {wrong:,} of {number_of(len(given), 'case')}"
+        )
 
 
 class _Judge:
@@ -42,10 +62,13 @@ class _Judge:
     def __init__(self, folder: Path, case: Mapping[str, Any], session: Session) -> None:
         self._folder, self._case, self._session = folder, case, session
         self.is_declined = False
+        # What is answered without filters.
+        self.rows: Sequence[Any] | None = None
 
     def verdict(self) -> tuple[str, str]:
         """With what was found that is not as it should be."""
         plain = self._ask("plain")
+        self.rows = plain.get("rows")
         if not self._is_right(plain):
             self.is_declined = "skip" in plain
             return NOT_APPLICABLE, self._said(plain)

@@ -21,6 +21,7 @@ import parquet_bloom as pb
 from parquet_bloom.conformance import suite
 from parquet_bloom.conformance.adapter import Greeting, Session
 from parquet_bloom.conformance.readers import read_results
+from parquet_bloom.errors import AdapterError
 
 ADAPTERS = files("parquet_bloom.conformance") / "adapters"
 SCHEMAS = files("parquet_bloom.conformance") / "schema"
@@ -268,6 +269,28 @@ def test_that_nothing_was_judged_is_no_success(judged):
     complaint = "nothing was judged: legal/last-group: not today"
     assert (result.code, result.complaint) == (2, complaint)
     assert judged(of_last(plain={"skip": "no SQL"})).complaint == "nothing was judged: no SQL"
+
+
+@pytest.mark.parametrize(
+    ("rows", "id", "wrong"),
+    [
+        ([], "legal/absent", 27),
+        ([2002], "legal/last-group", 27),
+        ([2002], "encrypted/last-group", 2),
+    ],
+)
+def test_an_adapter_that_gives_the_same_rows_to_all_questions_is_not_judged(rows, id, wrong):
+    """Although it is right where these are expected."""
+    group = id.partition("/")[0]
+    asked = [case.document() for case in suite.cases() if case.id.startswith(f"{group}/")]
+    constant = Told({})
+    constant.ask = lambda question: {"id": question["id"], "rows": rows}
+    found = f"rows {rows} whatever it is asked, which is wrong in {wrong} of {wrong + 1} cases"
+    with pytest.raises(AdapterError, match=re.escape(found)):
+        list(read_results(Path("/"), asked, constant, lambda done, of: None))
+    (only,) = [case for case in asked if case["id"] == id]
+    (result,) = read_results(Path("/"), [only], constant, lambda done, of: None)
+    assert result.verdict == "ignores"
 
 
 def test_an_adapter_that_is_wrong_without_filters_is_shown(judged):
