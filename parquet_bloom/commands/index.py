@@ -301,6 +301,11 @@ def compact(index_path: str, everything: bool, older_than: float, as_json: bool)
         f"{report.index}: {report.merged:,} merged, {number_of(report.segments, 'segment')} now"
         f"{written * bool(report.merged)}{removed * bool(report.removed)}"
     )
+    if report.unneeded:
+        write_text(
+            f"{number_of(report.unneeded, 'file')} left that nothing needs, {size(report.bytes_unneeded)}: a later run"
+            " removes what has been so for --older-than, by default an hour"
+        )
 
 
 @index.command(cls=Command)
@@ -346,11 +351,12 @@ def check(
 def _write_check(report: IndexCheck) -> None:
     for finding in report.findings:
         write_text(f"{finding.problem}: {finding.message}")
-    values = f", {number_of(report.values, 'value')} looked up" if report.deep else ""
+    values = f", {number_of(report.values, 'value')} looked up"
+    unread = "; the files were not read: --deep does that"
     left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}"
     write_text(
         f"{report.index}: {number_of(len(report.findings), 'finding')}:"
-        f" {number_of(report.files, 'file')}, {_counts(report.keys, report.filters)}{values}"
+        f" {number_of(report.files, 'file')}, {_counts(report.keys, report.filters)}{values if report.deep else unread}"
         f"{left * bool(report.unneeded)}"
     )
 

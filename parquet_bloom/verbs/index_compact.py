@@ -11,7 +11,7 @@ from parquet_bloom.arguments import flag_given, seconds_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.index.manifest import Manifest, commit, existing
-from parquet_bloom.index.unnamed import remove_unneeded
+from parquet_bloom.index.unnamed import remove_unneeded, unneeded
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.verbs.documents import VerbReport
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class IndexCompaction(VerbReport):
     """What compact_index did. `segments`: how many there are now; `merged`: how many became others, of `keys` pairs of
     value and place, `filters` and `bytes_written`; `outpaced`: how many merges came to nothing, because somebody else had
-    merged the same. `removed`: files that nothing needed, of `bytes_removed`."""
+    merged the same. `removed`: files that nothing needed, of `bytes_removed`; `unneeded`: others, of `bytes_unneeded`, which
+    a later run will remove."""
 
     index: str
     generation: int
@@ -37,6 +38,8 @@ class IndexCompaction(VerbReport):
     bytes_written: int
     removed: int
     bytes_removed: int
+    unneeded: int
+    bytes_unneeded: int
 
     def __repr__(self) -> str:
         counts = f"{self.merged} merged, {number_of(self.segments, 'segment')} now"
@@ -67,6 +70,7 @@ def compact_index(
     work = _Compaction(folder)
     work.merge(existing(folder), everything, progress)
     removed = remove_unneeded(folder, time.time() - older_than)
+    left = unneeded(folder)
     now = existing(folder)
     return IndexCompaction(
         index=folder.path,
@@ -79,6 +83,8 @@ def compact_index(
         bytes_written=sum(segment.num_bytes for segment in work.made),
         removed=len(removed),
         bytes_removed=sum(entry.size for entry in removed),
+        unneeded=len(left),
+        bytes_unneeded=sum(entry.size for entry in left),
     )
 
 
