@@ -251,9 +251,10 @@ def probe(
         if as_json:
             write_json(report)
         elif only:
-            from parquet_bloom.render.by_value import write_values_with
+            from parquet_bloom.render.by_value import complain_of_unknown, write_values_with
 
             write_values_with(only, report.results)
+            complain_of_unknown(report.results.files_unknown, report.num_files)
         else:
             _write_answers(report)
         code = code if report.is_absent else FINE

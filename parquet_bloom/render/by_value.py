@@ -5,12 +5,12 @@ id in 300 files: 10,000 values, 58 in no file, 9,942 maybe in some; 1.5 MiB read
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import number_of
 from parquet_bloom.filters.rates import percent
-from parquet_bloom.render.terminal import write_line, write_table, write_text
+from parquet_bloom.render.terminal import complain, write_line, write_table, write_text
 from parquet_bloom.render.wording import (
     MOST_PATHS,
     MOST_SHOWN,
@@ -21,8 +21,8 @@ from parquet_bloom.render.wording import (
 )
 
 if TYPE_CHECKING:
-    from parquet_bloom.verbs.index_probe import IndexedValue
-    from parquet_bloom.verbs.values_in_files import ValueInFiles, ValuesReport
+    from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue
+    from parquet_bloom.verbs.values_in_files import NotAsked, ValueInFiles, ValuesReport
     from parquet_bloom.vocabulary import Verdict
 
 
@@ -70,14 +70,28 @@ def _write_unknown(report: ValuesReport, in_full: bool) -> None:
         for file in report.files_unknown:
             write_text(f"{file.path}: may hold any value: {file.reason}")
         return
+    for line in _about_unknown(report.files_unknown, report.num_files, "may hold any value"):
+        write_text(line)
+
+
+def complain_of_unknown(files: Sequence[IndexedFile], num_files: int) -> None:
+    """That the list of absent values has to be empty."""
+    for line in _about_unknown(files, num_files, "may hold any value, so none is absent"):
+        complain(line)
+
+
+def _about_unknown(
+    files: Sequence[NotAsked | IndexedFile], num_files: int, what: str
+) -> Iterator[str]:
+    """`a.parquet, b.parquet: may hold any value: no filter`"""
     paths: dict[str, list[str]] = {}
-    for file in report.files_unknown:
-        paths.setdefault(file.reason, []).append(file.path)
+    for file in files:
+        paths.setdefault(file.reason or "", []).append(file.path)
     for reason in [*paths][:MOST_SHOWN]:
-        write_text(f"{files_of(paths[reason], report.num_files)}: may hold any value: {reason}")
+        yield f"{files_of(paths[reason], num_files)}: {what}: {reason}"
     if len(paths) > MOST_SHOWN:
         left = sum(map(len, [*paths.values()][MOST_SHOWN:]))
-        write_text(f"and {left:,} more that may hold any value")
+        yield f"and {left:,} more: {what}"
 
 
 def _write_chance(report: ValuesReport) -> None:

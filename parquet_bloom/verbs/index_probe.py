@@ -85,6 +85,11 @@ class IndexedValues(ValueAnswers[IndexedValue]):
         return UNITS[self._answers.formats.get(path, "parquet")]
 
     @property
+    def files_unknown(self) -> list[IndexedFile]:
+        """The files that may hold any value, if only in some of their parts, by their paths."""
+        return self._answers.files_unknown
+
+    @property
     def are_absent(self) -> bool:
         """Whether all of them are."""
         return self._answers.is_nothing
@@ -339,6 +344,11 @@ class IndexAnswers:
         askable = np.ones(num_values, np.bool_)
         askable[[*self._not_asked]] = False
         return askable
+
+    @property
+    def files_unknown(self) -> list[IndexedFile]:
+        parts = [self._with_parts(None, path, reasons) for path, reasons in self._parts.items()]
+        return sorted([*self._unknown.values(), *parts], key=lambda file: file.path)
 
     @property
     def is_nothing(self) -> bool:

@@ -611,6 +611,11 @@ def test_values_with_one_verdict_are_printed_alone(tmp_path, monkeypatch):
     assert unknown.stdout == ""
     assert unknown.complaint == "1 file may hold any value, so none is absent: --by-value says why"
     assert outcome("probe", "lake", *asked, "unknown").stdout == "5000\n6000\n"
+    unknown = outcome("index", "probe", "--index", "ix", *asked, "absent", "lake")
+    assert unknown.stdout == ""
+    assert unknown.complaint == (
+        f"{tmp_path}/lake/2.parquet: may hold any value, so none is absent: not in the index as it is now"
+    )
 
 
 def test_a_table_is_named_where_files_were_expected(tmp_path, monkeypatch):
