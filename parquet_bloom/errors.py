@@ -50,10 +50,10 @@ class EncryptionError(ParquetBloomError):
 
 
 class MissingKeyError(EncryptionError):
-    """No key for the footer or a column, or no AAD prefix. `is_denied`: the user's own code was asked for
-    the key, and the message says how it answered."""
+    """No key for the footer or a column, or no AAD prefix. `detail`: what is worth saying wherever the key is
+    missed: how the user's own code answered that was asked for it, or that a column called much the same has one."""
 
-    is_denied = False
+    detail = ""
 
 
 class TamperedError(EncryptionError):

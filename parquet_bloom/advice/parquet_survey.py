@@ -56,7 +56,6 @@ from parquet_bloom.parquet.thrift.ttypes import Encoding, Statistics
 from parquet_bloom.values.encode import Encodings
 from parquet_bloom.values.literals import encode_given
 from parquet_bloom.values.types import LeafType
-from parquet_bloom.vocabulary import NO_KEY
 
 # The most memory that counting and sampling one chunk takes.
 HASHES_BYTES: Final = 8 << 20
@@ -139,7 +138,7 @@ class ParquetSurveyor:
         """Raises PageError for damage, UnsupportedError for codecs, encodings and encryption, and where
         the footer contradicts itself."""
         if chunk.is_locked:
-            raise UnsupportedError(NO_KEY)
+            raise UnsupportedError(chunk.no_key)
         file, size, type = self.file, self._size, chunk.leaf.type
         found = GroupSurvey(chunk.num_values or 0, DistinctHashes(), sample.begin())
         with located(file.footer, chunk):

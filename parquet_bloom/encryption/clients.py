@@ -41,7 +41,7 @@ def ask(question: Callable[[], _Answer], what: str, token: str = "") -> _Answer:
         kind = MissingKeyError if isinstance(error, _DENIALS) else EncryptionError
         problem = kind(_message(what, error, token))
         if isinstance(problem, MissingKeyError):
-            problem.is_denied = True
+            problem.detail = str(problem)
     raise problem
 
 

@@ -8,8 +8,9 @@ uniform key. The same for the footer, starting with the footer key.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Final
 
 from parquet_bloom.arguments import mapping_given, path_given
 from parquet_bloom.encryption.cipher import Key, Secretive
@@ -25,7 +26,10 @@ from parquet_bloom.encryption.key_material import (
 )
 from parquet_bloom.encryption.keyspec import Secret, parse_prefix, read_key
 from parquet_bloom.encryption.settings import key_arguments
-from parquet_bloom.errors import MissingKeyError, UnsupportedError
+from parquet_bloom.errors import MissingKeyError, UnsupportedError, similar
+
+# Who has more has a list, and to compare each with each column takes long.
+_MOST_COMPARED: Final = 20
 
 
 class Keys(Secretive):
@@ -37,6 +41,7 @@ class Keys(Secretive):
         "_footer",
         "_key_ids",
         "_kms",
+        "_like",
         "_master_keys",
         "_material",
         "_material_is_given",
@@ -71,6 +76,8 @@ class Keys(Secretive):
         self._footer = None if footer is None else read_key(footer, "footer key")
         self._uniform = None if uniform is None else read_key(uniform, "uniform key")
         self._columns = _keys("columns", columns, "key of column")
+        # Asked of many files.
+        self._like = lru_cache(maxsize=4096)(partial(_like, tuple(self._columns)))
         self._key_ids = _keys("key_ids", key_ids, "key id")
         self._master_keys = _keys("master_keys", master_keys, "master key")
         if kms_client is not None and not isinstance(kms_client, Kms):
@@ -126,7 +133,14 @@ class Keys(Secretive):
         # The leaf and the groups that it is in, innermost first.
         names = [".".join(path[:length]) for length in range(len(path), 0, -1)]
         given = next((self._columns[name] for name in names if name in self._columns), None)
-        return self._find(given, f"column {names[0]}", key_metadata)
+        try:
+            return self._find(given, f"column {names[0]}", key_metadata)
+        except MissingKeyError as error:
+            if error.detail or not (others := self._like(names[0])):
+                raise
+            problem = MissingKeyError(f"{error}; {others}")
+            problem.detail = others
+        raise problem
 
     def only_key(self) -> bytes:
         """The one key of the footer and of all columns, for readers that take no other. Raises UnsupportedError if there
@@ -182,6 +196,15 @@ class Keys(Secretive):
             return Key(as_bytes(secret, what), what)
 
         return self._cache.get(key_metadata, retrieve)
+
+
+def _like(names: Sequence[str], column: str) -> str:
+    """Which of the columns with keys may be meant by this one, which has none: whoever misspells a name has given a key."""
+    if len(names) > _MOST_COMPARED:
+        return ""
+    ends = [name for name in names if column.endswith(f".{name}")]
+    found = dict.fromkeys([*ends, *similar(column, names, cutoff=0.8)])
+    return f"one was given for {', '.join(found)}" if found else ""
 
 
 def _keys(argument: str, secrets: Mapping[str, Secret] | None, what: str) -> dict[str, Key]:

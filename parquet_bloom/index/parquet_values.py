@@ -39,7 +39,6 @@ from parquet_bloom.parquet.pages.runs import Run, run_of
 from parquet_bloom.parquet.sealed.modules import PlainModules
 from parquet_bloom.storage.source import Source
 from parquet_bloom.values.types import LeafType
-from parquet_bloom.vocabulary import NO_KEY
 
 
 class ParquetValues:
@@ -112,7 +111,7 @@ class ParquetValues:
         except TamperedError:
             raise
         except MissingKeyError:
-            return NO_KEY
+            return chunk.no_key
         except ParquetBloomError as error:
             return str(error).removeprefix(f"{footer.where}: {chunk.where}: ")
         if stored is None:
@@ -155,7 +154,7 @@ class _PageHashes:
 
 def _check_readable(file: ParquetContainer, chunk: ColumnChunk) -> None:
     if chunk.is_locked:
-        raise MissingKeyError(NO_KEY)
+        raise MissingKeyError(chunk.no_key)
     try:
         check_readable(file.footer, chunk)
     except FormatError as error:

@@ -85,7 +85,7 @@ def _locked(file: ParquetContainer, wanted: Collection[ChunkKey]) -> Iterator[Fi
                 message = f"{NO_KEY}, and the filter is in plaintext"
                 yield chunk_finding("PB501", chunk, message)
             else:
-                yield chunk_finding("PB408", chunk, NO_KEY)
+                yield chunk_finding("PB408", chunk, chunk.no_key)
 
 
 # ------------------------------------------------------------------------------------------------

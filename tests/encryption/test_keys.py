@@ -119,6 +119,25 @@ def test_keys_without_metadata_are_found_by_path_or_uniform_only():
 
 
 @pytest.mark.parametrize(
+    ("column", "given", "named"),
+    [
+        ("user_id", ["userid", "email"], "userid"),
+        ("user.id", ["id"], "id"),
+        ("USER_ID", ["user_id", "User_Id"], "user_id, User_Id"),
+        ("int64", ["int32"], ""),
+    ],
+)
+def test_a_key_whose_column_is_misspelled_is_named_where_one_is_missed(column, given, named):
+    keys = Keys(columns=dict.fromkeys(given, SECRET))
+    with pytest.raises(MissingKeyError) as error:
+        keys.column_key((column,), None)
+    detail = f"one was given for {named}" if named else ""
+    expected = f"no key for column {column} (the file names no key)"
+    assert str(error.value) == "; ".join(filter(None, [expected, detail]))
+    assert error.value.detail == detail
+
+
+@pytest.mark.parametrize(
     ("key_metadata", "hint"),
     [
         (None, "the file names no key"),

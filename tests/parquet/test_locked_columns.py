@@ -141,6 +141,23 @@ def test_validate_says_which_columns_it_knows_nothing_of(plain, tmp_path):
     assert pb.validate(path, keys=BOTH).findings == ()
 
 
+def test_a_key_whose_column_is_misspelled_is_named_by_all_verbs(plain, tmp_path):
+    path, reason = (
+        put(tmp_path, encrypt(plain, RECIPE).data),
+        "encrypted, no key: one was given for A",
+    )
+    keys = pb.Keys(footer=FOOTER_KEY, columns={"A": A_KEY, "b": B_KEY})
+    assert pb.inspect(path, keys=keys).row_groups[0].columns[0].reason == reason
+    assert {each.reason for each in pb.probe(path, "a", [1], keys=keys).results[0].groups} == {
+        reason
+    }
+    assert pb.advise(path, keys=keys).columns[0].reason == reason
+    assert {left.reason for left in pb.strip(path, dry_run=True, keys=keys).left} == {reason}
+    assert {left.reason for left in pb.repair(path, dry_run=True, keys=keys).left} == {reason}
+    built = pb.build(path, columns=["a", "c"], existing="replace", dry_run=True, keys=keys)
+    assert {each.reason for each in built.skipped} == {reason}
+
+
 def test_a_locked_filter_that_the_footer_shows_is_noted_once(plain, tmp_path):
     recipe = Recipe(columns={"a": A_KEY}, plaintext_footer=True, copies=LOCATION)
     path = put(tmp_path, encrypt(plain, recipe).data)

@@ -45,7 +45,7 @@ from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.encodings import check_encoding
 from parquet_bloom.parquet.pages.pages import check_readable, located
 from parquet_bloom.storage.change import Version
-from parquet_bloom.vocabulary import HAS_ONE, NO_KEY
+from parquet_bloom.vocabulary import HAS_ONE
 
 if TYPE_CHECKING:
     from parquet_bloom.engines.engine import LostRows
@@ -244,7 +244,7 @@ def _reason_to_skip(
 ) -> str | None:
     """Why a chunk gets no filter. Raises RewriteError if it has one, which is to be an error."""
     if chunk.is_locked:
-        return NO_KEY
+        return chunk.no_key
     if reason := reason_for_none(chunk.leaf.type):
         return reason
     if options.existing == "replace" or not has_one(chunk):

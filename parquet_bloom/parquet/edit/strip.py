@@ -38,7 +38,6 @@ from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.pages import located
 from parquet_bloom.parquet.sealed.opened_chunks import Fields
 from parquet_bloom.storage.change import Version
-from parquet_bloom.vocabulary import NO_KEY
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +223,7 @@ class ParquetStrip(FieldsChange, StripChange):
         self.leaks = leaks(file, dict.fromkeys(pointing))
         self.removed = tuple(_removed(chunks, pointing, legacy))
         self.left = (
-            *(LeftChunk(chunk.place, chunk.leaf.name, NO_KEY) for chunk in locked),
+            *(LeftChunk(chunk.place, chunk.leaf.name, chunk.no_key) for chunk in locked),
             *(LeftChunk(chunk.place, chunk.leaf.name, why) for chunk, why in self.remaining()),
         )
 

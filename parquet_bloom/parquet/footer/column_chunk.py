@@ -95,8 +95,8 @@ class ColumnChunk:
     @property
     def no_key(self) -> str:
         """Why nothing is known of it if it is locked."""
-        denial = self.modules.denial if isinstance(self.modules, LockedModules) else ""
-        return f"{NO_KEY}: {denial}" if denial else NO_KEY
+        detail = self.modules.detail if isinstance(self.modules, LockedModules) else ""
+        return f"{NO_KEY}: {detail}" if detail else NO_KEY
 
     @property
     def where(self) -> str:

@@ -94,7 +94,7 @@ def modules_of_chunks(
         try:
             return keys.column_key(path, own.key_metadata)
         except MissingKeyError as error:
-            return LockedModules(str(error), denial=str(error) if error.is_denied else "")
+            return LockedModules(str(error), error.detail)
 
     def modules(chunk: EncryptedChunk) -> Modules:
         key = key_of(chunk.path, chunk.crypto)

@@ -153,14 +153,14 @@ PLAIN = PlainModules()
 
 
 class LockedModules:
-    """For an encrypted chunk without a key; `reason` says which one is missing, `denial` what the user's
-    own code answered that was asked for it."""
+    """For an encrypted chunk without a key; `reason` says which one is missing; `detail`: see
+    MissingKeyError."""
 
     bitset_overhead = 0
 
-    def __init__(self, reason: str, denial: str = "") -> None:
+    def __init__(self, reason: str, detail: str = "") -> None:
         self.reason = reason
-        self.denial = denial
+        self.detail = detail
 
     def another_module(self, source: Source, offset: int, end: int) -> str | None:
         return None
