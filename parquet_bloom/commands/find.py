@@ -53,7 +53,10 @@ _FEW_PATHS = 3
 @option.literals
 @option.as_json("column")
 @output_option(
-    "-o", "--output", type=PARQUET_FILE, help="Write the rows to this Parquet file, too."
+    "-o",
+    "--output",
+    type=PARQUET_FILE,
+    help="Write the rows to this Parquet file, too: the value as text, those of --columns in their types.",
 )
 @output_option(
     "--report",
