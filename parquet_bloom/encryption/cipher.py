@@ -106,17 +106,17 @@ class Key(Secretive):
     """A secret of 16, 24 or 32 bytes, which no repr, message or pickle shows, and where it came
     from. Keys compare by identity, because each counts the modules encrypted with it."""
 
-    __slots__ = ("_gcm", "_seals", "_secret", "source")
+    __slots__ = ("_gcm", "_hint", "_seals", "_secret", "source")
 
-    def __init__(self, secret: bytes, source: str) -> None:
-        """`source` is its name in messages, such as `footer key (env:KF)`. Raises EncryptionError
-        for a secret of another length, UnsupportedError without cryptography."""
+    def __init__(self, secret: bytes, source: str, hint: str = "") -> None:
+        """`source` is its name in messages, such as `footer key (env:KF)`; `hint` follows where it is
+        wrong. Raises EncryptionError for a secret of another length, UnsupportedError without cryptography."""
         if len(secret) not in KEY_BYTES:
-            raise EncryptionError(f"{source}: {len(secret)} bytes, expected 16, 24 or 32")
+            raise EncryptionError(f"{source}: {len(secret)} bytes, expected 16, 24 or 32{hint}")
         with needing(source, "cryptography", "encryption"):
             from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-        self.source = source
+        self.source, self._hint = source, hint
         self._secret = bytes(secret)
         self._gcm = AESGCM(self._secret)
         self._seals = count(1)
@@ -160,7 +160,7 @@ class Key(Secretive):
 
     def mismatch(self) -> TamperedError:
         return TamperedError(
-            f"cannot be decrypted with {self.source}: wrong key, wrong AAD prefix or altered bytes"
+            f"cannot be decrypted with {self.source}: wrong key, wrong AAD prefix or altered bytes{self._hint}"
         )
 
     def _ctr(self, nonce: Buffer, data: Buffer) -> bytes:

@@ -17,6 +17,8 @@ import binascii
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import NamedTuple
 
 from parquet_bloom.encryption.cipher import KEY_BYTES, Key
 from parquet_bloom.errors import EncryptionError
@@ -26,6 +28,7 @@ Secret = Key | bytes | str
 
 _LITERALS = ("hex", "base64", "ascii")
 _SOURCES = ("env", "file", "fd")
+ENCODINGS = "hex, base64, ascii or raw"
 EXPECTED = "hex:…, base64:…, ascii:…, env:VAR, file:PATH or fd:N"
 
 # Far more than any key or token; a descriptor may never reach its end.
@@ -42,14 +45,26 @@ def read_key(secret: Secret, name: str) -> Key:
     return secret if isinstance(secret, Key) else Key(*read_secret(secret, name))
 
 
-def read_secret(secret: bytes | str, name: str) -> tuple[bytes, str]:
-    """The bytes of a secret, and where they came from, for messages."""
+class FoundSecret(NamedTuple):
+    """Its bytes; where they came from, for messages; and what to add to one that says that they are wrong."""
+
+    secret: bytes
+    source: str
+    hint: str = ""
+
+    @classmethod
+    def of(cls, encoding: str, data: bytes, source: str) -> FoundSecret:
+        return cls(_decode(encoding, data, source), source, _hint(encoding, data))
+
+
+def read_secret(secret: bytes | str, name: str) -> FoundSecret:
+    """A secret that is given itself, or somewhere else. Raises EncryptionError, OSError."""
     if isinstance(secret, bytes):
-        return secret, name
+        return FoundSecret(secret, name)
     _check_is_text(secret, name)
     scheme, _, rest = secret.partition(":")
     if scheme in _LITERALS:
-        return _decode(scheme, _typed(rest, name), name), f"{name} ({scheme}:…)"
+        return FoundSecret.of(scheme, _typed(rest, name), f"{name} ({scheme}:…)")
     if scheme not in _SOURCES:
         raise EncryptionError(f"{name}: expected {EXPECTED}")
     place, _, encoding = secret.rpartition(",")
@@ -57,7 +72,7 @@ def read_secret(secret: bytes | str, name: str) -> tuple[bytes, str]:
         place, encoding = secret, ""
     source = f"{name} ({place})"
     data = _read(place, source)
-    return _decode(encoding, data, source) if encoding else _decode_named(data, source), source
+    return FoundSecret.of(*((encoding, data) if encoding else _named(data, source)), source)
 
 
 def _check_is_text(secret: object, name: str) -> None:
@@ -142,7 +157,8 @@ def _read(place: str, name: str) -> bytes:
     if scheme == "env":
         value = os.environb.get(os.fsencode(rest))
         if value is None:
-            raise EncryptionError(f"{name}: environment variable not set")
+            encodings = f"; behind a comma, expected {ENCODINGS}" if "," in rest else ""
+            raise EncryptionError(f"{name}: environment variable not set{encodings}")
         return value
     if scheme == "file":
         with open(rest, "rb") as file:
@@ -153,12 +169,12 @@ def _read(place: str, name: str) -> bytes:
         return file.read(_MAX_BYTES)
 
 
-def _decode_named(data: bytes, name: str) -> bytes:
-    """Decode `data` by the encoding that it starts with."""
+def _named(data: bytes, name: str) -> tuple[str, bytes]:
+    """The encoding that `data` starts with, and what follows."""
     scheme, _, rest = data.strip().partition(b":")
     for literal in _LITERALS:
         if scheme == literal.encode():
-            return _decode(literal, rest, name)
+            return literal, rest
     raise EncryptionError(
         f"{name}: no encoding given: append ,hex ,base64 ,ascii or ,raw to it, or start the key"
         " with hex:, base64: or ascii:"
@@ -169,9 +185,28 @@ def _decode(encoding: str, data: bytes, name: str) -> bytes:
     try:
         return _DECODERS[encoding](data)
     except (binascii.Error, UnicodeDecodeError):
-        raise EncryptionError(f"{name}: not {encoding}") from None
+        raise EncryptionError(
+            f"{name}: not {encoding}, expected {_SPELLED[encoding]}{_hint(encoding, data)}"
+        ) from None
 
 
+def _hint(encoding: str, data: bytes) -> str:
+    """`; as hex, it is 16 bytes`, those of a key, if that is not the encoding that was given: the two are easily confused, and
+    what is one is often the other, too."""
+    for other in ("hex", "base64"):
+        with suppress(ValueError):
+            size = len(_DECODERS[other](data))
+            if size in KEY_BYTES:
+                return "" if other == encoding else f"; as {other}, it is {size} bytes"
+    return ""
+
+
+# How what was decoded is spelled, by its encoding.
+_SPELLED: Mapping[str, str] = {
+    "hex": "two of 0-9 and a-f for each byte",
+    "base64": "four of A-Z, a-z, 0-9, + and / for each three bytes, filled up with =",
+    "ascii": "characters of ASCII",
+}
 _DECODERS: Mapping[str, Callable[[bytes], bytes]] = {
     "hex": lambda data: binascii.unhexlify(data.strip()),
     "base64": lambda data: base64.b64decode(data.strip(), validate=True),

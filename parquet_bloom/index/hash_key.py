@@ -26,9 +26,9 @@ class HashKey(Secretive):
 
     def __init__(self, secret: bytes | str) -> None:
         """The key itself, or a KEYSPEC. Raises EncryptionError."""
-        found, source = read_secret(secret, "hash key")
+        found, source, hint = read_secret(secret, "hash key")
         if len(found) != _KEY_BYTES:
-            raise EncryptionError(f"{source}: {len(found)} bytes, expected {_KEY_BYTES}")
+            raise EncryptionError(f"{source}: {len(found)} bytes, expected {_KEY_BYTES}{hint}")
         self._secret = found
 
     @property

@@ -194,7 +194,10 @@ EXPECTED = "expected hex:…, base64:…, ascii:…, env:VAR, file:PATH or fd:N"
         ),
         (["--column-key", "a=env:K", "--column-key", "a=env:L"], "key of a column a: given twice"),
         (["--key-id", HEX], "key id: expected NAME=KEYSPEC"),
-        (["--aad-prefix", "hex:0"], "AAD prefix: not hex"),
+        (
+            ["--aad-prefix", "hex:0"],
+            "AAD prefix: not hex, expected two of 0-9 and a-f for each byte",
+        ),
         (["--master-key", HEX], "master key: expected ID=KEYSPEC or ID:BASE64,ID:BASE64"),
         (["--kms", "kms_lab"], "KMS client: expected MODULE:NAME, found kms_lab"),
         (["--kms-conf", "a"], "KMS configuration: expected NAME=VALUE"),

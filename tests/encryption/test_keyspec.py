@@ -9,12 +9,16 @@ from make.kms_lab import secret_of
 from parquet_bloom.encryption.cipher import Key
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.encryption.keys_file import parse_table
-from parquet_bloom.encryption.keyspec import parse_prefix, read_key, read_token
+from parquet_bloom.encryption.keyspec import ENCODINGS, parse_prefix, read_key, read_token
 from parquet_bloom.errors import EncryptionError
 
 SECRET = b"0123456789012345"
 HEX = SECRET.hex()
 BASE64 = base64.b64encode(SECRET).decode()
+NOT_HEX = "not hex, expected two of 0-9 and a-f for each byte"
+NOT_BASE64 = (
+    "not base64, expected four of A-Z, a-z, 0-9, + and / for each three bytes, filled up with ="
+)
 
 
 @pytest.mark.parametrize("secret", [SECRET, SECRET + b"abcdefgh", SECRET * 2, bytes(range(16))])
@@ -82,17 +86,26 @@ def test_no_encoding_is_guessed(tmp_path, monkeypatch):
         (HEX, "footer key: expected hex:…, base64:…, ascii:…, env:VAR, file:PATH or fd:N"),
         (f"HEX:{HEX}", "footer key: expected hex:…, base64:…, ascii:…, env:VAR, file:PATH or fd:N"),
         ("", "footer key: expected hex:…, base64:…, ascii:…, env:VAR, file:PATH or fd:N"),
-        (f"hex:{HEX}zz", "footer key: not hex"),
-        (f"hex:{HEX}0", "footer key: not hex"),
-        ("base64:MDEyMzQ1Njc4OTAxMjM0NQ", "footer key: not base64"),
-        ("base64:MDEyMzQ1Njc4OTAxMjM0N-_=", "footer key: not base64"),
-        ("base64:MDEyMzQ1Njc4 OTAxMjM0NQ==", "footer key: not base64"),
-        ("ascii:012345678901234é", "footer key: not ascii"),
+        (f"hex:{HEX}zz", f"footer key (hex:…): {NOT_HEX}"),
+        (f"hex:{HEX}0", f"footer key (hex:…): {NOT_HEX}"),
+        ("base64:MDEyMzQ1Njc4OTAxMjM0NQ", f"footer key (base64:…): {NOT_BASE64}"),
+        ("base64:MDEyMzQ1Njc4OTAxMjM0N-_=", f"footer key (base64:…): {NOT_BASE64}"),
+        ("base64:MDEyMzQ1Njc4 OTAxMjM0NQ==", f"footer key (base64:…): {NOT_BASE64}"),
+        ("ascii:012345678901234é", "footer key (ascii:…): not ascii, expected characters of ASCII"),
+        (f"hex:{BASE64}", f"footer key (hex:…): {NOT_HEX}; as base64, it is 16 bytes"),
+        (
+            f"base64:{HEX}{HEX}",
+            "footer key (base64:…): 48 bytes, expected 16, 24 or 32; as hex, it is 32 bytes",
+        ),
         (f"hex:{HEX}00", "footer key (hex:…): 17 bytes, expected 16, 24 or 32"),
         ("hex:", "footer key (hex:…): 0 bytes, expected 16, 24 or 32"),
         ("env:UNSET", "footer key (env:UNSET): environment variable not set"),
         ("env:UNSET,hex", "footer key (env:UNSET): environment variable not set"),
-        ("env:BAD,hex", "footer key (env:BAD): not hex"),
+        (
+            "env:UNSET,hexx",
+            f"footer key (env:UNSET,hexx): environment variable not set; behind a comma, expected {ENCODINGS}",
+        ),
+        ("env:BAD,hex", f"footer key (env:BAD): {NOT_HEX}"),
         ("env:BAD,raw", "footer key (env:BAD): 17 bytes, expected 16, 24 or 32"),
         ("fd:three", "footer key (fd:three): not the number of a file descriptor"),
         ("fd:-1", "footer key (fd:-1): not the number of a file descriptor"),
@@ -101,8 +114,8 @@ def test_no_encoding_is_guessed(tmp_path, monkeypatch):
             f"fd:{'9' * 5000}",
             f"footer key (fd:{'9' * 5000}): not the number of a file descriptor",
         ),
-        ("hex:\udcff", "footer key: not hex"),
-        ("ascii:\udcff", "footer key: not ascii"),
+        ("hex:\udcff", f"footer key (hex:…): {NOT_HEX}"),
+        ("ascii:\udcff", "footer key (ascii:…): not ascii, expected characters of ASCII"),
         ("hex:\ud800", "footer key: not UTF-8"),
         ("env:\ud800", "footer key (env:\ud800): not UTF-8"),
         ("file:\ud800,hex", "footer key (file:\ud800): not UTF-8"),
@@ -116,6 +129,23 @@ def test_a_bad_keyspec_is_not_shown(spec, message, monkeypatch):
     assert str(error.value) == message
     assert error.value.__cause__ is None
     assert error.value.__suppress_context__ or error.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "hint"),
+    [
+        (f"base64:{HEX}", "; as hex, it is 16 bytes"),
+        (f"ascii:{HEX}", "; as hex, it is 16 bytes"),
+        (f"ascii:{BASE64}", "; as base64, it is 16 bytes"),
+        (f"base64:{BASE64}", ""),
+        (f"hex:{HEX}{HEX}", ""),
+    ],
+)
+def test_a_key_of_another_encoding_that_could_be_one_is_told_where_it_opens_nothing(spec, hint):
+    """Not before: it may be right."""
+    key = read_key(spec, "footer key")
+    assert "16" not in key.source
+    assert str(key.mismatch()).endswith(f"wrong key, wrong AAD prefix or altered bytes{hint}")
 
 
 def test_a_key_file_that_is_not_there_is_an_os_error(tmp_path):
@@ -155,7 +185,7 @@ def test_aad_prefixes():
     assert parse_prefix("hex:00ff") == b"\x00\xff"
     assert Keys(aad_prefix="hex:00ff").aad_prefix == b"\x00\xff"
     assert Keys().aad_prefix is None
-    with pytest.raises(EncryptionError, match=r"^AAD prefix: not hex$"):
+    with pytest.raises(EncryptionError, match=f"^AAD prefix: {NOT_HEX}$"):
         parse_prefix("hex:0")
     # A byte that was typed and is no UTF-8; and what only JSON can say.
     assert parse_prefix("\udcff") == b"\xff"
