@@ -28,6 +28,7 @@ from parquet_bloom.conformance.semantic_cases import semantics
 from parquet_bloom.conformance.typed_cases import several, types
 from parquet_bloom.conformance.written_columns import WrittenColumn, columns
 from parquet_bloom.errors import ConfigError
+from parquet_bloom.storage.paths import with_parent
 
 # A minor version adds cases, a major one changes what is expected; ids are never used again.
 VERSION: Final = "1.0"
@@ -87,9 +88,7 @@ def fetch(
         raise ConfigError(f"{folder}: is not empty, expected a new folder")
     count = 0
     for name, data in suite_files(chosen, told):
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        with_parent(folder / name).write_bytes(data)
         count += 1
     return count
 

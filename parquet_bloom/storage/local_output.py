@@ -42,6 +42,7 @@ from parquet_bloom.storage.source import (
     LocalSource,
     Source,
     changed,
+    making_in,
     naming,
     tolerating,
     version_of,
@@ -209,7 +210,8 @@ class LocalOutput(Output):
         self._is_committed = self._keeps_temporary = False
 
     def _create(self) -> int:
-        return os.open(self.temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with making_in(self._folder):
+            return os.open(self.temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
 
     def _clean_up(self, *, failed: bool) -> None:
         if self._keeps_temporary:

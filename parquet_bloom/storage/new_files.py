@@ -12,7 +12,7 @@ from parquet_bloom.storage.disk_sync import sync_file
 from parquet_bloom.storage.folder_sync import sync_folder
 from parquet_bloom.storage.local_output import NO_LINKS
 from parquet_bloom.storage.rename import rename_to_free
-from parquet_bloom.storage.source import naming, tolerating
+from parquet_bloom.storage.source import making_in, naming, tolerating
 from parquet_bloom.storage.temporary_files import hidden_name
 
 
@@ -44,9 +44,11 @@ def making(target: str) -> Iterator[BinaryIO]:
     """A file to be written from its start, of which nothing is left if that fails. Raises FileExistsError, OSError."""
     folder = os.path.dirname(target)
     with naming(target):
-        os.makedirs(folder, exist_ok=True)
+        with making_in(folder):
+            os.makedirs(folder, exist_ok=True)
+            new = open(target, "xb", buffering=1 << 20)  # noqa: SIM115 -- closed below
         try:
-            with open(target, "xb", buffering=1 << 20) as file:
+            with new as file:
                 yield file
                 file.flush()
                 sync_file(file.fileno())
@@ -57,7 +59,9 @@ def making(target: str) -> Iterator[BinaryIO]:
 
 
 def _write(temporary: str, data: bytes) -> None:
-    with open(temporary, "xb") as file:
+    with making_in(os.path.dirname(temporary)):
+        file = open(temporary, "xb")  # noqa: SIM115 -- closed below
+    with file:
         file.write(data)
         file.flush()
         sync_file(file.fileno())

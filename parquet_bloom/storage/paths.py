@@ -22,6 +22,7 @@ from parquet_bloom.storage.source import (
     is_url,
     local_name,
     local_path,
+    making_in,
 )
 
 if TYPE_CHECKING:
@@ -352,7 +353,8 @@ def with_parent(target: Path) -> Path:
     if target.parent.is_dir():
         return target
     try:
-        os.makedirs(target.parent, exist_ok=True)
+        with making_in(str(target.parent)):
+            os.makedirs(target.parent, exist_ok=True)
     except FileExistsError:
         raise RewriteError(f"{target.parent}: exists and is not a folder") from None
     return target

@@ -97,6 +97,31 @@ class naming:
             error.filename, error.filename2 = str(self._path), None
 
 
+class making_in:
+    """Make PermissionErrors name the folder that takes no new file, or folder, instead of the file that would be in it:
+    `folder`, or what is there of the way to it."""
+
+    __slots__ = ("_folder",)
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, PermissionError):
+            there = self._folder
+            while there and not os.path.isdir(there):
+                there = os.path.dirname(there)
+            error.strerror = f"{error.strerror}: nothing new can be made in {there or os.curdir}"
+
+
 class tolerating:
     """Ignore OSErrors whose errno is one of `errors`."""
 

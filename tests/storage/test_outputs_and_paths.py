@@ -14,9 +14,10 @@ from conftest import FIXTURES, missing
 import parquet_bloom as pb
 from parquet_bloom.errors import FormatError, RewriteError
 from parquet_bloom.storage import local_output, open_source
+from parquet_bloom.storage.folder import LocalFolder
 from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.local_output import COPY_CHUNK, default_mode, output_to
-from parquet_bloom.storage.paths import expand, outputs_in
+from parquet_bloom.storage.paths import expand, outputs_in, with_parent
 from parquet_bloom.storage.source import Cut, is_url, local_path
 from parquet_bloom.storage.temporary_files import hidden_name, leftovers_below
 
@@ -182,6 +183,28 @@ def test_an_owner_that_may_not_be_given_is_no_trouble(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fchown", fchown)
     written(target, overwrite=True)
     assert target.read_bytes() == b"new"
+
+
+@pytest.mark.parametrize(
+    ("refused", "make", "name"),
+    [
+        ("open", written, "f"),
+        ("makedirs", with_parent, "in/it/f"),
+        ("makedirs", lambda target: LocalFolder(str(target)).making("f").__enter__(), "in"),
+    ],
+)
+def test_the_folder_that_takes_nothing_new_is_named(tmp_path, monkeypatch, refused, make, name):
+    """A file that is to be replaced may well be one that can be written."""
+
+    def refuse(path, *_, **__):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr(os, refused, refuse)
+    with pytest.raises(PermissionError) as raised:
+        make(tmp_path / name)
+    message = f"Permission denied: nothing new can be made in {tmp_path}"
+    assert (raised.value.errno, raised.value.strerror) == (errno.EACCES, message)
+    assert tmp_path in Path(raised.value.filename).parents
 
 
 @pytest.mark.parametrize("name", ["x" * 255, "é" * 127, "\udcff" * 255])
