@@ -326,6 +326,9 @@ def check(
 ) -> None:  # fmt: skip
     """Prove an index: that it is whole, and that it knows all files as they are now.
 
+    Without --deep, size, time of change or ETag tell whether a file has changed, and none is opened: one that nobody may
+    read any more is only found with it.
+
     Exit code 1: something is wrong, in a line for each. What is new, changed or gone takes an `index add`;
     anything else a new index.
 
