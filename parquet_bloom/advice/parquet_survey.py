@@ -30,7 +30,14 @@ from parquet_bloom.advice.verdict import seldom_asked
 from parquet_bloom.engines.reading import ELEMENTS, engine_uses
 from parquet_bloom.engines.settings import WantedFilter
 from parquet_bloom.errors import FormatError, UnsupportedError
-from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES, MIN_BYTES, Size
+from parquet_bloom.filters.sizing import (
+    BLOCK_BYTES,
+    HIGH_FPP,
+    MAX_BYTES,
+    MIN_BYTES,
+    Size,
+    min_blocks,
+)
 from parquet_bloom.filters.split_block import SettledFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.options import AdviseOptions
@@ -156,11 +163,22 @@ class ParquetSurveyor:
         found.rungs = [_rung(filter, rate) for rate in self._rates]
         wanted = _rung(filter, size.fpp)
         found.filter_bytes, found.fpp = wanted.num_bytes, wanted.fpp
+        found.has_too_small = _has_too_small(chunk, found.ndv, size.fpp)
         meta_data = file.footer.column_meta_data(chunk)
         found.in_alp = Encoding.ALP in (meta_data.encodings or ())
         if file.footer.is_ordered(chunk.leaf) is not False:
             found.bounds = bounds(type, meta_data.statistics)
         return (found,)
+
+
+def _has_too_small(chunk: ColumnChunk, ndv: int, target: float) -> bool:
+    """Whether the length of the filter that is there tells that it is too full to exclude much of so many values, which
+    is not what was asked for."""
+    length = chunk.bloom_filter_length
+    if not chunk.has_filters or length is None:
+        return False
+    # Its header takes less than a block, unless it is encrypted.
+    return length // BLOCK_BYTES < min_blocks(ndv, max(HIGH_FPP, target))
 
 
 def _rung(filter: SettledFilter | None, rate: float) -> Rung:

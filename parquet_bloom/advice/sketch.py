@@ -75,7 +75,7 @@ class GroupSurvey:
     that `build` would write, 0 and 1 if it would write none; `rungs`: the same at each rate of the
     ladder; `dictionary`: the number of entries of
     the dictionary page if it has all values, else 0; None in a format without such pages; `in_alp`: whether any page is
-    in that encoding, as the footer says.
+    in that encoding, as the footer says; `has_too_small`: a filter that is too small for the values, as its length says.
     """
 
     num_values: int
@@ -87,6 +87,7 @@ class GroupSurvey:
     rungs: Sequence[Rung] = ()
     dictionary: int | None = None
     in_alp: bool = False
+    has_too_small: bool = False
 
     @property
     def ndv(self) -> int:
@@ -105,7 +106,8 @@ class ColumnCounts:
     `groups` with a non-null value: `filters` and `filter_bytes` that `build` would write,
     `largest_filter`, `group_ndv` (the most distinct values in one group), and `only_dictionary`:
     dictionary pages have all values, None in a format without them. `not_shredded`: groups in which a
-    field of a VARIANT has values outside the column; `in_alp`: groups with pages in that encoding.
+    field of a VARIANT has values outside the column; `in_alp`: groups with pages in that encoding; `too_small`: those
+    that have a filter that is too small for them, as far as lengths say.
     """
 
     num_values: int = 0
@@ -120,6 +122,7 @@ class ColumnCounts:
     only_dictionary: bool | None = True
     not_shredded: int = 0
     in_alp: int = 0
+    too_small: int = 0
 
     def merge(self, other: ColumnCounts) -> None:
         """Add what was counted elsewhere."""
@@ -135,6 +138,7 @@ class ColumnCounts:
         self.only_dictionary = other.only_dictionary and self.only_dictionary
         self.not_shredded += other.not_shredded
         self.in_alp += other.in_alp
+        self.too_small += other.too_small
 
 
 @dataclass(slots=True)
@@ -222,6 +226,7 @@ class ColumnSketch:
                 group_ndv=num_distinct,
                 only_dictionary=only_dictionary,
                 in_alp=int(group.in_alp),
+                too_small=int(group.has_too_small),
             )
         )
         # It is exact if one group has all values in a dictionary, however large.

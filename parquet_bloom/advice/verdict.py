@@ -30,6 +30,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import always_so, engine_note
 from parquet_bloom.filters.rates import exact_percent, percent
+from parquet_bloom.filters.sizing import HIGH_FPP
 from parquet_bloom.values.types import LeafType
 from parquet_bloom.vocabulary import NO_VALUES, AdviceVerdict
 
@@ -122,7 +123,7 @@ def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
         return "skip", skip
     doubt = _reason_to_doubt(evidence)
     saves = _not_needed_for(evidence) if evidence.is_alone else _saved_for_others(evidence)
-    reasons = [_there_are_all(evidence), doubt, saves, *_notes(evidence)]
+    reasons = [_those_there(evidence), doubt, saves, *_notes(evidence)]
     return "optional" if doubt else "build", "; ".join(filter(None, reasons))
 
 
@@ -213,8 +214,14 @@ def _comparison(evidence: Evidence) -> str:
     )
 
 
-def _there_are_all(evidence: Evidence) -> str:
-    """That nothing has to be built; of the filters that are there nobody has looked at the bits."""
+def _those_there(evidence: Evidence) -> str:
+    """That nothing has to be built, or what has to be built again; nobody has looked at the bits of filters."""
+    if too_small := evidence.counts.too_small:
+        have = "has a filter that is" if too_small == 1 else "have filters that are"
+        return (
+            f"{number_of(too_small, evidence.unit)} {have} too small for the values (more than"
+            f" {percent(HIGH_FPP)} of absent ones pass): --existing replace builds new ones"
+        )
     if evidence.counts.already < evidence.counts.groups:
         return ""
     return (

@@ -132,7 +132,7 @@ NARROW = ("column", "type", "verdict", "NDV", "filters", "of file", "groups read
 # Of many columns.
 BY_VERDICT = ("verdict", "columns", "filters", "of file", "groups read")
 _BY_VERDICT_GIVES = ("of file",)
-VERDICTS = ("build", "keep", "left out", "optional", "skip")
+VERDICTS = ("build", "rebuild", "keep", "left out", "optional", "skip")
 # What gives way there.
 _GIVES = ("type…", "of file", "filters", "column…", "NDV")
 
@@ -143,10 +143,10 @@ class AdviceView(SummarizedView[AdviceReport]):
     def summarize(self, report: AdviceReport) -> FileSummary:
         judged = _judged(report)
         return FileSummary(
-            state="with columns to build" if _all_to(judged, "build") else "without",
+            state="with columns to build" if _all_to_build(judged) else "without",
             line=_heading(report, judged),
             numbers={"files": report.files},
-            is_answer=bool(_all_to(judged, "build")),
+            is_answer=bool(_all_to_build(judged)),
         )
 
     def total(self, numbers: Mapping[str, int]) -> str:
@@ -190,12 +190,13 @@ class _Judged:
 
 
 def _judged(report: AdviceReport) -> list[_Judged]:
-    """`keep` in place of `build` where every group has a filter already, `left out` where the budget has no room for them."""
+    """In place of `build`, `keep` where every group has a filter already, `rebuild` where one is too small, `left out`
+    where the budget has no room for them."""
     left_out = {each.column for each in report.budget.left_out} if report.budget else set()
 
     def verdict(advice: ColumnAdvice) -> str:
         found = to_do(advice, has_all=advice.already >= advice.groups)
-        return "left out" if found == "build" and advice.column in left_out else found
+        return "left out" if found in ("build", "rebuild") and advice.column in left_out else found
 
     return [_Judged(verdict(advice), advice) for advice in report.columns]
 
@@ -245,16 +246,23 @@ def _heading(report: AdviceReport, judged: Sequence[_Judged]) -> str:
     unit = UNITS[report.format].group
     rows, groups = number_of(report.num_rows, "row"), number_of(report.num_groups, unit)
     built = shortened([_named(each) for each in _all_to(judged, "build")])
+    again = shortened([_named(each) for each in _all_to(judged, "rebuild")])
     kept = shortened([each.column for each in _all_to(judged, "keep")])
     to_build = f"build filters for {built}" if built else ""
+    to_rebuild = f"rebuild the filters of {again}" if again else ""
     to_keep = f"keep the filters of {kept}" if kept else ""
     none = "the budget is too small" if _all_to(judged, "left out") else "no filter recommended"
-    summary = "; ".join(filter(None, (to_build, to_keep))) or none
+    summary = "; ".join(filter(None, (to_build, to_rebuild, to_keep))) or none
     return f"{rows} in {groups}, {size(report.size)}; {summary}"
 
 
 def _all_to(judged: Sequence[_Judged], verdict: str) -> list[ColumnAdvice]:
     return [each.advice for each in judged if each.verdict == verdict]
+
+
+def _all_to_build(judged: Sequence[_Judged]) -> list[ColumnAdvice]:
+    """Those there are again, too."""
+    return [*_all_to(judged, "build"), *_all_to(judged, "rebuild")]
 
 
 def _named(advice: ColumnAdvice) -> str:

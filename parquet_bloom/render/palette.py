@@ -21,7 +21,7 @@ _GREEN, _YELLOW, _RED, _MAGENTA, _CYAN, _DIM = "32", "33", "1;31", "35", "36", "
 _COLORS: Final = {
     # of values, and of columns
     "absent": _GREEN, "maybe": _YELLOW, "unknown": _MAGENTA,
-    "build": _GREEN, "keep": _GREEN, "left out": _YELLOW, "optional": _YELLOW, "skip": _DIM,
+    "build": _GREEN, "rebuild": _YELLOW, "keep": _GREEN, "left out": _YELLOW, "optional": _YELLOW, "skip": _DIM,
     # of findings, and of files with them
     "error": _RED, "warning": _YELLOW, "note": _CYAN,
     "ok": _GREEN, "not ok": _RED,

@@ -84,6 +84,7 @@ class ColumnAdvice:
     """One column. If it cannot have a filter, what was not counted is None or 0.
 
     In this file: `num_values`, with nulls in Parquet but not in ORC; `already`: groups with a filter;
+    `too_small`: groups whose filter is too small for their values, as far as lengths say;
     `ndv`: distinct non-null values of the whole column; `ndv_error`: relative standard error of
     `ndv`, None if exact; `group_ndv`: the highest of any group; `only_dictionary`: whether all values
     are in dictionary pages, None in ORC; `filter_bytes`: all bitsets that `build` would write;
@@ -102,6 +103,7 @@ class ColumnAdvice:
     num_values: int
     chunk_bytes: int
     already: int
+    too_small: int
     engines: tuple[EngineUse, ...]
     reason: str
     verdict: AdviceVerdict = "skip"
@@ -126,11 +128,11 @@ class ColumnAdvice:
 
 
 def to_do(advice: ColumnAdvice, *, has_all: bool, is_broken: bool = False) -> str:
-    """The verdict of the advice; but if filters should be built and are there, `keep`, or `rebuild` if they are
-    broken."""
+    """The verdict of the advice; but if filters should be built and are there, `keep`, or `rebuild` if any is
+    broken or too small."""
     if advice.verdict != "build":
         return advice.verdict
-    if is_broken:
+    if is_broken or advice.too_small:
         return "rebuild"
     return "keep" if has_all else "build"
 
@@ -531,6 +533,7 @@ def _advice(
         num_values=counts.num_values,
         chunk_bytes=counts.chunk_bytes,
         already=counts.already,
+        too_small=counts.too_small,
         engines=subject.engines,
         reason=column.reason,
     )

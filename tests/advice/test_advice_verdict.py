@@ -141,6 +141,15 @@ def test_filters_that_are_there_come_first():
     assert judged(already=20) == ("build", THERE + judged()[1])
 
 
+@pytest.mark.parametrize(
+    ("too_small", "said"),
+    [(1, "1 row group has a filter that is"), (20, "20 row groups have filters that are")],
+)
+def test_filters_that_are_too_small_come_first(too_small, said):
+    why = "too small for the values (more than 10 % of absent ones pass): --existing replace builds new ones; "
+    assert judged(already=20, too_small=too_small) == ("build", f"{said} {why}{judged()[1]}")
+
+
 ALL = "all values are in dictionaries"
 THESE = "dictionaries instead, which have all values"
 CLICKHOUSE = "ClickHouse since 26.8 looks there if they take 1 MiB or less"

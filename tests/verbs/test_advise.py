@@ -173,6 +173,23 @@ def test_the_verdict_counts_filters_that_are_there(built, advice):
     assert advice["random"].already == 0
 
 
+@pytest.mark.parametrize(("max_bytes", "verdict"), [(2048, "rebuild"), (4096, "keep")])
+def test_filters_that_are_there_and_too_small_are_to_be_built_again(
+    source, tmp_path, max_bytes, verdict
+):
+    """By their lengths alone, in the footer: of 4,000 values, 31 % of others pass 2,048 bytes, and 3 % pass 4,096."""
+    out = tmp_path / "out.parquet"
+    pb.build(source, out, columns=["random"], max_bytes=max_bytes, force=True)
+    (found,) = advise(out, columns=["random"]).columns
+    is_small = verdict == "rebuild"
+    assert (found.already, found.too_small) == (ROW_GROUPS, ROW_GROUPS * is_small)
+    heading, _, row = outcome("advise", out, "-c", "random").stdout.splitlines()
+    assert heading.endswith(f"; {verdict} the filters of random")
+    assert row.split("\t")[2] == verdict
+    asked_for = advise(out, columns=["random"], fpp=0.4).columns[0]
+    assert asked_for.too_small == 0
+
+
 def test_one_row_group_is_optional(table, tmp_path):
     path = tmp_path / "one.parquet"
     pq.write_table(table.slice(0, ROWS).select(["random", "low_cardinality"]), path)
