@@ -197,14 +197,15 @@ def _column_row(column: str, filters: Sequence[BuiltFilters]) -> Cells:
 
 def _skipped_of(chunks: Iterable[LeftChunk]) -> dict[str, str]:
     """By column, where and why: `row group 0: has a filter already`."""
-    places: dict[str, dict[str, list[Place]]] = {}
+    by_column: dict[str, list[LeftChunk]] = {}
     for chunk in chunks:
-        places.setdefault(chunk.column, {}).setdefault(chunk.reason, []).append(chunk.place)
+        by_column.setdefault(chunk.column, []).append(chunk)
     return {
         column: "; ".join(
-            with_hint(f"{where(None, found)}: {why}") for why, found in reasons.items()
+            with_hint(f"{where(None, places)}: {in_one(reasons)}")
+            for _, places, reasons in _left_alike(those)
         )
-        for column, reasons in places.items()
+        for column, those in by_column.items()
     }
 
 
@@ -222,16 +223,29 @@ def _unused(report: StripReport) -> Iterator[Remark]:
 
 
 def _left(what: str, chunks: Sequence[LeftChunk]) -> list[Remark]:
-    """One for all chunks with the same reason; `what` was done to them."""
-    alike = columns_alike((chunk.column, chunk.place, chunk.reason) for chunk in chunks)
+    """One for all chunks whose reasons differ only in numbers; `what` was done to them."""
     return [
         Remark(
             f"{painted(what)} {columns}",
-            with_hint(reason),
-            with_hint(f"{painted(what)} {columns}, {where(None, places)}: {reason}"),
+            with_hint(reasons[0]),
+            with_hint(f"{painted(what)} {columns}, {where(None, places)}: {in_one(reasons)}"),
+            varies=len(reasons) > 1,
         )
-        for columns, places, reason in alike
+        for columns, places, reasons in _left_alike(chunks)
     ]
+
+
+def _left_alike(chunks: Iterable[LeftChunk]) -> Iterator[tuple[str, list[Place], list[str]]]:
+    """The columns, places and reasons of chunks whose reasons differ only in numbers."""
+    alike: dict[tuple[str, str], tuple[list[Place], list[str]]] = {}
+    for columns, places, reason in columns_alike(
+        (chunk.column, chunk.place, chunk.reason) for chunk in chunks
+    ):
+        all_places, reasons = alike.setdefault((columns, without_numbers(reason)), ([], []))
+        all_places += places
+        reasons.append(reason)
+    for (columns, _), (places, reasons) in alike.items():
+        yield columns, places, reasons
 
 
 def _repair_remarks(report: RepairReport) -> list[Remark]:

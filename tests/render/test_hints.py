@@ -72,6 +72,19 @@ def test_commands_lead_on():
     ]
 
 
+def test_filters_that_miss_their_rate_are_said_once_and_what_writes_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"a": range(5000)}), "a.parquet", row_group_size=1800)
+    build = ("build", "a.parquet", "-c", "a", "--max-bytes", "1KiB", "-o", "b.parquet")
+    said = "the most allowed: misses the target of 1 %; a higher --max-bytes or --fpp allows one, --force writes this one"
+    line = outcome(*build).stdout.splitlines()[1]
+    assert line.startswith("skipped a, row groups 0, 1, 2: FPP ")
+    assert line.endswith(f" % at 1024 bytes, {said}")
+    few = outcome(*build, "--overwrite", "--fpp", "0.2").stdout.splitlines()[2]
+    assert few.startswith("a\t1\t")
+    assert "\trow groups 0, 1: FPP " in few
+
+
 def test_a_difference_leads_to_its_diagnosis(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.parquet").write_bytes(sound())
