@@ -76,6 +76,8 @@ def of_class(kind: type[Any], units: Units, name_of_format: str = "") -> Schema:
             # A place in a Parquet file has no group, and neither has every one in an ORC file.
             optional |= set(place_fields(pb.Place(0, 0), units)) - set(place_fields(None, units))
             continue
+        if each.metadata.get("in_python"):
+            continue
         key = key_of(each.name, units)
         properties[key] = of_field(each, kind, units)
         if each.metadata.get("where_known"):

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.advise import advise as advise
     from parquet_bloom.verbs.advise import advise_sketches as advise_sketches
     from parquet_bloom.verbs.advise import merged_sketches as merged_sketches
+    from parquet_bloom.verbs.asked_files import AskedFile as AskedFile
     from parquet_bloom.verbs.build import BuildReport as BuildReport
     from parquet_bloom.verbs.build import build as build
     from parquet_bloom.verbs.build_table import TableBuildReport as TableBuildReport
@@ -151,6 +152,7 @@ _NAMES = {
     "tables.table": "TableFile",
     "values.types": "literal",
     "verbs.advise": "AdviceReport Advisor TableAdvisor advise advise_sketches merged_sketches",
+    "verbs.asked_files": "AskedFile",
     "verbs.build": "BuildReport build",
     "verbs.build_table": "TableBuildReport build_table",
     "verbs.clean_temp": "CleaningReport clean_temp",

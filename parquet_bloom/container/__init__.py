@@ -50,6 +50,8 @@ def slim_record(cls: type[RecordT]) -> type[RecordT]:
 
 # Marks a field that JSON leaves out if it is None, because not every format has it.
 WHERE_KNOWN: Final[Mapping[str, object]] = {"where_known": True}
+# Metadata of a field that is in no document, as it has something for each of a million files.
+IN_PYTHON: Final[Mapping[str, object]] = {"in_python": True}
 
 
 class Units(NamedTuple):

@@ -5,9 +5,10 @@
     43      absent                                                                             198
     44      unknown                                                                   …
             unknown   b                                                               …
+            asked     a                                      (size, version, answered_by)
 
 A value that is found nowhere is absent only if every file could be asked. Each that could not is there, too, without
-a value: it may hold any of them. What is true of all rows, such as when who was asked for what, is a JSON document in the
+a value: it may hold any of them; and each that was, in the state in which it was. What is true of all rows, such as when who was asked for what, is a JSON document in the
 schema's metadata.
 """
 
@@ -48,6 +49,9 @@ SCHEMA: Final = pa.schema(
         pa.field("may_be_deleted", pa.bool_()),
         pa.field("reason", _TEXT),
         *(pa.field(name, _TEXT if name == "index" else _NUMBER) for name in PROOF),
+        pa.field("size", _NUMBER),
+        pa.field("version", _TEXT),
+        pa.field("answered_by", _TEXT),
     ]
 )
 
@@ -57,14 +61,15 @@ _MOST_NAMES: Final = 1000
 
 
 def account_of(report: Any, values: Sequence[str]) -> pa.Table:
-    """Of a FindReport about `values`: a row for each row that holds a value, for each other value, and for each file that is unknown."""
+    """Of a FindReport about `values`: a row for each row that holds a value, for each other value, and for each file, be it
+    unknown or asked."""
     # A value that was given twice is found twice.
     found = tuple(dict.fromkeys(report.rows))
     known = {row.value for row in found}
     deleted = {*report.deleted_in}
     proof = {name: getattr(report, name) for name in PROOF}
     missing = [value for value in values if value not in known]
-    unknown = report.unknown
+    unknown, asked = report.unknown, report.asked
     if unknown:
         reason = f"{number_of(len(unknown), 'file')} could not be asked"
         rest = _rows(len(missing), value=missing, state="unknown", reason=reason)
@@ -88,6 +93,14 @@ def account_of(report: Any, values: Sequence[str]) -> pa.Table:
                 state="unknown",
                 path=[file.path for file in unknown],
                 reason=[file.reason for file in unknown],
+            ),
+            _rows(
+                len(asked),
+                state="asked",
+                path=[file.path for file in asked],
+                size=[file.size for file in asked],
+                version=[file.version for file in asked],
+                answered_by=[file.answered_by for file in asked],
             ),
         ]
     )
@@ -120,7 +133,8 @@ def _rows(count: int, **columns: Any) -> pa.Table:
     for field in SCHEMA:
         given = columns.get(field.name)
         if isinstance(given, list):
-            arrays.append(pa.array(map(_utf8, given) if field.type == _TEXT else given, field.type))
+            texts = (text and _utf8(text) for text in given)
+            arrays.append(pa.array(texts if field.type == _TEXT else given, field.type))
         else:
             arrays.append(pa.repeat(pa.scalar(given, field.type), count))
     return pa.table(arrays, SCHEMA)

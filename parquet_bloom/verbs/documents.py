@@ -7,14 +7,14 @@ The document is made of dictionaries and lists, whose keys name places as the fo
     num_parts, parts             "num_row_groups", "row_groups"        "num_stripes", "stripes"
     groups, group_ndv            "row_groups", "row_group_ndv"         "index_groups", ...
 
-Fields marked WHERE_KNOWN are left out where they are None; bytes are in hexadecimal.
+Fields marked WHERE_KNOWN are left out where they are None, those marked IN_PYTHON always; bytes are in hexadecimal.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from functools import cache
 from itertools import islice
 from typing import Any, ClassVar
@@ -111,6 +111,11 @@ class VerbReport:
         return sum(max(1, len(getattr(item, *inner))) for item in items) if inner else len(items)
 
 
+def _shown(report: Any) -> Iterator[Field[Any]]:
+    """The fields that are in documents."""
+    return (each for each in fields(report) if not each.metadata.get("in_python"))
+
+
 def _paths(report: object) -> dict[str, str]:
     """The fields that name files."""
     names = ("path", "path_a", "path_b")
@@ -120,7 +125,7 @@ def _paths(report: object) -> dict[str, str]:
 def _facts(report: Any) -> Iterator[str]:
     """What a report says, field by field, with the number of items instead of the items."""
     units = units_of(report)
-    for each in fields(report):
+    for each in _shown(report):
         value = getattr(report, each.name)
         if each.name.startswith("path") or value is None or isinstance(value, VerbReport):
             continue
@@ -137,7 +142,7 @@ def as_row(report: Any) -> dict[str, Any]:
     """What a report says, field by field, in a row about its file: of items, their number."""
     units = units_of(report)
     row: dict[str, Any] = {}
-    for each in fields(report):
+    for each in _shown(report):
         value = getattr(report, each.name)
         name = each.name if each.name.startswith("path") else key_of(each.name, units)
         is_many = isinstance(value, _COLLECTIONS) or (
@@ -257,7 +262,7 @@ class _Converters(dict[Any, "Callable[[Any], Any] | None"]):
 
     def _of_fields(self, report: Any) -> Callable[[Any], dict[str, Any]]:
         units = self._units
-        found = {each.name: each for each in fields(report)}
+        found = {each.name: each for each in _shown(report)}
         has_place = found.pop("place", None) is not None
         where_known = [name for name, each in found.items() if each.metadata.get("where_known")]
         nested = [name for name, each in found.items() if not _PLAIN.fullmatch(str(each.type))]

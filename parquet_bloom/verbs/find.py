@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, overload
 
 from parquet_bloom.arguments import columns_given, files_given
-from parquet_bloom.container import WHERE_KNOWN, number_of
+from parquet_bloom.container import IN_PYTHON, WHERE_KNOWN, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, ParquetBloomError, ValueTypeError, no_column
 from parquet_bloom.index.asking import AskedIndex
@@ -23,6 +23,7 @@ from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.values.given import list_values, show_values
+from parquet_bloom.verbs.asked_files import AnsweredBy, AskedFile, AskedFiles
 from parquet_bloom.verbs.documents import VerbReport, plain
 from parquet_bloom.verbs.keys import units_of
 from parquet_bloom.verbs.listed_files import ListedFiles, files_asked, list_files, names_in_index
@@ -93,7 +94,8 @@ class FindReport(VerbReport):
     its `generation`, and `files_by_filters` none by their own filters; of `files_read`, values were read in `parts_read`
     row groups, there in `pages_read` data pages. What could not be asked is `unknown`. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector or
     a delete file: they are still in the file, until it is written anew. `left_out`: files in the folders that were given,
-    which nobody asked because of their names. `inputs`: the names that were given, none for all files of an index; `tables`:
+    which nobody asked because of their names. `asked`: the files that were asked, each in its state; of those that no one has named, without
+    what an index alone ruled out. `inputs`: the names that were given, none for all files of an index; `tables`:
     those that were asked, at their versions; `formats`: those of the files that were opened; `started`: when, and `made`: when the index came to its generation, in seconds since 1970. `values`: a pyarrow.Table with the columns that
     were asked for, a row for each of `rows`."""
 
@@ -112,6 +114,7 @@ class FindReport(VerbReport):
     rows: tuple[FoundRow, ...]
     unknown: tuple[UnknownFile, ...]
     absent: Sequence[str] = field(default=(), compare=False)
+    asked: Sequence[AskedFile] = field(default=(), compare=False, metadata=IN_PYTHON)
     deleted_in: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
@@ -321,6 +324,7 @@ class _RowSearch:
         self.left_out = LeftOut()
         self.inputs: tuple[str, ...] = ()
         self._formats: set[Format] = set()
+        self._read: dict[str, AskedFile] = {}
         self._started = time.time()
 
     @cached_property
@@ -416,6 +420,7 @@ class _RowSearch:
             rows=tuple(rows),
             unknown=unknown,
             absent=() if unknown else AbsentValues(self._values, rows),
+            asked=AskedFiles(files.found, self._read, [file.path for file in unknown]),
             deleted_in=tuple(
                 path
                 for path in dict.fromkeys(row.path for row in rows)
@@ -465,6 +470,8 @@ class _RowSearch:
                     self._tables.add(values)
                 self._files_read += bool(places)
                 self._files_by_filters += not places
+                by: AnsweredBy = "values" if places else "filters"
+                self._read[path] = AskedFile(path, file.source.size, file.source.version, by)
                 return answer(file, found)
         except (ParquetBloomError, OSError) as error:
             if isinstance(error, ValueTypeError):

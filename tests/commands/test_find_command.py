@@ -81,8 +81,8 @@ def test_the_account_of_every_id(path):
     arguments = ("find", path, "-c", "id", "-v", "8", "-v", "9", "--report", "account.parquet")
     assert outcome(*arguments).code == 0
     table = pq.read_table("account.parquet")
-    assert table["value"].to_pylist() == ["8", "9"]
-    assert table["state"].to_pylist() == ["found", "absent"]
+    assert table["value"].to_pylist() == ["8", "9", None]
+    assert table["state"].to_pylist() == ["found", "absent", "asked"]
     assert "already exists" in outcome(*arguments).complaint
     found = outcome("find", path, "-c", "id,at", "-v", "7", "--report", "more.parquet")
     assert (found.code, "--report: expected one --column" in found.stderr) == (2, True)

@@ -53,7 +53,7 @@ def run(kind: str, text: str) -> None:
 
 
 def states(path: Path) -> dict[str, str]:
-    table = pq.read_table(path)
+    table = pq.read_table(path, filters=[("state", "!=", "asked")])
     return dict(zip(table["value"].to_pylist(), table["state"].to_pylist(), strict=True))
 
 

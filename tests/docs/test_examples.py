@@ -30,7 +30,10 @@ def test_the_drill_proves_that_the_users_are_gone(tmp_path, monkeypatch, capsys)
     monkeypatch.setattr(sys, "argv", ["lake.py", str(tmp_path), "4", "20000"])
     run_path(str(EXAMPLES / "lake.py"), run_name="__main__")
     assert "absent, absent, absent; files read: 0\n" in capsys.readouterr().out
-    assert pq.read_table(tmp_path / "proof.parquet")["state"].to_pylist() == ["absent"] * 3
+    assert (
+        pq.read_table(tmp_path / "proof.parquet")["state"].to_pylist()
+        == ["absent"] * 3 + ["asked"] * 4
+    )
 
 
 def test_the_page_names_every_example():

@@ -5,9 +5,11 @@ import json
 import os
 import random
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from make.delta_tables import delete_rows, make_table, rows_of, stored_vector, with_features
@@ -28,6 +30,11 @@ def lake(tmp_path: Path) -> Path:
     return folder
 
 
+def of_ids(account: pa.Table) -> pa.Table:
+    """Without the files that were asked."""
+    return account.filter(pc.not_equal(account["state"], "asked"))
+
+
 def states(table: pa.Table) -> list[tuple[str | None, str]]:
     return list(zip(table["value"].to_pylist(), table["state"].to_pylist(), strict=True))
 
@@ -37,7 +44,7 @@ def test_found_and_absent(lake: Path) -> None:
     (lake / "3.parquet.bak").write_bytes(b"not asked")
     account = pb.find(lake, "id", ids).account(ids)
     assert account.schema == SCHEMA
-    assert account.to_pylist() == [
+    assert of_ids(account).to_pylist() == [
         dict.fromkeys(SCHEMA.names)
         | {
             "value": "125",
@@ -65,8 +72,8 @@ def test_the_proof_names_the_index(lake: Path, tmp_path: Path) -> None:
     index = tmp_path / "index"
     pb.Index.build(index, lake, "id").close()
     pq.write_table(pa.table({"id": [9000]}), lake / "new.parquet")
-    (absent,) = pb.find(lake, "id", 60, index=index).account(60).to_pylist()
-    assert {name: absent[name] for name in SCHEMA.names[8:]} == {
+    (absent,) = of_ids(pb.find(lake, "id", 60, index=index).account(60)).to_pylist()
+    assert {name: absent[name] for name in SCHEMA.names[8:15]} == {
         "index": str(index),
         "generation": 1,
         "num_files": 5,
@@ -77,13 +84,51 @@ def test_the_proof_names_the_index(lake: Path, tmp_path: Path) -> None:
     }
 
 
+def asked(account: pa.Table) -> list[tuple[str, int, str | None, str]]:
+    rows = account.filter(pc.equal(account["state"], "asked")).to_pylist()
+    assert {row["value"] for row in rows} <= {None}
+    return [
+        (Path(row["path"]).name, row["size"], row["version"], row["answered_by"]) for row in rows
+    ]
+
+
+def states_of(paths: Iterable[Path]) -> list[tuple[str, int, str]]:
+    found = [(path.name, path.stat()) for path in sorted(paths)]
+    return [
+        (name, each.st_size, f"{each.st_size}:{each.st_mtime_ns}:{each.st_ino}")
+        for name, each in found
+    ]
+
+
+def test_each_file_that_was_asked_is_there_in_its_state(lake: Path) -> None:
+    now = states_of(lake.iterdir())
+    by = ["filters", "values", "filters", "values"]
+    expected = [(*each, how) for each, how in zip(now, by, strict=True)]
+    report = pb.find(lake, "id", [125, 60])
+    assert asked(report.account([125, 60])) == expected
+    (lake / "2.parquet").write_bytes(b"no file")
+    del expected[2]
+    assert asked(pb.find(lake, "id", [125, 60]).account([125, 60])) == expected
+    assert "asked" not in report.to_dict()
+
+
+def test_what_an_index_ruled_out_is_there_if_it_was_named(lake: Path, tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    pb.Index.build(index, lake, "id").close()
+    now = states_of(lake.iterdir())
+    by = ["index", "values", "index", "index"]
+    expected = [(*each, how) for each, how in zip(now, by, strict=True)]
+    assert asked(pb.find(lake, "id", 125, index=index).account(125)) == expected
+    assert asked(pb.find(None, "id", 125, index=index).account(125)) == expected[1:2]
+
+
 def test_what_is_true_of_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time", lambda: 1_795_766_400.5)
     make_table(tmp_path / "events", commits=2)
     monkeypatch.chdir(tmp_path)
     report = pb.find("events", "id", ["x", "y", "x"], table="delta")
     account = report.account(["x", "y", "x"])
-    assert account["state"].to_pylist() == ["absent", "absent"]
+    assert of_ids(account)["state"].to_pylist() == ["absent", "absent"]
     assert json.loads(account.schema.metadata[b"parquet_bloom"]) == {
         "pbloom": pb.__version__,
         "time": "2026-11-27T08:00:00Z",
@@ -106,7 +151,7 @@ def test_what_is_true_of_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_file_that_cannot_be_asked_leaves_no_value_absent(lake: Path) -> None:
     (lake / "bad.parquet").write_bytes(b"no file")
     report = pb.find(lake, "id", [125, 60])
-    account = report.account([125, 60])
+    account = of_ids(report.account([125, 60]))
     assert states(account) == [("125", "found"), ("60", "unknown"), (None, "unknown")]
     assert account["reason"].to_pylist()[1] == "1 file could not be asked"
     assert account["path"].to_pylist()[2] == str(lake / "bad.parquet")
@@ -138,7 +183,7 @@ def test_a_path_that_is_no_text(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": [1]}), tmp_path / "plain.parquet")
     (tmp_path / "plain.parquet").rename(path)
     account = pb.find([path], "id", 1).account(1)
-    assert account["path"].to_pylist() == [f"{tmp_path}/\\udcff.parquet"]
+    assert account["path"].to_pylist() == [f"{tmp_path}/\\udcff.parquet"] * 2
 
 
 @pytest.mark.parametrize("places", [None, "file", "row-group", "page"])
@@ -164,7 +209,7 @@ def test_every_id_is_accounted_for(places: str | None, tmp_path: Path) -> None:
         index = tmp_path / "index"
         pb.Index.build(index, folder, "id", places=places).close()
     asked = rng.sample(range(5000), 700)
-    account = pb.find(folder, "id", asked, index=index).account(asked)
+    account = of_ids(pb.find(folder, "id", asked, index=index).account(asked))
     found: dict[int, set[tuple[str, int]]] = {}
     for row in account.to_pylist():
         rows = found.setdefault(int(row["value"]), set())
@@ -182,5 +227,6 @@ def test_rows_that_a_table_has_deleted_are_still_in_its_files(tmp_path: Path) ->
     with_features(table, reader=["deletionVectors"])
     delete_rows(table, Path(path).name, stored_vector(table, [0]))
     account = pb.find(table, "id", ids, table="delta", columns="n").account(ids)
+    account = of_ids(account)
     assert account["state"].to_pylist() == ["found", "found"]
     assert account["may_be_deleted"].to_pylist() == [True, True]
