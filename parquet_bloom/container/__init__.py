@@ -14,7 +14,7 @@ Verbs, renderers, commands and Spark know nothing else of a format.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, dataclass_transform
@@ -312,13 +312,13 @@ class LeftChunk(Located):
 
 class BuildChange(Change):
     """New filters. Once composed, `filters` and `skipped` say what became of each chunk, and `notes`
-    what to know about the filters. `num_replaced`: how many chunks lose filters that they had, with no
-    earlier end that still has them."""
+    what to know about the filters. `replaced`: part and column of each chunk that loses filters that it had,
+    with no earlier end that still has them."""
 
     filters: list[BuiltFilters]
     skipped: list[LeftChunk]
     notes: Sequence[str] = ()
-    num_replaced: int = 0
+    replaced: Collection[tuple[int, str]] = ()
 
     def too_full(self) -> Iterator[str]:
         """The columns with filters that a look-up of an absent value often passes, and the rule that says so."""

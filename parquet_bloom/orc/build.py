@@ -271,7 +271,7 @@ class OrcBuild(BuiltChange, BuildChange):
         kinds = _KINDS[options.orc_streams or USUAL_STREAMS]
         self.force = options.force
         replaced = [chunk for chunk in wanted if chunk.has_filters]
-        self.num_replaced = len(replaced)
+        self.replaced = [(chunk.place.part, chunk.column.name) for chunk in replaced]
         super().__init__(file, size, kinds, options.threads, wanted, replaced, progress)
 
     @property

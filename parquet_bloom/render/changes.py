@@ -65,9 +65,9 @@ class BuildView(SummarizedView["BuildReport"]):
 
     def summarize(self, report: BuildReport) -> FileSummary:
         state = "built" if report.filters else "skipped" if report.skipped else "unchanged"
-        share = percent(report.bytes_added / report.size_before)
+        share = percent(abs(report.bytes_added) / report.size_before)
         filters = number_of(report.num_filters, "filter")
-        what = f"{filters}, {size(report.bytes_added)} added ({share})"
+        what = f"{filters}, {_difference(report.bytes_added)} ({share})"
         is_copy = not report.filters and report.size_after == report.size_before
         if is_copy and report.output not in (None, report.path):
             what += f", a copy of {report.path}"
@@ -342,7 +342,7 @@ class TableBuildView(_TableView["TableBuildReport"]):
         filters = number_of(built or visible, "filter")
         if visible:
             filters += f", {visible:,} more made visible" if built else " made visible"
-        return f"{filters}, {size(numbers['bytes'])} added"
+        return f"{filters}, {_difference(numbers['bytes'])}"
 
 
 class TableRepairView(_TableView["TableRepairReport"]):

@@ -206,6 +206,13 @@ def _build(
 
 def _gone(opened: Changing, change: BuildChange) -> Iterator[str]:
     """Which filters nothing brings back, in a dry run too."""
-    if opened.target.in_place and change.num_replaced:
-        chunks = number_of(change.num_replaced, "column chunk")
+    if not opened.target.in_place:
+        return
+    built = {(each.place.part, each.column) for each in change.filters}
+    num_lost = sum(chunk not in built for chunk in change.replaced)
+    if num_replaced := len(change.replaced) - num_lost:
+        chunks = number_of(num_replaced, "column chunk")
         yield f"replaces the filters of {chunks} for good, whoever built them"
+    if num_lost:
+        chunks = number_of(num_lost, "column chunk")
+        yield f"removes the filters of {chunks} for good, and builds none in their place"

@@ -251,6 +251,21 @@ def test_existing_filters_are_kept_replaced_or_an_error(source, tmp_path):
         pb.build(first, tmp_path / "4.parquet", columns=["id"], existing="error")
 
 
+def test_filters_in_whose_place_none_is_built_are_told_apart(source, tmp_path):
+    first = tmp_path / "1.parquet"
+    pb.build(source, first, columns=["id", "low"])
+    found = pb.build(
+        first, columns=["id", "low"], existing="replace", max_bytes=64, fpp=1e-9, in_place=True
+    )
+    built = {(each.place.part, each.column) for each in found.filters}
+    notes = [note for note in found.notes if note.endswith(("built them", "their place"))]
+    assert notes == [
+        "removes the filters of 6 column chunks for good, and builds none in their place"
+    ]
+    assert not built
+    assert found.bytes_added < 0
+
+
 def test_filters_that_go_for_good_are_counted(source, tmp_path):
     """In place, unless the file keeps the end that they are before."""
     first = tmp_path / "1.parquet"

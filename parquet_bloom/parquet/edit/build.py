@@ -88,7 +88,7 @@ class ParquetBuild(FilterChange, BuildChange):
         else:
             kept = kept_bytes(file, replaced, options.layout, options.usual_layout)
         if kept.ends == "none":
-            self.num_replaced = len(replaced)
+            self.replaced = [(part, chunk.leaf.name) for (part, _), chunk in replaced.items()]
         else:
             check_last(file, replaced)
         super().__init__(file, kept, dict.fromkeys(replaced), new)
