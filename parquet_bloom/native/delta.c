@@ -39,6 +39,8 @@ static uint64_t unpack(const uint8_t *packed, const uint8_t *end, int width, int
     if (code_path() == WITH_AVX512)
         i = lanes_unpack(packed, end, width, count, least, last, values);
     if (i > 0) last = values[i - 1];
+    for (int64_t narrow = num_narrow(packed, end, width, count); i < narrow; i++)
+        values[i] = last += least + narrow_number(packed, i * width, mask);
     for (; i < count; i++) values[i] = last += least + packed_number(packed, end, i * width, width, mask);
     return last;
 }
