@@ -124,10 +124,8 @@ class FixedRun(Run):
     ) -> NDArray[np.bool_]:
         if not isinstance(other, FixedRun) or other._width != self._width:
             return super().equal(positions, other, others)
-        ours, theirs = (
-            np.frombuffer(run._data, np.uint8).reshape(-1, self._width) for run in (self, other)
-        )
-        return np.asarray((ours[positions] == theirs[others]).all(axis=1), np.bool_)
+        ours, theirs = (np.frombuffer(run._data, f"V{self._width}") for run in (self, other))
+        return np.asarray(ours[positions] == theirs[others], np.bool_)
 
     def parts(self) -> Iterator[Run]:
         step = PART_VALUES * self._width
