@@ -44,6 +44,14 @@ def siphash(data: _Bytes, key: _Bytes) -> int:
 def siphash_words(words: NDArray[np.uint64], key: _Bytes) -> NDArray[np.uint64]:
     """The same of each number, as its eight bytes, little-endian."""
 
+class HashSearch:
+    """Looks for many hashes, ascending, among others."""
+
+    def __init__(self, hashes: NDArray[np.uint64]) -> None: ...
+    def find(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Which of these are asked for: shape (n, 2), the position here and in what is asked, ascending; as often as
+        they are asked for."""
+
 def murmur3(data: _Bytes, seed: int = 0) -> int:
     """The first 64 bits of MurmurHash3 x64_128; `seed` is 32 bits."""
 

@@ -261,6 +261,17 @@ cdef extern from "kernel.h" nogil:
         const uint64_t *firsts, int64_t rows, const uint8_t *page, size_t size, uint64_t *listed,
         int64_t listed_room, const uint64_t *asked, int64_t begin, int64_t end, int place_bits,
         found_key *found, int64_t room)
+    struct asked_hashes:
+        const uint64_t *hashes
+        int64_t count
+        int64_t *begins
+        int bits
+    void asked_hashes_index(asked_hashes *asked)
+    struct found_hash:
+        int64_t position, asked
+    int64_t asked_hashes_find(
+        const asked_hashes *asked, const uint64_t *hashes, int64_t count, found_hash *found,
+        int64_t room)
     enum: KEYS_IN_LINE
     struct key_parts:
         int bits, place_bits

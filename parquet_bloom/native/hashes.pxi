@@ -1,4 +1,6 @@
-# Hashes of values: XXH64, SipHash, Murmur3, Hive's Murmur3, Thomas Wang's.
+# Hashes of values: XXH64, SipHash, Murmur3, Hive's Murmur3, Thomas Wang's. And which of them are asked for.
+
+from libc.stdlib cimport free, malloc
 
 
 def xxh64(const uint8_t[::1] data not None):
@@ -182,3 +184,49 @@ def wang_logical(const int64_t[::1] values not None):
         with nogil:
             c_wang_logical(&values[0], values.shape[0], &out[0])
     return hashes
+
+
+# Of hashes that are asked for, so many of the first bits tell where they are: in 128 MiB at most.
+cdef enum:
+    _MOST_FIRST_BITS = 24
+
+
+cdef class HashSearch:
+    """Hashes that are asked for, which are kept, and where they are among others."""
+
+    cdef const uint64_t[::1] _hashes
+    cdef asked_hashes _asked
+
+    def __cinit__(self, const uint64_t[::1] hashes not None):
+        cdef int64_t count = hashes.shape[0]
+        self._hashes = hashes
+        self._asked.count, self._asked.bits = count, 1
+        self._asked.hashes = &hashes[0] if count else NULL
+        while self._asked.bits < _MOST_FIRST_BITS and count >> self._asked.bits:
+            self._asked.bits += 1
+        self._asked.begins = <int64_t *>malloc(((1 << self._asked.bits) + 1) * sizeof(int64_t))
+        if self._asked.begins is NULL:
+            raise MemoryError("hashes that are asked for")
+        with nogil:
+            asked_hashes_index(&self._asked)
+
+    def __dealloc__(self):
+        free(self._asked.begins)
+
+    def find(self, const uint64_t[::1] hashes not None):
+        import numpy as np
+
+        # Mostly, each is asked for once at most.
+        cdef int64_t count = hashes.shape[0], room = count, hits = 0
+        cdef int64_t[:, ::1] out
+        found = np.empty((room, 2), np.int64)
+        while count:
+            out = found
+            with nogil:
+                hits = asked_hashes_find(
+                    &self._asked, &hashes[0], count, <found_hash *>&out[0, 0], room)
+            if hits <= room:
+                break
+            room = hits
+            found = np.empty((room, 2), np.int64)
+        return found[:hits]

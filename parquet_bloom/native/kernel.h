@@ -58,6 +58,28 @@ uint64_t siphash(const uint8_t *data, size_t size, const uint8_t key[16]);
 /* Hash `count` numbers, each as its eight bytes. */
 void siphash_words(const uint64_t *words, size_t count, const uint8_t key[16], uint64_t *hashes);
 
+/* ---- asked_hashes.c: hashes that are asked for, among many others ---------------------------------- */
+
+/* `count` ascending hashes, and where those with the same first `bits` bits begin: 2^bits + 1 of it. */
+struct asked_hashes {
+    const uint64_t *hashes;
+    int64_t count, *begins;
+    int bits;
+};
+
+/* Set where they begin. */
+void asked_hashes_index(struct asked_hashes *asked);
+
+/* The hash at `position` is the one that is `asked`. */
+struct found_hash {
+    int64_t position, asked;
+};
+
+/* Find which hashes are asked for, as often as they are. Returns how many pairs there are, ascending, of which the
+ * first `room` were written. */
+int64_t asked_hashes_find(const struct asked_hashes *asked, const uint64_t *hashes, int64_t count,
+                          struct found_hash *found, int64_t room);
+
 /* ---- murmur3.c: MurmurHash3 x64_128, and Hive's variant -------------------------------------- */
 
 /* The first and the last 64 bits. */

@@ -110,6 +110,35 @@ def test_xxh64_fixed(width: int, memory_end: MemoryEnd) -> None:
         assert hashes.tolist() == expected[:count]
 
 
+@pytest.mark.parametrize("count", [0, 1, 7, 40, 3000])
+@pytest.mark.parametrize("common", [0, 60])
+def test_hashes_that_are_asked_for(memory_end: MemoryEnd, count: int, common: int) -> None:
+    """Some of them twice, and where they have the same first bits, many in one place."""
+    some = random_hashes(1, count) >> np.uint64(common)
+    asked = np.sort(np.append(some, np.array([0, 2**64 - 1, 2**64 - 1], np.uint64)))
+    others = np.concatenate([random_hashes(2, 40), asked[::3], asked[-2:], random_hashes(3, 20)])
+    search = _kernel.HashSearch(asked)
+    found = search.find(memory_end.place(others.tobytes()).view(np.uint64))
+    assert found.tolist() == [
+        [position, at]
+        for position, hash in enumerate(others.tolist())
+        for at in np.flatnonzero(asked == hash).tolist()
+    ]
+
+
+def test_hashes_of_which_none_is_asked_for() -> None:
+    nothing = np.empty(0, np.uint64)
+    for asked, others in ((nothing, random_hashes(1, 5)), (random_hashes(1, 5), nothing)):
+        assert _kernel.HashSearch(asked).find(others).shape == (0, 2)
+
+
+def test_hashes_that_do_not_ascend(memory_end: MemoryEnd) -> None:
+    """Some are not found, and nothing else is read."""
+    asked = memory_end.place(random_hashes(1, 512).tobytes()).view(np.uint64)
+    found = _kernel.HashSearch(asked).find(random_hashes(1, 512))
+    assert (asked[found[:, 1]] == random_hashes(1, 512)[found[:, 0]]).all()
+
+
 def strings(lengths: Iterable[int]) -> list[bytes]:
     """Values of these lengths, no two alike."""
     generator = np.random.default_rng(7)

@@ -40,11 +40,6 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.schema import LeafColumn
 
 
-# Of the first bits of hashes, a table tells which any value has: 64 KiB to 16 MiB.
-_LEAST_BITS: Final = 16
-_MOST_BITS: Final = 24
-
-
 Pairs: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
 _NONE: Final[Pairs] = np.empty(0, np.intp), np.empty(0, np.intp)
 
@@ -102,14 +97,7 @@ class RowFinder:
         self._stored, self._order, self._hashes = asked.stored.run, order, hashes[order]
         self._owners = order if asked.stored.owners is None else asked.stored.owners[order]
         self._num_owners = int(self._owners.max(initial=0)) + 1
-        bits = min(_MOST_BITS, max(_LEAST_BITS, hashes.size.bit_length() + 4))
-        self._shift = np.uint64(64 - bits)
-        self._begin_so = np.zeros(1 << bits, np.bool_)
-        self._begin_so[self._hashes >> self._shift] = True
-        # Of fewer of these bits, another tells where the hashes with them begin, at most some ten.
-        self._short_shift = np.uint64(64 - max(1, hashes.size.bit_length()))
-        begin = np.arange(1 << (64 - int(self._short_shift)), dtype=np.uint64)
-        self._first = np.searchsorted(self._hashes, begin << self._short_shift)
+        self._search = _kernel.HashSearch(self._hashes)
         # By the object, as a dictionary is one for all pages of a chunk.
         self._known: tuple[Run | None, Pairs] = None, _NONE
 
@@ -183,26 +171,16 @@ class RowFinder:
 
     def _as_asked(self, run: Run) -> Pairs:
         """The same where they are not."""
-        hashes = run.hashes()
-        # Most are asked for by nobody: their first bits tell.
-        positions = np.flatnonzero(self._begin_so[hashes >> self._shift])
-        hashes = hashes[positions]
-        asked = self._first[hashes >> self._short_shift]
-        num_owners, found = self._num_owners, [_NONE[0]]
-        # One is compared in each round: of those that begin with the same bits, and of several with one hash, such as
-        # values that are asked for twice.
-        while positions.size:
-            may_follow = asked < self._hashes.size
-            may_follow[may_follow] = self._hashes[asked[may_follow]] <= hashes[may_follow]
-            positions, hashes, asked = positions[may_follow], hashes[may_follow], asked[may_follow]
-            is_there = self._hashes[asked] == hashes
-            at, value = positions[is_there], asked[is_there]
-            are_equal = run.equal(at, self._stored, self._order[value])
-            found.append(at[are_equal] * num_owners + self._owners[value[are_equal]])
-            asked = asked + 1
+        positions, asked = self._search.find(run.hashes()).T
+        are_equal = run.equal(positions, self._stored, self._order[asked])
+        positions, owners = positions[are_equal], self._owners[asked[are_equal]]
         # A value can be asked for as the same bytes twice.
-        pairs = np.unique(np.concatenate(found))
-        return pairs // num_owners, pairs % num_owners
+        pairs = positions * self._num_owners + owners
+        pairs.sort()
+        is_another = np.ones(pairs.size, np.bool_)
+        is_another[1:] = pairs[1:] != pairs[:-1]
+        pairs = pairs[is_another]
+        return pairs // self._num_owners, pairs % self._num_owners
 
     def _values_of(self, plain: bytes) -> set[int]:
         """Those that a stored value is."""
