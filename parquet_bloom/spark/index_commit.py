@@ -7,6 +7,7 @@ manifest        made only if the index is still what they were found in; else th
 
 from __future__ import annotations
 
+import errno
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,7 @@ from parquet_bloom.spark.planning import COMPARED_AT_ONCE, Search
 from parquet_bloom.spark.request import Tasks
 from parquet_bloom.spark.schemas import CONTROL, UNIT
 from parquet_bloom.storage import open_folder
+from parquet_bloom.storage.source import SUFFIXES
 
 if TYPE_CHECKING:
     from parquet_bloom.storage.folder import WritableFolder
@@ -39,6 +41,8 @@ def committed(executors: Executors, tasks: Tasks, search: Search) -> LakeIndex |
     OSError."""
     options: IndexOptions = tasks.request.options
     folder = open_folder(options.place)
+    if search.index is not None:
+        _check_sources(newest(folder), tasks.plan.missing)
     told = ceil(tasks.plan.num_sheets / TOLD_AT_ONCE)
     documents = executors.documents(INDEXING, "new_segments", tasks, told) if told else []
     written = Written(documents)
@@ -48,6 +52,16 @@ def committed(executors: Executors, tasks: Tasks, search: Search) -> LakeIndex |
                 raise ColumnError(f"{folder.path}: no index: no file has the column {column}")
     new = _merged(executors, tasks, written.segments)
     return _Commit(executors, tasks, folder, options, search).done(new)
+
+
+def _check_sources(index: Manifest | None, missing: Sequence[tuple[str, str]]) -> None:
+    """Raise FileNotFoundError for a folder without files that the index is about: it may be mounted elsewhere, or not
+    now, and would be forgotten."""
+    sources = () if index is None else index.sources
+    for name, problem in missing:
+        if name in sources and not name.lower().endswith(SUFFIXES):
+            forget = f"{problem}, and the index is about it: index remove forgets it"
+            raise FileNotFoundError(errno.ENOENT, forget, name)
 
 
 def _merged(

@@ -25,6 +25,7 @@ from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.values.given import list_values, show_values
 from parquet_bloom.verbs.asked_files import AnsweredBy, AskedFile, AskedFiles
 from parquet_bloom.verbs.documents import VerbReport, plain
+from parquet_bloom.verbs.index_probe import check_has_files
 from parquet_bloom.verbs.keys import units_of
 from parquet_bloom.verbs.listed_files import ListedFiles, files_asked, list_files, names_in_index
 from parquet_bloom.verbs.several import message_of
@@ -267,6 +268,8 @@ def _candidates(
             among = list_files(about.sources, about.tables, storage_options)
             among.check_seen()
             search.add_gone(among.errors)
+        if among is None:
+            check_has_files(folder.path, search.column, asked.num_files(search.column))
         found = search.in_index(asked, folder.path, among)
         if among is None and search.cache is not None:
             among = list_files([each.path for each in found], (), storage_options)

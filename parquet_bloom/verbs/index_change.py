@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import field, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.arguments import columns_needed, files_given, paths_given, threads_given
@@ -308,6 +309,7 @@ class _Change:
         if not start.generation:
             files.check_columns(start.columns)
         known = self._known(start, files)
+        _check_sources(files, known)
         to_read = [file for path, file in files.found.items() if not known.get(path)]
         gone = sorted(known.keys() - files.found.keys())
         self._states.update({path: None for path in gone})
@@ -548,6 +550,25 @@ class _Sources:
 
 def _is_meant(table: TableSource, names: Sequence[str]) -> bool:
     return any(table.name == name.rstrip("/") for name in names)
+
+
+def _check_sources(files: ListedFiles, known: Collection[str]) -> None:
+    """Raise FileNotFoundError for a folder without files that the index knows files of: it may be mounted elsewhere, or
+    not now."""
+    for error in files.errors:
+        name = str(error.filename)
+        num_files = sum(_is_found_by(name, path) for path in known)
+        if num_files:
+            there = number_of(num_files, "file")
+            problem = (
+                f"{error.strerror}, and the index has {there} of it: index remove forgets them"
+            )
+            raise FileNotFoundError(errno.ENOENT, problem, name)
+
+
+def _is_found_by(name: str, path: str) -> bool:
+    """Whether a folder or a glob means a file."""
+    return path != name and (fnmatchcase(path, name) or _is_named(path, [name]))
 
 
 def _is_named(path: str, names: Sequence[str]) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from parquet_bloom.vocabulary import Format, TableChoice, Verdict
 
 _STALE: Final = "not in the index as it is now"
+# What was in it may be in a file that the index does not know.
+_GONE: Final = "gone since it was indexed, perhaps moved: index add brings the index up to date"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +141,8 @@ def probe_index(
     values: as for probe. files: paths, URLs, globs and folders: the answer is about these as they are now, and
     `unknown` for those that the index does not know, or not in this state. table: `files` are tables of this kind, in
     whose place are their live files; a TableView says of which version. Without them, it is about all files as
-    they were when the index was made or added to; only those that may hold a value are looked at again. hash_key: as
+    they were when the index was made or added to; only those that may hold a value are looked at again, and one that
+    is gone is `unknown`. hash_key: as
     for build_index.
 
     Raises FileNotFoundError if there is no index, ColumnError if it is not about this column, ValueTypeError for
@@ -173,6 +178,13 @@ def check_column(path: str, index: Manifest, column: str) -> None:
         raise ColumnError(f"{path}: {no_column(column, index.columns, 'index')}")
 
 
+def check_has_files(path: str, column: str, num_files: int) -> None:
+    """Raise FileNotFoundError for an index that knows no files: nothing must not become an answer."""
+    if not num_files:
+        problem = f"the index has no files with {column}, expected some"
+        raise FileNotFoundError(errno.ENOENT, problem, path)
+
+
 def probe_asked(
     asked: AskedIndex,
     path: str,
@@ -186,16 +198,18 @@ def probe_asked(
     check_column(path, manifest, column)
     found = asked.look_up(column, values)
     others: list[IndexedFile] = []
+    gone: list[str] = []
     if files is None:
         now = states_of(sorted(_paths(found)), storage_options)
         # What a table has put in the place of a file that is gone, the index does not know.
-        left = now if manifest.tables else [path for path, version in now.items() if version]
-        current = {path: now[path] or "" for path in left}
+        current = {path: version or "" for path, version in now.items()}
+        gone = [] if manifest.tables else [path for path, version in now.items() if not version]
         num_files = asked.num_files(column)
+        check_has_files(path, column, num_files)
     else:
         current, others = _among(files, column, asked.units(column), _paths(found), storage_options)
         num_files = len(files.found)
-    answers = IndexAnswers(found, manifest.places, current, others)
+    answers = IndexAnswers(found, manifest.places, current, others, gone)
     return IndexReport(
         index=path,
         generation=manifest.generation,
@@ -238,7 +252,8 @@ def _stale(path: str) -> IndexedFile:
 
 class IndexAnswers:
     """Verdicts on values, by what was found in segments. `current`: the states of files that count; `others`: files
-    of which nothing is known about any value."""
+    of which nothing is known about any value; `gone`: those in whose place nobody has put another one, whose values
+    are unknown, and no others."""
 
     def __init__(
         self,
@@ -246,12 +261,14 @@ class IndexAnswers:
         kind: Places,
         current: Mapping[str, str],
         others: Iterable[IndexedFile],
+        gone: Iterable[str],
     ) -> None:
-        self._kind, self._not_asked = kind, found.not_asked
+        self._kind, self._not_asked, self._gone = kind, found.not_asked, {*gone}
         self._unknown = {file.path: file for file in others}
         for unit in found.unknown:
             if unit.path in current and unit.path not in self._unknown:
                 reason = unit.reason if current[unit.path] == unit.version else _STALE
+                reason = _GONE if unit.path in self._gone else reason
                 self._unknown[unit.path] = IndexedFile(unit.path, "unknown", reason=reason)
         # Of each segment: the units that may have values.
         self._hits: list[tuple[Hits, dict[int, Unit]]] = []
@@ -265,10 +282,13 @@ class IndexAnswers:
         self._find_stale(found.unknown_parts, current)
         for unit in found.unknown_parts:
             if unit.path in current and unit.path not in self._unknown:
-                self._parts.setdefault(unit.path, {})[unit.row_group] = unit.reason
+                reason = _GONE if unit.path in self._gone else unit.reason
+                self._parts.setdefault(unit.path, {})[unit.row_group] = reason
 
     def _find_stale(self, units: Iterable[Unit], current: Mapping[str, str]) -> None:
         for unit in units:
+            if unit.path in self._gone:
+                continue
             if current.get(unit.path, unit.version) != unit.version:
                 self._unknown[unit.path] = _stale(unit.path)
 
@@ -290,7 +310,8 @@ class IndexAnswers:
         files = {**maybe, **self._unknown} if self._unknown else maybe
         verdict: Verdict = "absent"
         if files or self._parts:
-            verdict = "maybe" if files.keys() - self._unknown.keys() else "unknown"
+            are_maybe = any(file.verdict == "maybe" for file in files.values())
+            verdict = "maybe" if are_maybe else "unknown"
         for path, reasons in self._parts.items():
             files[path] = self._with_parts(files.get(path), path, reasons)
         return IndexedValue(text, verdict, tuple([files[path] for path in sorted(files)]))
@@ -303,7 +324,8 @@ class IndexAnswers:
         parts: set[int] = set()
         if self._kind != "file":
             parts = {*reasons, *(maybe.parts if maybe else ())}
-        verdict: Verdict = "maybe" if maybe else "unknown"
+        is_maybe = maybe is not None and maybe.verdict == "maybe"
+        verdict: Verdict = "maybe" if is_maybe else "unknown"
         return IndexedFile(path, verdict, tuple(sorted(parts)), reason="; ".join(named))
 
     def _maybe(self, value: int) -> dict[str, IndexedFile]:
@@ -315,7 +337,10 @@ class IndexAnswers:
                 unit = units.get(int(hits.units[at]))
                 if unit is not None:
                     where.setdefault(unit.path, _Where(self._kind)).add(unit, int(hits.places[at]))
-        return {path: places.as_file(path) for path, places in where.items()}
+        found = {path: places.as_file(path) for path, places in where.items()}
+        for path in found.keys() & self._gone:
+            found[path] = replace(found[path], verdict="unknown", reason=_GONE)
+        return found
 
     def absent(self, num_values: int) -> NDArray[np.bool_]:
         """Which of so many values are absent in every file."""

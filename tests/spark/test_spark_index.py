@@ -323,3 +323,20 @@ def test_another_key_on_an_executor_is_no_index(tmp_path, monkeypatch):
     terms = {"audit": str(tmp_path / "audit"), "run_id": "x", "hash_key": f"file:{key}"}
     with pytest.raises(EncryptionError, match="is another hash key here than on the driver"):
         lake.index(None, tmp_path / "lake", index=tmp_path / "index", columns="n", **terms)
+
+
+@pytest.mark.parametrize("is_left", [True, False], ids=["empty", "gone"])
+def test_a_folder_without_files_is_not_forgotten(tmp_path, monkeypatch, is_left):
+    """It may be mounted elsewhere."""
+    IndexingHere(monkeypatch)
+    folder, index = tmp_path / "lake", tmp_path / "index"
+    make_lake(folder, 1, files=3)
+    lake.index(None, folder, index=index, columns="n", audit=str(tmp_path / "audit"), run_id="x")
+    folder.rename(tmp_path / "elsewhere")
+    if is_left:
+        folder.mkdir()
+    told = "and the index is about it: index remove forgets it: .*lake"
+    with pytest.raises(FileNotFoundError, match=told):
+        lake.index(None, index=index, audit=str(tmp_path / "audit"), run_id="y")
+    with pb.Index(index) as opened:
+        assert opened.generation == 1

@@ -110,9 +110,62 @@ def test_what_is_not_there_is_not_added(lake, tmp_path):
             with pytest.raises(FileNotFoundError, match=name.replace("*", r"\*")):
                 index.add(tmp_path / name)
         assert index.generation == 1
-        # What is named already may be gone.
-        shutil.rmtree(lake)
-        assert index.add(lake).removed == FILES
+
+
+@pytest.mark.parametrize("source", ["lake", "lake/*.parquet"])
+@pytest.mark.parametrize("is_left", [True, False], ids=["empty", "gone"])
+def test_a_folder_whose_files_are_all_gone_may_not_be_mounted(lake, tmp_path, source, is_left):
+    pb.Index.build(tmp_path / "index", tmp_path / source, "id").close()
+    value = pq.read_table(lake / "04.parquet")["id"][0].as_py()
+    lake.rename(tmp_path / "elsewhere")
+    if is_left:
+        lake.mkdir()
+    told = rf"and the index has {FILES} files of it: index remove forgets them: '.*lake"
+    with pb.Index(tmp_path / "index") as index:
+        for files in ((), tmp_path / source):
+            with pytest.raises(FileNotFoundError, match=told):
+                index.add(files)
+        assert index.generation == 1
+        assert index.probe("id", value).results[0].verdict == "unknown"
+        index.remove([tmp_path / source, lake])
+        for ask in (
+            lambda: index.probe("id", value),
+            lambda: index.new_values("id", [value]),
+            lambda: pb.find(None, "id", value, index=tmp_path / "index"),
+        ):
+            with pytest.raises(FileNotFoundError, match="the index has no files with id, expected"):
+                ask()
+
+
+def test_a_file_that_was_named_may_go(lake, tmp_path):
+    files = [lake / "01.parquet", lake / "02.parquet"]
+    pb.Index.build(tmp_path / "index", files, "id").close()
+    files[0].unlink()
+    with pb.Index(tmp_path / "index") as index:
+        assert index.add().removed == 1
+
+
+@pytest.mark.parametrize("places", ["file", "row-group", "page"])
+def test_of_a_file_that_is_gone_its_own_values_are_unknown(lake, tmp_path, places):
+    """It may have another name now."""
+    there, others = (
+        pq.read_table(lake / name)["id"].to_pylist()[:200] for name in ("03.parquet", "04.parquet")
+    )
+    nobody = list(range(1 << 41, (1 << 41) + 200))
+    with pb.Index.build(tmp_path / "index", lake, "id", places=places) as index:
+        assert index.probe("id", nobody).results.absent.sum() > 150
+        (lake / "03.parquet").rename(lake / "moved.parquet")
+        for values in ([there[0]], there):
+            for result in index.probe("id", values).results:
+                (gone,) = (file for file in result.files if file.path.endswith("03.parquet"))
+                assert gone.verdict == "unknown"
+                assert gone.reason.startswith("gone since it was indexed, perhaps moved")
+        assert not index.new_values("id", there).any()
+        assert not index.new_values("id", there, verify=True).any()
+        assert {each.verdict for each in index.probe("id", others).results} == {"maybe"}
+        assert index.new_values("id", nobody).sum() > 150
+        assert index.add().removed == 1
+        assert {each.verdict for each in index.probe("id", there).results} == {"maybe"}
 
 
 def test_add_sees_what_is_new_changed_and_gone(lake, tmp_path):
@@ -126,7 +179,8 @@ def test_add_sees_what_is_new_changed_and_gone(lake, tmp_path):
         # Nobody has looked at the new ones, and 03 is no candidate.
         (result,) = index.probe("id", other).results
         assert [Path(file.path).name for file in result.files] == ["02.parquet"]
-        assert index.probe("id", gone).is_absent
+        (result,) = index.probe("id", gone).results
+        assert {file.verdict for file in result.files} == {"unknown"}
         # A listing tells.
         (result,) = index.probe("id", other, files=lake).results
         verdicts = {Path(file.path).name: file.verdict for file in result.files}
@@ -151,6 +205,7 @@ def test_its_own_files_are_not_looked_at(lake):
 
 
 def test_a_source_can_lose_all_its_files(lake, tmp_path):
+    """If they are forgotten first."""
     with pytest.raises(FileNotFoundError):
         pb.Index.build(tmp_path / "index", tmp_path / "nothing", "id")
     for name in ("a", "b"):
@@ -158,10 +213,10 @@ def test_a_source_can_lose_all_its_files(lake, tmp_path):
         shutil.copy(lake / "01.parquet", tmp_path / name)
     with pb.Index.build(tmp_path / "index", [tmp_path / "a", tmp_path / "b"], "id") as index:
         (tmp_path / "b" / "01.parquet").unlink()
-        assert index.add().removed == 1
-        (tmp_path / "a" / "01.parquet").unlink()
-        assert index.add().removed == 1
-        assert index.probe("id", 5).num_files == 0
+        assert index.remove(tmp_path / "b" / "01.parquet").removed == 1
+        assert index.add().files == 1
+        shutil.copy(lake / "02.parquet", tmp_path / "b")
+        assert index.add().files == 2
 
 
 def test_a_candidate_in_another_state_is_unknown(lake, tmp_path):
