@@ -468,7 +468,7 @@ def _write_many(values: IndexedValues) -> None:
         write_table(
             ("value", "verdict", "files", "in"),
             [(each.value, each.verdict, f"{len(each.files):,}", _files(each)) for each in shown],
-            ["in", "value"],
+            ("in…", "value…"),
         )
     if len(left) > MOST_SHOWN:
         write_text(f"and {len(left) - MOST_SHOWN:,} more: --json and --output show all")
@@ -488,21 +488,22 @@ def _write_value(value: IndexedValue, among: IndexedValues) -> None:
         return
     write_text(f"{value.value}: {painted(value.verdict)} in {number_of(len(value.files), 'file')}")
     write_table(
-        ("file", "where"),
-        [(each.path, _where(each, among.units_of(each.path))) for each in value.files[:MOST_FILES]],
-        ["file"],
+        ("file", "where", "reason"),
+        [
+            (each.path, _where(each, among.units_of(each.path)), each.reason)
+            for each in value.files[:MOST_FILES]
+        ],
+        ("reason…", "file…", "where…"),
     )
     if len(value.files) > MOST_FILES:
         write_text(f"  and {len(value.files) - MOST_FILES:,} more: --json shows all")
 
 
 def _where(file: IndexedFile, units: Units) -> str:
-    if file.verdict == "unknown":
-        return f"unknown: {file.reason}"
     if file.pages:
-        return "maybe, pages " + shortened([f"{group}/{page}" for group, page in file.pages])
-    why = f" ({file.reason})" if file.reason else ""
+        pages = shortened([f"{group}/{page}" for group, page in file.pages])
+        return f"{file.verdict}, pages {pages}"
     if file.parts:
         parts = units.part + "s" * (len(file.parts) > 1)
-        return f"maybe, {parts} {shortened([str(group) for group in file.parts])}{why}"
-    return f"maybe{why}"
+        return f"{file.verdict}, {parts} {shortened([str(group) for group in file.parts])}"
+    return file.verdict

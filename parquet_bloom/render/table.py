@@ -63,6 +63,18 @@ def names_last(gives: Sequence[str]) -> Sequence[str]:
     return [*(step for step in gives if step != names), names]
 
 
+def not_whole(table: Sequence[Sequence[str]], widths: Sequence[int], name: str) -> list[str]:
+    """The cells of a column, if there is one of that name, which these widths shorten or leave out; each once."""
+    header, *rows = table
+    return [
+        cell
+        for head, column, width in zip(header, zip(*rows, strict=True), widths, strict=False)
+        if head == name
+        for cell in dict.fromkeys(column)
+        if _width(cell) > width
+    ]
+
+
 def lines(table: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:
     """The headings, a rule, and a line for each row; numbers are flush right, but for the first."""
     header, *rows = table

@@ -23,7 +23,14 @@ from itertools import compress
 from typing import TYPE_CHECKING, TextIO
 
 from parquet_bloom.render.palette import HEADINGS, in_color, painted, without_colors
-from parquet_bloom.render.table import fitted, folded, lines, natural_widths, total
+from parquet_bloom.render.table import (
+    fitted,
+    folded,
+    lines,
+    natural_widths,
+    not_whole,
+    total,
+)
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -31,6 +38,8 @@ if TYPE_CHECKING:
 
 # What a terminal shows of a long table.
 MOST_ROWS = 40
+# The heading of the column whose texts are given whole below, where there is no room for them, and how many of them.
+_REASON, _MOST_REASONS = "reason", 10
 
 # Shorter work needs no progress bar.
 PATIENCE_SECONDS = 1.0
@@ -237,12 +246,23 @@ def write_table(
     widths = fitted(table[0], natural, room, gives)
     for line in lines(table, widths):
         _write_row(line)
-    left_out = [name for name, width in zip(table[0], widths, strict=True) if not width]
     if left:
         write_text(f"And {left:,} more rows: {more}.")
-    if left_out:
-        write_text(f"Left out for lack of room, but not in a pipe: {', '.join(left_out)}.")
+    _write_what_gave_way(table, widths)
     return not left and widths == natural
+
+
+def _write_what_gave_way(table: Sequence[Sequence[str]], widths: Sequence[int]) -> None:
+    """The reasons that are not whole above, as their end says what to do; the names of other columns that are left
+    out."""
+    reasons = not_whole(table, widths, _REASON)
+    for reason in reasons[:_MOST_REASONS]:
+        write_text(f"{_REASON}: {reason}")
+    if len(reasons) > _MOST_REASONS:
+        write_text(f"and {len(reasons) - _MOST_REASONS:,} other reasons, which are whole in a pipe")
+    gone = [name for name, width in zip(table[0], widths, strict=True) if not width]
+    if left_out := [name for name in gone if name != _REASON]:
+        write_text(f"Left out for lack of room, but not in a pipe: {', '.join(left_out)}.")
 
 
 def _write_paragraphs(table: Sequence[Sequence[str]]) -> None:

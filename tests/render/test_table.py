@@ -1,11 +1,15 @@
 """Tables on a terminal: a row is a line, and what gives way is what the table says."""
 
+import io
+import sys
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import on_a_terminal, outcome
 from rich.cells import cell_len
 
+from parquet_bloom.commands import index as index_command
 from parquet_bloom.render.table import (
     fitted,
     folded,
@@ -15,6 +19,8 @@ from parquet_bloom.render.table import (
     shortened,
     total,
 )
+from parquet_bloom.render.terminal import write_table
+from parquet_bloom.verbs.index_probe import probe_index
 
 NAMES = ["row group", "column", "hash", "note"]
 TABLE = [
@@ -232,3 +238,80 @@ def test_the_largest_filters_come_first_where_not_all_are_shown(tmp_path, rows_i
     first = next(at for at, line in enumerate(narrow) if line.startswith("───"))
     assert narrow[first - 1].split() == ["row", "group", "column", "filter", "FPP"]
     assert narrow[first + 1].split()[:2] == ["0", "a_column_with_…r_too_long_00"]
+
+
+class Terminal(io.TextIOWrapper):
+    """Takes what is written, as a terminal does."""
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), "utf-8")
+
+    def isatty(self) -> bool:
+        return True
+
+    @property
+    def lines(self) -> list[str]:
+        self.flush()
+        return self.buffer.getvalue().decode().splitlines()
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    def of(columns):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setenv("NO_COLOR", "1")
+        monkeypatch.setattr(sys, "stdout", Terminal())
+        return sys.stdout
+
+    return of
+
+
+LONG = "encrypted, no key; --keys, --kms or --column-key gives it"
+
+
+@pytest.mark.parametrize(
+    ("columns", "below"),
+    [
+        (80, []),
+        (50, ["reason: encrypted, no key; --keys, --kms or", "  --column-key gives it"]),
+        (
+            20,
+            [
+                "reason: encrypted,",
+                "  no key; --keys,",
+                "  --kms or",
+                "  --column-key gives",
+                "  it",
+                "reason: no filter",
+            ],
+        ),
+    ],
+)
+def test_a_reason_that_has_no_room_follows_whole_and_once(terminal, columns, below):
+    screen = terminal(columns)
+    rows = [("7", "unknown", LONG), ("8", "unknown", LONG), ("9", "unknown", "no filter")]
+    write_table(("value", "verdict", "reason"), rows, ("reason…",))
+    assert screen.lines[5:] == below
+
+
+def test_of_many_reasons_ten_follow_and_how_many_are_left(terminal):
+    screen = terminal(40)
+    write_table(("file", "reason"), [("a.parquet", f"{at} of {LONG}") for at in range(12)])
+    assert screen.lines[-2:] == ["and 2 other reasons, which are whole in", "  a pipe"]
+
+
+def test_index_probe_names_files_however_long_a_reason_is(terminal, tmp_path):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    (lake / "damaged.parquet").write_bytes(b"PAR1" + b"x" * 100 + b"PAR1")
+    pq.write_table(pa.table({"n": range(10)}), lake / "whole.parquet")
+    assert outcome("index", "build", "--index", tmp_path / "index", "-c", "n", lake).code == 2
+    screen = terminal(len(str(lake)) + 60)
+    index_command._write_answers(probe_index(tmp_path / "index", "n", 5))
+    heads, _, damaged, whole, *below = screen.lines[2:]
+    assert heads.split() == ["file", "where", "reason"]
+    assert damaged.split()[:2] == [str(lake / "damaged.parquet"), "unknown"]
+    assert whole.split() == [str(lake / "whole.parquet"), "maybe,", "row", "group", "0"]
+    assert " ".join(map(str.strip, below)) == (
+        "reason: footer: damaged: its length is 2021161080, expected at most 96"
+    )
