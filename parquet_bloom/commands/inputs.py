@@ -187,13 +187,20 @@ class Answers:
     several files, without --verbose, a line at most, and a total at the end."""
 
     def __init__(
-        self, inputs: Inputs, *, as_json: bool, verbose: bool, is_kept: bool = False
+        self,
+        inputs: Inputs,
+        *,
+        as_json: bool,
+        verbose: bool,
+        is_kept: bool = False,
+        is_table: bool = False,
     ) -> None:
-        """`is_kept`: whether they go to a file, in which no value may be left out."""
+        """`is_kept`: whether they go to a file, in which no value may be left out; `is_table`: to one of Parquet."""
         self.inputs = inputs
         self.as_json = as_json
         self.verbose = verbose
         self.has_all_values = verbose or is_kept
+        self.is_table = is_table
 
     @property
     def at_once(self) -> bool:

@@ -24,7 +24,9 @@ from parquet_bloom.commands.parameters import (
     FILE,
     FOLDER,
     RATE,
+    TABLES,
     TEXT_FILE,
+    VALUES_FILE,
     Number,
     age_in_seconds,
     budget_size,
@@ -211,6 +213,18 @@ answer_options = together(
     overwrite_answer,
 )
 
+# Of a command that can answer value by value.
+value_answer_options = together(
+    output_option(
+        "-o",
+        "--output",
+        type=VALUES_FILE,
+        help="Write the answer to this file once it is complete; with --by-value, to NAME.parquet a row for each value"
+        " and file that may hold it, and one for each other value.  [default: stdout]",
+    ),
+    overwrite_answer,
+)
+
 
 # What names of JSON end with.
 _OF_DOCUMENTS: Final = frozenset((".json", ".jsonl", ".ndjson"))
@@ -250,14 +264,14 @@ def inputs_of(files: FilesAsked, view: TableView | None) -> Inputs:
     return inputs
 
 
-def answered(one_each: str = "file") -> Decorator:
+def answered(one_each: str = "file", goes_to: Decorator = answer_options) -> Decorator:
     """How the answer is shown, and where it goes. The command gets `answers`, about its files or those
-    of tables. `one_each`: what has a JSON document."""
+    of tables. `one_each`: what has a JSON document; `goes_to`: the options for where."""
 
     def add(command: Callback) -> Callback:
         @as_json(one_each)
         @table_views
-        @answer_options
+        @goes_to
         @verbose
         @wraps(command)
         def with_answers(
@@ -269,7 +283,10 @@ def answered(one_each: str = "file") -> Decorator:
                 raise click.UsageError(f"--output: {output}: expected --json, or a name for text")
             inputs = inputs_of(files, view)
             is_kept = output is not None and str(output) != "-"
-            answers = Answers(inputs, as_json=as_json, verbose=verbose, is_kept=is_kept)
+            is_table = output is not None and output.suffix.lower() in TABLES
+            answers = Answers(
+                inputs, as_json=as_json, verbose=verbose, is_kept=is_kept, is_table=is_table
+            )
             with answering([path for path, _ in inputs.files], output, overwrite):
                 command(answers=answers, **given)
 

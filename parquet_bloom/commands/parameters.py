@@ -76,12 +76,13 @@ _OTHERS: Final = (
     *(".csv", ".tsv", ".html", ".htm", ".pdf", ".xls", ".xlsx", ".orc", ".avro", ".arrow"),
     *(".feather", ".db", ".duckdb", ".sqlite", ".gz", ".zip"),
 )
+TABLES: Final = (".parquet", ".pq", ".parq")
 _TEXTS: Final = (".txt", ".json", ".jsonl", ".ndjson", ".xml", ".yaml", ".yml", ".md")
 
 FILE = LocalPath(is_for_folders=False)
-TEXT_FILE = WrittenPath(
-    "text, expected STEM.txt, or --json and STEM.json", *_OTHERS, ".parquet", ".pq", ".parq"
-)
+_AS_TEXT: Final = "text, expected STEM.txt, or --json and STEM.json"
+TEXT_FILE = WrittenPath(_AS_TEXT, *_OTHERS, *TABLES)
+VALUES_FILE = WrittenPath(f"{_AS_TEXT}, or --by-value and STEM.parquet", *_OTHERS)
 PARQUET_FILE = WrittenPath("Parquet, expected STEM.parquet", *_OTHERS, *_TEXTS)
 FOLDER = LocalPath(is_for_folders=True)
 

@@ -22,6 +22,7 @@ from parquet_bloom.render.reports import FileSummary, Remark, ReportView, Summar
 from parquet_bloom.render.terminal import (
     Cells,
     complain,
+    write_bytes,
     write_json,
     write_line,
     write_table,
@@ -42,6 +43,7 @@ from parquet_bloom.vocabulary import NO_FILTER
 if TYPE_CHECKING:
     from parquet_bloom.container import Answer, Explanation
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.verbs.values_in_files import ValuesReport
     from parquet_bloom.vocabulary import Verdict
 
 
@@ -63,7 +65,7 @@ if TYPE_CHECKING:
     help="Show which files may hold each value, over all files; with --json, one document per column.",
 )
 @option.only_verdict
-@option.answered("file and column")
+@option.answered("file and column", option.value_answer_options)
 @option.stored_dialect
 @option.threads_to_read
 @option.access
@@ -96,6 +98,9 @@ def probe(
     if (only_groups or only) and len(columns) > 1:
         name = "--only" if only else "--groups-to-read"
         raise click.UsageError(f"expected {name} with one --column")
+    if answers.is_table and (not by_value or only or as_json or len(columns) > 1):
+        expected = "expected --by-value and one --column, without --json and --only"
+        raise click.UsageError(f"--output: a table of Parquet: {expected}")
     view: ReportView[ProbeReport] = ProbeView(inputs.next_lines(arguments_of(keys)))
     if explain:
         view = ExplanationView()
@@ -145,18 +150,27 @@ def _show_by_value(
     code = answers.inputs.each(work, gathered.add_failed, complaints, take=take, threads=at_a_time)
     report = gathered.report()
     reasons = [file.reason for file in report.files_unknown]
-    if fault_in_all(reasons, report.num_files, options.values):
+    if answers.is_table:
+        from parquet_bloom.verbs.table_file import as_parquet
+
+        write_bytes(as_parquet(report.to_arrow()))
+        _complain_of_unknown(report, "without --output, --by-value says why")
+    elif fault_in_all(reasons, report.num_files, options.values):
         return code
-    if answers.as_json:
+    elif answers.as_json:
         write_json(report)
     elif only:
         write_values_with(only, report.results)
-        if report.files_unknown:
-            files = number_of(len(report.files_unknown), "file")
-            complain(f"{files} may hold any value, so none is absent: --by-value says why")
+        _complain_of_unknown(report, "--by-value says why")
     else:
         write_values(report, answers.has_all_values)
     return code
+
+
+def _complain_of_unknown(report: ValuesReport, who_says_why: str) -> None:
+    if report.files_unknown:
+        files = number_of(len(report.files_unknown), "file")
+        complain(f"{files} may hold any value, so none is absent: {who_says_why}")
 
 
 class ProbeView(SummarizedView[ProbeReport]):

@@ -23,11 +23,17 @@ def save_table(
 ) -> None:
     """Write a pyarrow.Table about `sources`. Raises UnsupportedError for types that Parquet does not have; else as
     answer_file."""
-    data = BytesIO()
     try:
-        pq.write_table(table, data, compression="zstd")
+        data = as_parquet(table)
     except pa.ArrowException as error:
         reason = str(error).partition("\n")[0]
         raise UnsupportedError(f"{os.fspath(output)}: cannot be written: {reason}") from None
     with answer_file(output, sources, overwrite=overwrite) as written:
-        written.append(data.getvalue())
+        written.append(data)
+
+
+def as_parquet(table: Any) -> bytes:
+    """A pyarrow.Table as a Parquet file. Raises ArrowException for types that Parquet does not have."""
+    data = BytesIO()
+    pq.write_table(table, data, compression="zstd")
+    return data.getvalue()

@@ -118,8 +118,11 @@ def test_a_dash_is_standard_output(name):
     ],
 )
 def test_names_that_say_another_format(name, output, said):
-    found = outcome("probe", name, "-c", "user_id", "-v", "7", "-o", output)
+    found = outcome("inspect", name, "-o", output)
     assert (found.code, found.complaint) == (2, f"--output: {said}")
     assert not Path(output).exists()
+    found = outcome("probe", name, "-c", "user_id", "-v", "7", "-o", "a.csv")
+    ways = "a.txt, or --json and a.json, or --by-value and a.parquet"
+    assert found.complaint == f"--output: a.csv: is written as text, expected {ways}"
     assert outcome("validate", name, "--format", "sarif", "-o", "a.json").code == 0
     assert outcome("probe", name, "-c", "user_id", "-v", "7", "--json", "-o", "b.json").code == 0

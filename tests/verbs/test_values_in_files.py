@@ -139,6 +139,25 @@ def test_a_file_and_verbose_have_a_line_for_each_value(lake, tmp_path):
     assert (tmp_path / "answer").read_text() == verbose
 
 
+def test_a_parquet_file_has_a_row_for_each_value_and_file(lake, tmp_path):
+    (tmp_path / "ids").write_text("".join(f"{number}\n" for number in asked(60)[1:]))
+    names = [str(lake / name) for name in WITH_FILTERS]
+    table, command = tmp_path / "in.parquet", ("--values-from", tmp_path / "ids", "-c", "id")
+    found = outcome("probe", *names, *command, "--by-value", "-o", table)
+    assert (found.code, found.output) == (0, "")
+    report = pb.probe_values(names, "id", [*dict.fromkeys(asked(60)[1:])])
+    assert pq.read_table(table).equals(report.to_arrow())
+    refused = outcome("probe", *names, *command, "-o", tmp_path / "other.parquet")
+    assert refused.complaint.startswith("--output: a table of Parquet: expected --by-value and")
+    unknown = outcome(
+        "probe", *names, str(lake / "plain.parquet"), *command, "--by-value", "-o", table, "--overwrite",
+    )  # fmt: skip
+    assert unknown.complaint == (
+        "1 file may hold any value, so none is absent: without --output, --by-value says why"
+    )
+    assert {row["verdict"] for row in pq.read_table(table).to_pylist()} == {"maybe", "unknown"}
+
+
 def test_the_command_names_what_may_hold_any_value(lake):
     names = [str(lake / name) for name in ("plain.parquet", "damaged.parquet")]
     found = outcome("probe", *names, "-c", "id", "-v", "5", "--by-value")
