@@ -186,9 +186,11 @@ def wang_logical(const int64_t[::1] values not None):
     return hashes
 
 
-# Of hashes that are asked for, so many of the first bits tell where they are: in 128 MiB at most.
+# Of hashes that are asked for, so many of the first bits tell where they are, in 128 MiB at most. With that many more
+# than hashes take, most others begin as none does, and no processor has to guess.
 cdef enum:
     _MOST_FIRST_BITS = 24
+    _SPARE_BITS = 2
 
 
 cdef class HashSearch:
@@ -200,9 +202,9 @@ cdef class HashSearch:
     def __cinit__(self, const uint64_t[::1] hashes not None):
         cdef int64_t count = hashes.shape[0]
         self._hashes = hashes
-        self._asked.count, self._asked.bits = count, 1
+        self._asked.count, self._asked.bits = count, _SPARE_BITS + 1
         self._asked.hashes = &hashes[0] if count else NULL
-        while self._asked.bits < _MOST_FIRST_BITS and count >> self._asked.bits:
+        while self._asked.bits < _MOST_FIRST_BITS and count >> (self._asked.bits - _SPARE_BITS):
             self._asked.bits += 1
         self._asked.begins = <int64_t *>malloc(((1 << self._asked.bits) + 1) * sizeof(int64_t))
         if self._asked.begins is NULL:
