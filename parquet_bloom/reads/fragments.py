@@ -1,18 +1,19 @@
 """What is left of files as a dataset of pyarrow: a fragment for each file, of the row groups that are left.
 
 The schema is that of the first file, as pyarrow's own datasets have it, with the columns of partitions that are in the
-names of folders (`country=DE/`).
+names of folders (`country=DE/`), and with those that only other files have, if they are filtered by.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.dataset as pads
 
 from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.reads.columns import with_filtered
 from parquet_bloom.reads.filesystem import file_system
 from parquet_bloom.reads.partitions import Partitions
 from parquet_bloom.reads.pruning import Left
@@ -42,17 +43,21 @@ class Fragments:
         self._file_system = file_system(storage_options, are_local, named)
         self._format = pads.ParquetFileFormat(**_opening(keys))
 
-    def schema(self, paths: Sequence[str], among: Collection[str]) -> pa.Schema:
-        """Of the columns of these files, if any are named only of those `among` these, with the columns of
-        partitions. Raises FormatError for a file that pyarrow cannot read, UnsupportedError if types do not go
-        together."""
-        first, *others = map(self._inspected, paths)
-        try:
-            schemas = [first, self._partitions.schema, *others]
-            found = pa.unify_schemas(schemas, promote_options="permissive")
-        except pa.ArrowException as error:
-            raise UnsupportedError(f"columns of several files: {_in_one_line(error)}") from None
-        names = {*(among or found.names), *self._partitions.schema.names}
+    def schema(self, paths: Sequence[str], filtered: Iterable[str]) -> pa.Schema:
+        """Of the first of these files, and of the columns that are `filtered` by. Raises FormatError for a file that
+        pyarrow cannot read, UnsupportedError if types do not go together."""
+        first, *others = paths
+        found = self._with_partitions([self._inspected(first)])
+        of_others = (_by_name(self._inspected(path)) for path in others)
+        for name, field in with_filtered(_by_name(found), filtered, of_others).items():
+            if name not in found.names:
+                found = found.append(field)
+        return found
+
+    def schema_of_tables(self, paths: Sequence[str], columns: Collection[str]) -> pa.Schema:
+        """Of all these files, if any `columns` are named only of those. Raises as schema."""
+        found = self._with_partitions([self._inspected(path) for path in paths])
+        names = {*(columns or found.names), *self._partitions.schema.names}
         return pa.schema([field for field in found if field.name in names], found.metadata)
 
     def dataset(self, left: Sequence[Left], schema: pa.Schema) -> pads.FileSystemDataset:
@@ -66,6 +71,14 @@ class Fragments:
             for each in left
         ]
         return pads.FileSystemDataset(fragments, schema, self._format, self._file_system)
+
+    def _with_partitions(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
+        first, *others = schemas
+        try:
+            every = [first, self._partitions.schema, *others]
+            return pa.unify_schemas(every, promote_options="permissive")
+        except pa.ArrowException as error:
+            raise UnsupportedError(f"columns of several files: {_in_one_line(error)}") from None
 
     def _name(self, path: str) -> str:
         return local_name(path) if self._are_local else str(path)
@@ -91,6 +104,10 @@ def _opening(keys: Keys | None) -> dict[str, Any]:
     )
     options = pads.ParquetFragmentScanOptions(decryption_properties=properties)
     return {"default_fragment_scan_options": options}
+
+
+def _by_name(schema: pa.Schema) -> dict[str, pa.Field]:
+    return {field.name: field for field in schema}
 
 
 def _in_one_line(error: BaseException) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -115,17 +115,6 @@ def _array(column: str, values: Any) -> pa.Array:
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
 
 
-def listed(filters: Any) -> Any:
-    """Filters whose values can be looked at more than once."""
-    if isinstance(filters, Mapping):
-        return {column: _listed(value) for column, value in filters.items()}
-    return _listed(filters)
-
-
-def _listed(values: Any) -> Any:
-    return list(values) if isinstance(values, Iterator) else values
-
-
 class ListedFiles(Protocol):
     """Files, and what their tables say about them."""
 
@@ -143,36 +132,32 @@ class ListedFiles(Protocol):
 
 
 class Matching:
-    """Collects the rows of files that match. `columns`: None for all that the tables have, or the first file, with
-    those of `partitions`."""
+    """Collects the rows of files that match."""
 
     def __init__(
         self,
         filters: Any,
-        columns: Sequence[str] | None,
+        columns: Sequence[str],
         partitions: Partitions,
         files: ListedFiles,
     ) -> None:
+        """`columns`: of the rows."""
         self._any_of = conditions_of(filters)
         self._keys_of = {
             each.column.partition(".")[0] for all_of in self._any_of for each in all_of
         }
+        self._partitions, self._files = partitions, files
         of_tables = files.table_columns
-        if of_tables:
-            of_tables = tuple(dict.fromkeys((*of_tables, *partitions.schema.names)))
-        self._columns = columns or of_tables or None
-        self._of_tables, self._partitions, self._files = of_tables, partitions, files
-        self._tables: RowTables | None = None
+        self._tables = RowTables(
+            columns, (*of_tables, *partitions.schema.names) if of_tables else ()
+        )
         self.num_files = self.num_groups = self.pages_read = self.bytes_read = 0
 
     def add(self, file: Container, left: Left) -> None:
         """The rows of a file, in what is left of it. Raises ValueTypeError for what cannot be compared with the values
         of a column, UnsupportedError, FormatError, EncryptionError, OSError."""
-        of_table = self._files.as_listed(file, {*self._keys_of, *(self._columns or ())})
+        of_table = self._files.as_listed(file, {*self._keys_of, *self._tables.columns})
         source = PartitionedFile(of_table, self._partitions.of(file.path))
-        if self._tables is None:
-            columns = tuple(dict.fromkeys(self._columns or source.top_columns))
-            self._tables = RowTables(columns, self._of_tables)
         groups = left.groups or ()
         wanted = [*self._keys_of, *self._tables.columns]
         file.will_read_rows(wanted, [group.number for group in groups])
@@ -184,10 +169,15 @@ class Matching:
         table = self._tables.read(source, rows, range(sum(map(len, rows.values()))))
         file.source.check_one_version()
         self._tables.add(table)
-        self.num_files += 1
+        self.num_files += bool(groups)
         self.num_groups += len(groups)
         self.pages_read += file.pages_read
         self.bytes_read += file.source.bytes_read
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """See RowTables."""
+        return self._tables.lacking
 
     def _live(self, path: str, rows: Mapping[Group, Array]) -> dict[int, Any]:
         """By row group, those of these rows that no table has deleted. Raises as ListedFiles.deleted_rows."""
@@ -248,7 +238,7 @@ class Matching:
 
     def table(self) -> pa.Table:
         """All rows. Raises as RowTables.table."""
-        return (self._tables or RowTables(self._columns or (), self._of_tables)).table()
+        return self._tables.table()
 
 
 def _reason(error: BaseException) -> str:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import polars as pl
 import pyarrow as pa
 
+from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.parallel import read_once
+from parquet_bloom.reads.columns import telling, with_filtered
 from parquet_bloom.reads.polars_predicates import Pushed, pushed_by_polars
 from parquet_bloom.reads.predicates import ANYTHING, Predicate
 from parquet_bloom.reads.pruning import Left
@@ -23,6 +26,18 @@ _AT_ONCE: Final = 32
 # The most that slices may be of the row groups of their files.
 _MOST_SLICES: Final = 0.25
 
+# Nulls in columns and fields that a file lacks, and nothing of those that only it has.
+_OF_ONE_SCHEMA: Final[Mapping[str, Any]] = {
+    "missing_columns": "insert",
+    "extra_columns": "ignore",
+    "cast_options": pl.ScanCastOptions(
+        integer_cast="upcast",
+        float_cast="upcast",
+        missing_struct_fields="insert",
+        extra_struct_fields="ignore",
+    ),
+}
+
 _NOTHING: Final = Pushed(ANYTHING, True)
 
 # What is left of the files by a predicate; of each file that is not left as a whole, with its rows.
@@ -33,14 +48,28 @@ class Rows:
     """A source of polars. It can be asked any number of times."""
 
     def __init__(
-        self, first: str, left_by: LeftBy, storage_options: Mapping[str, str] | None
+        self,
+        paths: Sequence[str],
+        filtered: Sequence[str],
+        left_by: LeftBy,
+        storage_options: Mapping[str, str] | None,
     ) -> None:
-        self._first, self._left_by = first, left_by
+        """`filtered`: columns that it has, too, if any of the files does."""
+        self._paths, self._filtered, self._left_by = paths, filtered, left_by
         self._options = None if storage_options is None else dict(storage_options)
 
+    @read_once
     def schema(self) -> pl.Schema:
-        """That of the first file."""
-        return self._scan([self._first]).collect_schema()
+        """That of the first file, with partitions of the types that those of all files have; see reads.columns."""
+        first, *others = telling(self._paths)
+        # Without a schema, polars opens all files for it.
+        with_partitions = self._scanned(self._paths, schema=self._stored(first)).collect_schema()
+        of_others = map(self._stored, others)
+        return pl.Schema(with_filtered(with_partitions, self._filtered, of_others))
+
+    def _stored(self, path: str) -> pl.Schema:
+        """That of a file by itself."""
+        return self._scanned([path], hive_partitioning=False).collect_schema()
 
     def __call__(
         self,
@@ -63,7 +92,7 @@ class Rows:
                 if num_rows == 0:
                     return
         if is_empty:
-            yield query.of(self._scan([self._first]), True, 0)
+            yield query.of(self.schema.to_frame().lazy(), True, 0)
 
     def _scans(self, left: Sequence[Left]) -> Iterator[_Scan]:
         """In the order of the files."""
@@ -78,12 +107,15 @@ class Rows:
                     yield _Scan(rows.slice(first, length), False)
 
     def _scan(self, paths: Sequence[str]) -> pl.LazyFrame:
-        options: dict[str, Any] = {}
+        """Of this schema, whatever else the files have."""
+        return self._scanned(paths, schema=self.schema, **_OF_ONE_SCHEMA)
+
+    def _scanned(self, paths: Sequence[str], **options: Any) -> pl.LazyFrame:
+        names = [str(path) if is_url(path) else local_name(path) for path in paths]
+        options.setdefault("hive_partitioning", any("=" in name for name in names))
         if is_url(paths[0]):
             options["storage_options"] = self._options
-        names = [str(path) if is_url(path) else local_name(path) for path in paths]
-        has_partitions = any("=" in name for name in names)
-        return pl.scan_parquet(names, glob=False, hive_partitioning=has_partitions, **options)
+        return pl.scan_parquet(names, glob=False, **options)
 
 
 class RowsOfTables:
@@ -99,12 +131,10 @@ class RowsOfTables:
         storage_options: Mapping[str, str] | None,
     ) -> None:
         """Raises as WholeGroups.schema."""
-        self._first, self._left_by, self._are_plain = paths[0], left_by, are_plain
+        self._left_by, self._are_plain = left_by, are_plain
         self._groups, self._options = groups, storage_options
         self._schema = groups.schema(paths)
-
-    def schema(self) -> pl.Schema:
-        return _frame(self._schema.empty_table()).schema
+        self.schema = _frame(self._schema.empty_table()).schema
 
     def __call__(
         self,
@@ -118,7 +148,7 @@ class RowsOfTables:
         query = _PushedQuery(columns, predicate)
         left = self._left_by(query.pushed.tree)
         if left and self._are_plain(left):
-            plain = Rows(self._first, lambda _: left, self._options)
+            plain = Rows([each.path for each in left], (), lambda _: left, self._options)
             yield from plain(columns, predicate, num_rows, batch_size)
             return
         asked = [] if predicate is None else predicate.meta.root_names()
@@ -160,10 +190,19 @@ class _PushedQuery:
         if predicate is not None and not (are_whole or self.pushed.is_all):
             if columns is not None:
                 rows = rows.select(list(dict.fromkeys([*columns, *predicate.meta.root_names()])))
-            rows = rows.collect().lazy()
+            rows = _collected(rows).lazy()
         rows = rows if predicate is None else rows.filter(predicate)
         rows = rows if num_rows is None else rows.head(num_rows)
-        return (rows if columns is None else rows.select(columns)).collect()
+        return _collected(rows if columns is None else rows.select(columns))
+
+
+def _collected(rows: pl.LazyFrame) -> pl.DataFrame:
+    try:
+        return rows.collect()
+    except pl.exceptions.SchemaError as error:
+        # The hint is an option of scan_parquet, which nobody can give here.
+        reason, *_ = " ".join(str(error).split()).split(", hint:")
+        raise UnsupportedError(f"polars: {reason}") from None
 
 
 def _are_few_slices(left: Sequence[Left]) -> bool:

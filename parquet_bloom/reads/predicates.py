@@ -10,7 +10,7 @@ Whether a column can hold the values is asked file by file.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_bloom.container.conditions import OPERATORS, Compared, Condition, In
@@ -86,6 +86,26 @@ def predicate_of(filters: Any) -> Predicate:
             if not _is_condition(each):
                 raise TypeError(f"filters: {each!r}, expected (column, operator, value)")
     return any_of([all_of([_condition(*each) for each in part]) for part in parts])
+
+
+def columns_of(filters: Any) -> tuple[str, ...]:
+    """The columns of filters that predicate_of has taken, whatever is said of them."""
+    if isinstance(filters, Mapping):
+        return tuple(filters)
+    are_conditions = all(map(_is_condition, filters))
+    conditions = filters if are_conditions else [each for part in filters for each in part]
+    return tuple(dict.fromkeys(column for column, _, _ in conditions))
+
+
+def listed(filters: Any) -> Any:
+    """The same with lists for iterators, which can be looked through only once."""
+    if isinstance(filters, Mapping):
+        return {column: _listed(value) for column, value in filters.items()}
+    return _listed(filters)
+
+
+def _listed(values: Any) -> Any:
+    return list(values) if isinstance(values, Iterator) else values
 
 
 def all_of(parts: Sequence[Predicate]) -> Predicate:

@@ -76,14 +76,14 @@ class Pruner:
         open: Open,
         index: Indexed | None = None,
         most_left: float = MOST_LEFT,
-        of_tables: Iterable[str] = (),
+        known: Iterable[str] = (),
     ) -> None:
-        """`most_left`: of row groups, so that it is worth asking more files. `of_tables`: columns that tables have,
-        whatever their files have."""
+        """`most_left`: of row groups, so that it is worth asking more files. `known`: columns that are there,
+        whether or not the files that are asked have them."""
         self._predicate, self._open, self._index = predicate, open, index
         self._most_left = most_left
         self._missing: dict[str, ColumnError] = {}
-        self._present = {*of_tables, *(() if index is None else index.columns)}
+        self._present = {*known, *(() if index is None else index.columns)}
         # Columns with values of another kind, and those that have them in some file.
         self._unlike: dict[str, ValueTypeError] = {}
         self._alike: set[str] = set()

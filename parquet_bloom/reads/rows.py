@@ -21,28 +21,36 @@ class RowSource(Protocol):
 
 
 class RowTables:
-    """Top-level columns of rows, file by file. A file that lacks one of them has nulls in it."""
+    """Top-level columns of rows, file by file. A file that lacks one of them has nulls in it; if all files with rows do,
+    their type is that of another file, if one was read that has it."""
 
     def __init__(self, columns: Sequence[str], of_tables: Sequence[str] = ()) -> None:
         """`of_tables`: columns that tables have, whatever their files have."""
-        self.columns = columns
+        self.columns = tuple(dict.fromkeys(columns))
         self._tables: list[pa.Table] = []
-        # One without rows tells the types, if there are no others.
-        self._nothing: pa.Table | None = None
+        # Of files without rows.
+        self._types: dict[str, pa.Field] = {}
         # The columns that files have, or tables.
         self._known = dict.fromkeys(of_tables)
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """Those that neither a table nor a file that was read has."""
+        return tuple(name for name in self.columns if name not in self._known)
 
     def read(
         self, file: RowSource, rows: Mapping[int, Sequence[int]], places: Sequence[int]
     ) -> pa.Table:
-        """What to add: rows of each part, ascending, and where each row that is wanted is among them. Raises as
-        Askable.read_rows does."""
+        """What to add: rows of each part, ascending, and where each row that is wanted is among them; without rows,
+        the types of columns that no file without rows had so far. Raises as Askable.read_rows does."""
         names = file.top_columns
         self._known |= dict.fromkeys(names)
-        if not places and self._nothing is not None:
-            return self._nothing
         there = {*names} & {*self.columns}
+        if not places:
+            there -= self._types.keys()
         found = file.read_rows([name for name in self.columns if name in there], rows)
+        if not places:
+            return found
         nulls = pa.nulls(sum(map(len, rows.values())))
         fields = [
             found.schema.field(name) if name in there else pa.field(name, pa.null())
@@ -54,8 +62,8 @@ class RowTables:
     def add(self, table: pa.Table) -> None:
         if table.num_rows:
             self._tables.append(table)
-        elif self._nothing is None:
-            self._nothing = table
+        else:
+            self._types = {field.name: field for field in table.schema} | self._types
 
     def table(self) -> pa.Table:
         """All rows, in the order in which they were added.
@@ -63,16 +71,23 @@ class RowTables:
         Raises ColumnError if neither a table nor a file that was looked into has a column, UnsupportedError if the files have values in
         it whose types do not go together.
         """
-        for name in self.columns:
-            if self._known and name not in self._known:
-                raise ColumnError(no_column(name, tuple(self._known), "input"))
-        tables = self._tables or ([] if self._nothing is None else [self._nothing])
-        if not tables:
-            return pa.table({name: pa.nulls(0) for name in self.columns})
+        if self._known and self.lacking:
+            raise ColumnError(no_column(self.lacking[0], tuple(self._known), "input"))
+        if not self._tables:
+            return self._without_rows(self.columns)
         try:
-            return pa.concat_tables(tables, promote_options="permissive")
+            found = pa.concat_tables(self._tables, promote_options="permissive")
+            unknown = [field.name for field in found.schema if pa.types.is_null(field.type)]
+            if not unknown:
+                return found
+            told = [found, self._without_rows(unknown)]
+            return pa.concat_tables(told, promote_options="permissive")
         except pa.ArrowException as error:
             raise UnsupportedError(f"columns of several files: {error}") from None
+
+    def _without_rows(self, names: Sequence[str]) -> pa.Table:
+        fields = [self._types.get(name, pa.field(name, pa.null())) for name in names]
+        return pa.schema(fields).empty_table()
 
 
 def _in_places(table: pa.Table, places: Sequence[int]) -> pa.Table:

@@ -35,7 +35,8 @@ def dataset(
     docs/reading.md.
 
     Where little is excluded, most files are not asked, and are in it as a whole. Columns of Hive partitions
-    (`country=DE/`) are columns. schema: of the dataset; by default that of the first file. All others as for
+    (`country=DE/`) are columns. schema: of the dataset; by default that of the first file, in the order of
+    paths, whatever is left, with those columns of the filters that only other files have. All others as for
     row_groups; of a `table`, under its names and with the columns of its partitions, but of no file with deleted rows,
     of which pyarrow cannot be told. keys: one key, as pyarrow takes no others.
 

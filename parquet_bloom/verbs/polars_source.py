@@ -30,7 +30,8 @@ def polars_source(
     """A LazyFrame over `files` that polars reads, but for what cannot match: by comparisons with `==` of integers and
     text in the predicate of the query, and what `&` and `|` make of them; and by `filters`, which whoever asks filters
     by, too, such as `is_in` with the same values, into which nobody can look. Its rows are those of `scan_parquet` of
-    all files, if the query filters by at least the same `filters`.
+    all files, if the query filters by at least the same `filters`. Its columns are those of the first file, in the order
+    of paths, and those of `filters` that other files have; a file that lacks one has nulls in it.
 
     Rows and columns of a `table` are the table's. Where files are left that do not hold all that it says about them, such
     as deleted rows, names, values of partitions or columns that it got later, row groups are read here as pb.rows reads
@@ -49,9 +50,9 @@ def polars_source(
 
     reading.check_first()
     paths = list(reading.files.found)
-    rows: Rows | RowsOfTables = Rows(paths[0], reading.slices, storage_options)
+    rows: Rows | RowsOfTables = Rows(paths, reading.filtered, reading.slices, storage_options)
     if reading.is_of_tables:
         rows = RowsOfTables(
             paths, reading.groups, reading.are_plain, reading.whole_groups(), storage_options
         )
-    return register_io_source(rows, schema=rows.schema())
+    return register_io_source(rows, schema=rows.schema)

@@ -18,12 +18,15 @@ from parquet_bloom.index.manifest import existing
 from parquet_bloom.index.states import state_of, state_unless_asked_for
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import read_once
+from parquet_bloom.reads.columns import telling, whole_column, with_filtered
 from parquet_bloom.reads.held import HeldFiles
 from parquet_bloom.reads.indexed import Indexed
 from parquet_bloom.reads.predicates import (
     Predicate,
     all_of,
+    columns_of,
     conditions_in,
+    listed,
     may_hold,
     predicate_of,
     without,
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.reads.matching import Matching
     from parquet_bloom.reads.partitions import Partitions
     from parquet_bloom.reads.whole_groups import WholeGroups
     from parquet_bloom.storage.cache import Cache
@@ -68,7 +72,9 @@ class Reading:
         if files is None and (index is None or self._view is not None):
             expected = "files or an index" if self._view is None else "tables"
             raise TypeError(f"files: None, expected {expected}")
-        self.predicate = predicate_of(filters)
+        self._filters = listed(filters)
+        self.predicate = predicate_of(self._filters)
+        self.filtered = columns_of(self._filters)
         self.names = None if files is None else files_given("files", files)
         self.keys, self.storage_options = keys, storage_options
         self._index, self._hash_key = index, hash_key
@@ -107,8 +113,10 @@ class Reading:
         with self._one_index():
             return self._row_groups(list(self.files.found), self._open)
 
-    def _row_groups(self, paths: Sequence[str], opener: Open) -> list[Left]:
-        pruner = self._pruner(self.files, self.predicate, opener)
+    def _row_groups(
+        self, paths: Sequence[str], opener: Open, known: Sequence[str] = ()
+    ) -> list[Left]:
+        pruner = self._pruner(self.files, self.predicate, opener, known=known)
         return pruner.with_groups(pruner.left(paths), of_whole=True)
 
     def slices(self, pushed: Predicate) -> list[Left]:
@@ -158,15 +166,17 @@ class Reading:
             left = self._pruner(files, self.predicate, self._open_parquet).left(list(files.found))
         files.check_not_deleted([each.path for each in left])
         every = list(files.found)
-        # Files of a table get more columns.
-        paths = [each.path for each in left if files.leaf_columns] or every[:1]
-        ends = files.ends([*paths, *(each.path for each in left)], self.keys)
+        of_left = [each.path for each in left]
+        ends = files.ends([*every[:1], *of_left], self.keys)
         are_local = not any(map(is_url, every))
         fragments = Fragments(self._partitions, self.keys, self.storage_options, are_local, ends)
-        schema = schema or fragments.schema(paths, files.table_columns)
+        if schema is None and files.leaf_columns:
+            schema = fragments.schema_of_tables(of_left or every[:1], files.table_columns)
+        elif schema is None:
+            schema = fragments.schema(telling(every), self.filtered)
         return fragments.dataset(left, schema)
 
-    def rows(self, filters: Any, columns: Sequence[str] | None) -> pa.Table:
+    def rows(self, columns: Sequence[str] | None) -> pa.Table:
         """The rows of all files that match the filters. Raises as verbs.rows."""
         from parquet_bloom.reads.matching import Matching
 
@@ -176,11 +186,12 @@ class Reading:
         ):
             to_ask: Open = held.opened if self._cache is None else self._open
             to_read: Open = held.opened if self._cache is None else self._open_for_rows
-            matching = Matching(filters, columns, self._partitions, self.files)
+            matching = Matching(
+                self._filters, columns or self._columns(to_ask), self._partitions, self.files
+            )
             paths = [path for path in self.files.found if matching.may_match(path)]
-            left = self._row_groups(paths, to_ask)
-            # What no row tells, the types of the columns, a file does.
-            for each in left or [Left(path, (), ()) for path in list(self.files.found)[:1]]:
+            left = self._row_groups(paths, to_ask, self._known_besides(paths, to_ask))
+            for each in self._telling(left, matching):
                 with to_read(each.path) as file:
                     matching.add(file, each)
         found = matching.table()
@@ -191,6 +202,41 @@ class Reading:
             "bytes_read": matching.bytes_read,
         }
         return found.replace_schema_metadata({"parquet_bloom": json.dumps(read)})
+
+    def _telling(self, left: Sequence[Left], matching: Matching) -> Iterator[Left]:
+        """What is left of files, and behind it files that tell of columns which are lacking so far, and of their types."""
+        every = list(self.files.found)
+        read = left or [Left(path, (), ()) for path in every[:1]]
+        yield from read
+        are_read = {each.path for each in read}
+        for path in telling(every):
+            if not matching.lacking:
+                return
+            if path not in are_read:
+                yield Left(path, (), ())
+
+    def _columns(self, opener: Open) -> tuple[str, ...]:
+        """Those of a read that names none: of tables, or see reads.columns."""
+        files, paths = self.files, telling([*self.files.found])
+
+        def of_file(path: str) -> dict[str, None]:
+            with opener(path) as file:
+                return dict.fromkeys(files.as_listed(file, ()).top_columns)
+
+        of_partitions = dict.fromkeys(self._partitions.schema.names)
+        if files.table_columns or not paths:
+            return tuple(dict.fromkeys(files.table_columns) | of_partitions)
+        first, *others = paths
+        found = with_filtered(of_file(first) | of_partitions, self.filtered, map(of_file, others))
+        return tuple(found)
+
+    def _known_besides(self, asked: Sequence[str], opener: Open) -> list[str]:
+        """The columns of the filters that are there, if not all files are asked: those of other partitions may have
+        them alone."""
+        if len(asked) == len(self.files.found):
+            return []
+        names = self._columns(opener)
+        return [column for column in self.filtered if whole_column(column, names) in names]
 
     @read_once
     def _partitions(self) -> Partitions:
@@ -215,12 +261,13 @@ class Reading:
         predicate: Predicate,
         opener: Open,
         most_left: float = MOST_LEFT,
+        known: Sequence[str] = (),
     ) -> Pruner:
         indexed, predicate = None, without(predicate, files.partition_types.keys())
         if self._index is not None:
             with self._asked() as asked:
                 indexed = Indexed(asked, conditions_in(predicate), files.is_known)
-        return Pruner(predicate, opener, indexed, most_left, files.leaf_columns)
+        return Pruner(predicate, opener, indexed, most_left, {*files.leaf_columns, *known})
 
     def _open(self, path: str, files: ListedFiles | None = None) -> Container:
         return (files or self.files).open(path, self.keys, self._cache)

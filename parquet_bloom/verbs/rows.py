@@ -35,14 +35,14 @@ def rows(
     `Table.filter` leaves of all.
 
     Of the row groups that are left by statistics, filters and an `index`, the columns of the filters are read, and of
-    `columns` (None: all of the first file) only the pages with rows that match. For a few rows; where many match,
-    pb.dataset takes less. What was read is in the schema's metadata: JSON under `parquet_bloom`, with `files_read`,
+    `columns` only the pages with rows that match. For a few rows; where many match, pb.dataset takes less. What was read is in the schema's metadata: JSON under `parquet_bloom`, with `files_read`,
     `row_groups_read`, `pages_read` and `bytes_read`.
 
     Of ORC files, the columns of a stripe are decoded up to the last index group with such rows, which is called a page.
 
     filters: as for row_groups, and `!=` and `not in` are obeyed, too; columns are whole ones, or fields of structs.
-    columns: whole ones; a file that lacks one has nulls in it. Those of Hive partitions (`country=DE/`) are columns of
+    columns: whole ones; a file that lacks one has nulls in it. None: all of the first file, in the order of paths,
+    whatever is left, and those of the filters that other files have. Those of Hive partitions (`country=DE/`) are columns of
     the types that pyarrow takes, those of a table's partitions of its own types; files of other partitions stay closed.
     table: rows and columns are the table's, without rows that it has deleted. All others as for row_groups.
 
@@ -50,8 +50,5 @@ def rows(
     for a UNION of ORC, for what nobody reads here of a table, such as equality delete files, and if the types of a
     column in several files do not go together.
     """
-    from parquet_bloom.reads.matching import listed
-
-    filters = listed(filters)
     reading = Reading(files, filters, table, index, hash_key, keys, storage_options, cache)
-    return reading.rows(filters, columns_given(columns))
+    return reading.rows(columns_given(columns))

@@ -1,0 +1,39 @@
+"""The columns of a read that names none: those of the first file, in the order of paths, and those that the read filters
+by, if only other files have them. They are the same whatever values are asked, and whichever files are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+ColumnT = TypeVar("ColumnT")
+
+
+def with_filtered(
+    first: Mapping[str, ColumnT],
+    filtered: Iterable[str],
+    others: Iterable[Mapping[str, ColumnT]],
+) -> dict[str, ColumnT]:
+    """The columns of the first file by their names, and behind them those of `others` that are `filtered` by. No more
+    of the others are looked at than it takes; what none has is left out."""
+    found = dict(first)
+    lacking = [column for column in filtered if whole_column(column, found) not in found]
+    for columns in others if lacking else ():
+        names = [whole_column(column, columns) for column in lacking]
+        found |= {name: columns[name] for name in names if name in columns}
+        lacking = [column for column in lacking if whole_column(column, found) not in found]
+        if not lacking:
+            break
+    return found
+
+
+def whole_column(column: str, names: Collection[str]) -> str:
+    """That of a file with these whole columns of which `column` is a field, or which it is itself."""
+    return column if column in names else column.partition(".")[0]
+
+
+def telling(paths: Sequence[str]) -> list[str]:
+    """The files in the order in which they are asked for columns. Those that were added to a lake later mostly are in
+    the files that sort last."""
+    return [*paths[:1], *reversed(paths[1:])]
