@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import TableView
-    from parquet_bloom.verbs.index_change import IndexChange
+    from parquet_bloom.verbs.index_change import IndexChange, NotIndexed
     from parquet_bloom.verbs.index_check import IndexCheck
     from parquet_bloom.vocabulary import Verdict
 
@@ -353,15 +353,18 @@ def check(
 
 
 def _write_check(report: IndexCheck) -> None:
+    _name(report.not_indexed)
     for finding in report.findings:
         write_text(f"{finding.problem}: {finding.message}")
     values = f", {number_of(report.values, 'value')} looked up"
     unread = "; the files were not read: --deep does that"
     left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}"
+    num_unknown = len({each.path for each in report.not_indexed})
+    unknown = f"; of {number_of(num_unknown, 'file')} a column is unknown" * bool(num_unknown)
     write_text(
         f"{report.index}: {number_of(len(report.findings), 'finding')}:"
         f" {number_of(report.files, 'file')}, {_counts(report.keys, report.filters)}{values if report.deep else unread}"
-        f"{left * bool(report.unneeded)}"
+        f"{unknown}{left * bool(report.unneeded)}"
     )
 
 
@@ -412,10 +415,7 @@ def _end_with(report: IndexChange, as_json: bool) -> NoReturn:
 
 
 def _write_change(report: IndexChange) -> None:
-    for each in report.not_indexed[:MOST_FILES]:
-        complain(f"{each.path}: {each.column}: not indexed: {each.reason}")
-    if len(report.not_indexed) > MOST_FILES:
-        complain(f"{len(report.not_indexed) - MOST_FILES:,} more that are not indexed")
+    _name(report.not_indexed)
     counts = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
     if report.failed:
         counts += f"; {report.failed:,} of these cannot be read in full"
@@ -425,6 +425,13 @@ def _write_change(report: IndexChange) -> None:
     write_text(
         f"{report.index}: {number_of(report.files, 'file')}: {counts}{written * is_written}{unknown}"
     )
+
+
+def _name(not_indexed: Sequence[NotIndexed]) -> None:
+    for each in not_indexed[:MOST_FILES]:
+        complain(f"{each.path}: {each.column}: not indexed: {each.reason}")
+    if len(not_indexed) > MOST_FILES:
+        complain(f"{len(not_indexed) - MOST_FILES:,} more that are not indexed")
 
 
 def _content(keys: int, filters: int, num_bytes: int) -> str:

@@ -18,6 +18,7 @@ from parquet_bloom.index.opened import OpenSegment
 from parquet_bloom.index.unnamed import unneeded
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.verbs.documents import VerbReport
+from parquet_bloom.verbs.index_change import NotIndexed
 from parquet_bloom.verbs.listed_files import ListedFiles, list_files
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class IndexFinding:
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexCheck(VerbReport):
     """What check_index found. `files`, `keys`, `filters`: how many the index knows, pairs of value and place, those in
-    slices; `values`: how many were read and looked up; `unneeded`: files in its folder, of `bytes_unneeded`, that compact_index will remove."""
+    slices; `not_indexed`: what is unknown in every answer; `values`: how many were read and looked up; `unneeded`: files in its folder, of `bytes_unneeded`, that compact_index will remove."""
 
     _rows: ClassVar = ("findings",)
 
@@ -67,6 +68,7 @@ class IndexCheck(VerbReport):
     values: int
     unneeded: int
     bytes_unneeded: int
+    not_indexed: tuple[NotIndexed, ...]
     findings: tuple[IndexFinding, ...]
 
     def __repr__(self) -> str:
@@ -111,6 +113,7 @@ def check_index(
         values=work.num_values,
         unneeded=len(left),
         bytes_unneeded=sum(entry.size for entry in left),
+        not_indexed=tuple(work.not_indexed()),
         findings=tuple(work.findings),
     )
 
@@ -138,6 +141,17 @@ class _Check:
     @property
     def num_files(self) -> int:
         return len(self._known)
+
+    def not_indexed(self) -> Iterator[NotIndexed]:
+        """Each file of which, or of parts of which, nothing is known about a column, and the first reason."""
+        for path, known in sorted(self._known.items()):
+            reasons: dict[str, str] = {}
+            for proof, units in known:
+                for unit in units:
+                    if unit.reason:
+                        reasons.setdefault(proof.about.column, unit.reason)
+            for column, reason in sorted(reasons.items()):
+                yield NotIndexed(path, column, reason)
 
     def _found(self, problem: IndexProblem, message: str) -> None:
         self.findings.append(IndexFinding(problem, message))

@@ -68,6 +68,20 @@ def test_what_an_add_would_see(index, lake):
     assert problems(index.check(deep=True)) == []
 
 
+def test_what_is_unknown_in_every_answer_is_named(lake, tmp_path):
+    (lake / "0.parquet").write_bytes(b"no file")
+    pq.write_table(pa.table({"id": [1]}), lake / "9.parquet")
+    with pb.Index.build(tmp_path / "index", lake, ["id", "even"]) as index:
+        report = index.check()
+    assert problems(report) == []
+    found = [(Path(each.path).name, each.column) for each in report.not_indexed]
+    assert found == [("0.parquet", "even"), ("0.parquet", "id"), ("9.parquet", "even")]
+    told = outcome("index", "check", "--index", tmp_path / "index")
+    assert told.code == 0
+    assert "; of 2 files a column is unknown" in told.stdout
+    assert f"{lake}/9.parquet: even: not indexed: no column even" in told.stderr
+
+
 def test_values_that_changed_behind_the_back_of_the_file_system(index, lake):
     """The same size, time and inode: only the values tell."""
     path = lake / "3.parquet"
