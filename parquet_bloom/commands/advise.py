@@ -24,7 +24,6 @@ from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.hints import would_refuse
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, SummarizedView, Summary
-from parquet_bloom.render.table import names_last
 from parquet_bloom.render.terminal import (
     Cells,
     is_cut,
@@ -33,7 +32,14 @@ from parquet_bloom.render.terminal import (
     write_table,
     write_text,
 )
-from parquet_bloom.render.wording import MOST_SHOWN, in_one, shortened, size, without_numbers
+from parquet_bloom.render.wording import (
+    MOST_SHOWN,
+    in_one,
+    listed,
+    shortened,
+    size,
+    without_numbers,
+)
 from parquet_bloom.values.types import literal
 from parquet_bloom.verbs.advise import (
     AdviceReport,
@@ -144,7 +150,7 @@ class AdviceView(SummarizedView[AdviceReport]):
         judged = _judged(report)
         return FileSummary(
             state="with columns to build" if _all_to_build(judged) else "without",
-            line=_heading(report, judged),
+            line=_heading(report, judged, in_full=False),
             numbers={"files": report.files},
             is_answer=bool(_all_to_build(judged)),
         )
@@ -156,7 +162,7 @@ class AdviceView(SummarizedView[AdviceReport]):
         """One line about the files, then one row per column, or where these are too many for a terminal, per
         verdict; on a terminal, the reasons follow below, their first clauses unless `verbose`."""
         unit, judged = UNITS[report.format].group, _judged(report)
-        write_text(f"{report.path}: {_heading(report, judged)}")
+        write_text(f"{report.path}: {_heading(report, judged, verbose)}")
         for line in would_refuse(report.obstacles):
             write_text(line)
         if report.budget is not None:
@@ -171,10 +177,8 @@ class AdviceView(SummarizedView[AdviceReport]):
         if is_summed_up:
             write_table(BY_VERDICT, list(_by_verdict(judged)), _BY_VERDICT_GIVES)
         else:
-            # Many rows are easier to compare in a table of what fits than as paragraphs.
             rows = [row[: len(NARROW)] for row in cells]
-            gives = names_last(_GIVES) if verbose else _GIVES
-            write_table(NARROW, rows, gives, verbose and not is_cut(len(rows)))
+            write_table(NARROW, rows, _GIVES, verbose)
         for line in _reasons(judged, verbose):
             write_text(line)
         if is_summed_up:
@@ -242,12 +246,13 @@ def _clause(advice: ColumnAdvice) -> str:
     return f"{first} …" if more else first
 
 
-def _heading(report: AdviceReport, judged: Sequence[_Judged]) -> str:
+def _heading(report: AdviceReport, judged: Sequence[_Judged], in_full: bool) -> str:
+    """`in_full`: with the names of all columns to build, not some."""
     unit = UNITS[report.format].group
     rows, groups = number_of(report.num_rows, "row"), number_of(report.num_groups, unit)
-    built = shortened([_named(each) for each in _all_to(judged, "build")])
-    again = shortened([_named(each) for each in _all_to(judged, "rebuild")])
-    kept = shortened([each.column for each in _all_to(judged, "keep")])
+    built = listed([_named(each) for each in _all_to(judged, "build")], in_full)
+    again = listed([_named(each) for each in _all_to(judged, "rebuild")], in_full)
+    kept = listed([each.column for each in _all_to(judged, "keep")], in_full)
     to_build = f"build filters for {built}" if built else ""
     to_rebuild = f"rebuild the filters of {again}" if again else ""
     to_keep = f"keep the filters of {kept}" if kept else ""
@@ -308,7 +313,7 @@ def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) 
     # Nothing is recommended where a rate was asked for.
     is_asked = options.fpp is not None and options.budget is None
     judged = _judged(report)
-    _write_rates(judged, UNITS[report.format].group, sums_up=not is_asked)
+    _write_rates(judged, UNITS[report.format].group, sums_up=not is_asked, in_full=verbose)
     here = "as asked" if is_asked else "recommended"
     deserving = [each for each in judged if each.verdict != "skip"]
     shown = deserving if verbose or not sys.stdout.isatty() else deserving[:MOST_SHOWN]
@@ -333,9 +338,9 @@ def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) 
         write_text(f"And {number_of(left, 'more column')}: -c NAME shows one, --verbose shows all.")
 
 
-def _write_rates(judged: Sequence[_Judged], unit: str, sums_up: bool) -> None:
+def _write_rates(judged: Sequence[_Judged], unit: str, sums_up: bool, in_full: bool) -> None:
     """A row per rate, over all columns to build: their filters together, and what a look-up in one of them reads on
-    average. `sums_up`: one more for each column at the rate that is recommended for it."""
+    average. `sums_up`: one more for each column at the rate that is recommended for it. `in_full`: with the names of all."""
     chosen = [each for each in _all_to(judged, "build") if each.rates]
     if not chosen:
         return
@@ -357,7 +362,7 @@ def _write_rates(judged: Sequence[_Judged], unit: str, sums_up: bool) -> None:
     rows.insert(0, ("no filters", "", "", f"{without:,.2f}"))
     write_line("")
     write_text(
-        f"{number_of(len(chosen), 'column')} to build: {shortened([each.column for each in chosen])}"
+        f"{number_of(len(chosen), 'column')} to build: {listed([each.column for each in chosen], in_full)}"
     )
     write_table(("rate", "filters", "of all files", f"{unit}s read"), rows)
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from parquet_bloom.options import TableView
 
 
-# As many rows become paragraphs on a narrow terminal, if their values were asked for.
+# As many rows become records on a narrow terminal, if their values were asked for.
 _FEW_ROWS = 4
 # Of files that were not asked, so many are named.
 _FEW_PATHS = 3

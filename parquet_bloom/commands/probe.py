@@ -31,6 +31,7 @@ from parquet_bloom.render.terminal import (
 from parquet_bloom.render.wording import (
     MOST_SHOWN,
     bytes_taken,
+    listed,
     place_cells,
     place_heads,
     shortened,
@@ -220,7 +221,7 @@ class ProbeView(SummarizedView[ProbeReport]):
                 (
                     result.value,
                     result.verdict,
-                    shortened(_names(_to_read(result))),
+                    listed(_names(_to_read(result)), verbose),
                     str(result.rows_to_read),
                     with_key_hint(
                         next((group.reason for group in result.groups if group.reason), "")

@@ -10,9 +10,8 @@ from parquet_bloom.filters.rates import percent
 from parquet_bloom.options import quoted_name
 from parquet_bloom.render.hints import OF_FILES, NextLines, with_key_hint, would_refuse
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
-from parquet_bloom.render.table import names_last
-from parquet_bloom.render.terminal import Cells, is_cut, write_line, write_table, write_text
-from parquet_bloom.render.wording import columns_alike, shortened, size, where
+from parquet_bloom.render.terminal import is_cut, write_line, write_table, write_text
+from parquet_bloom.render.wording import columns_alike, listed, size, where
 from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER, NO_KEY
 
 if TYPE_CHECKING:
@@ -119,8 +118,8 @@ class InspectionView(SummarizedView["FileInspection"]):
             _write_by_column(report)
         elif rows:
             heads = (units.part, "column", *_OF_COLUMN)
-            _write_all_or_most(heads, rows, _GIVES, verbose)
-        if not verbose or is_cut(len(rows)):
+            write_table(heads, rows, _GIVES, verbose, more=_MORE)
+        if not verbose:
             for remark in _missing(report, all_of_them=bool(rows)):
                 write_text(remark.text)
         groups = [
@@ -131,7 +130,7 @@ class InspectionView(SummarizedView["FileInspection"]):
         ]
         if groups:
             header = (units.part, "column", units.group, *_OF_GROUP)
-            _write_all_or_most(header, groups, _GROUP_GIVES, verbose)
+            write_table(header, groups, _GROUP_GIVES, verbose, more=_MORE)
         verb = _next_verb(report)
         if verb:
             of_columns = " -c COLUMN" * bool(self._columns)
@@ -139,17 +138,6 @@ class InspectionView(SummarizedView["FileInspection"]):
                 report.path, f"{verb} FILE{of_columns}", self._columns
             ):
                 write_line(line)
-
-
-def _write_all_or_most(
-    heads: Sequence[str], rows: Sequence[Cells], gives: Sequence[str], verbose: bool
-) -> None:
-    """With `verbose`, all rows, with whole names where these fit, and all of each row if they are few: thousands of
-    paragraphs would have more lines than anybody reads."""
-    if not (verbose and is_cut(len(rows))):
-        write_table(heads, rows, gives, verbose, more=_MORE)
-    elif not write_table(heads, rows, names_last(gives)):
-        write_text("In a pipe, as with | less -S, nothing is left out or shortened.")
 
 
 def _write_by_column(report: FileInspection) -> None:
@@ -246,11 +234,13 @@ def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) 
     ]
     heads = ("column", "files", "chunks", "filters", "bytes", "of the files", "FPP", "worst FPP")
     if rows:
-        write_table(heads, rows, _SUMMARY_GIVES, more="" if verbose else "--verbose shows all")
+        write_table(heads, rows, _SUMMARY_GIVES, verbose, more=_MORE)
     if unreadable:
-        write_text(f"filters that cannot be read: {shortened(unreadable)}; inspect FILE says why")
+        write_text(
+            f"filters that cannot be read: {listed(unreadable, verbose)}; inspect FILE says why"
+        )
     if without:
-        write_text(f"no filters: {shortened(without)}")
+        write_text(f"no filters: {listed(without, verbose)}")
     total = {
         "filters": summary.num_filters, "bytes": summary.filter_bytes, "size": summary.size,
     }  # fmt: skip

@@ -5,11 +5,16 @@ A number, a hash or a name is never folded. What gives way, and in which order, 
     ("note…", "data", "column…")    shorten the notes, then leave out data, then shorten the names
 
 After that, columns go from the right. What was shortened gets back what room is left.
+
+Where nothing may give way, rows are records: the facts of a row, on as few lines as hold them.
+
+    column: id  row group: 0  type: int64  filter: 8.0 KiB  FPP: 0.98 %
+      note: the filter is larger than it has to be
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from parquet_bloom.render.palette import unmarked
 
@@ -17,6 +22,8 @@ GAP = 2
 # What is left of a shortened column.
 LEAST = 16
 DOTS, RULE = "…", "─"
+# Above names, and what else is told apart, though it has spaces; the first stands first in a record.
+NAMES = ("column", "file", "value")
 # Of a folded text.
 INDENT = "  "
 
@@ -57,10 +64,17 @@ def fitted(
     return widths
 
 
-def names_last(gives: Sequence[str]) -> Sequence[str]:
-    """The same, but the names of columns are whole until all else that gives has gone."""
-    names = f"column{DOTS}"
-    return [*(step for step in gives if step != names), names]
+def cut(table: Sequence[Sequence[str]], widths: Sequence[int]) -> Sequence[Sequence[str]] | None:
+    """The table without columns of no width, whose cells are as wide as these at most; None if names that differ
+    would look alike then."""
+    columns = []
+    for column, width in zip(zip(*table, strict=True), widths, strict=True):
+        if width:
+            short = _shortened_apart(column, width)
+            if short is None:
+                return None
+            columns.append([short[cell] for cell in column])
+    return list(zip(*columns, strict=True))
 
 
 def not_whole(table: Sequence[Sequence[str]], widths: Sequence[int], name: str) -> list[str]:
@@ -75,51 +89,104 @@ def not_whole(table: Sequence[Sequence[str]], widths: Sequence[int], name: str) 
     ]
 
 
-def lines(table: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:
+def lines(table: Sequence[Sequence[str]]) -> Iterator[str]:
     """The headings, a rule, and a line for each row; numbers are flush right, but for the first."""
     header, *rows = table
+    widths = natural_widths(table)
     to_the_right = [
         at > 0 and all(cell[:1].isdigit() or cell[:1] in "<-" for cell in column[1:])
         for at, column in enumerate(zip(*table, strict=True))
     ]
-    cells = [(at, width) for at, width in enumerate(widths) if width]
-    short = {at: _shortened_alike((row[at] for row in table), width) for at, width in cells}
 
     def line(row: Sequence[str]) -> str:
-        shown = (_set(short[at][row[at]], width, to_the_right[at]) for at, width in cells)
-        return (" " * GAP).join(shown).rstrip()
+        return (" " * GAP).join(map(_set, row, widths, to_the_right)).rstrip()
 
     yield line(header)
-    yield RULE * total([width for _, width in cells])
+    yield RULE * total(widths)
     yield from map(line, rows)
+
+
+def records(table: Sequence[Sequence[str]], room: int) -> Iterator[str]:
+    """Each row on as few lines as hold all of its cells with their headings, its name first."""
+    header, *rows = table
+    order = sorted(range(len(header)), key=lambda at: header[at] != NAMES[0])
+    for row in rows:
+        line = ""
+        for fact in (f"{header[at]}: {row[at]}" for at in order if row[at]):
+            longer = f"{line}{' ' * GAP}{fact}"
+            if line and _width(longer) <= room:
+                line = longer
+                continue
+            if line:
+                yield line
+            *full, line = folded(f"{INDENT if line else ''}{fact}", room)
+            yield from full
+        yield line
 
 
 def shortened(text: str, width: int) -> str:
     """`text` in this many cells: a name loses its middle, other text its end."""
-    return _shortened(text, width, 0 if " " in text else (width - 1) // 2)
+    return _with_both_ends(text, width, 0 if " " in text else (width - 1) // 2)
 
 
-def _shortened(text: str, width: int, tail: int) -> str:
+def _shortened_apart(column: Sequence[str], width: int) -> dict[str, str] | None:
+    """Each cell of a column, shortened in such a way that names that differ still do; None if they cannot."""
+    texts = dict.fromkeys(column)
+    names = [text for text in texts if column[0] in NAMES or " " not in text]
+    short = {text: shortened(text, width) for text in texts} | _apart(names, width)
+    return short if len({short[name] for name in names}) == len(names) else None
+
+
+def _apart(names: Sequence[str], width: int, at: int | None = None) -> dict[str, str]:
+    """Names without their middle, but for what begins at character `at`; those that look alike then also with the
+    place where they begin to differ."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault(_with_place(name, width, at), []).append(name)
+    found: dict[str, str] = {}
+    for text, those in alike.items():
+        start = _where_they_differ(those)
+        if len(those) == 1 or start == at:
+            found |= dict.fromkeys(those, text)
+        else:
+            found |= _apart(those, width, start)
+    return found
+
+
+def _where_they_differ(names: Sequence[str]) -> int:
+    """How many characters they all begin with."""
+    first, last = min(names), max(names)
+    pairs = enumerate(zip(first, last, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), len(first))
+
+
+def _with_place(name: str, width: int, at: int | None) -> str:
+    """`name` in this many cells: its ends, and between them what stands around character `at`, if any."""
+    end = (width - 2) // 3
+    middle = width - 2 - 2 * end
+    if at is None or _width(name) <= width:
+        return _with_both_ends(name, width, (width - 1) // 2)
+    place = name[max(at - middle // 3, 0) :]
+    if _width(place) <= middle + 1 + end:
+        return _with_both_ends(name, width, middle + 1 + end)
+    return DOTS.join((_begin(name, end), _begin(place, middle), _end(name, end)))
+
+
+def _with_both_ends(text: str, width: int, tail: int) -> str:
     """`text` in this many cells, `tail` of which are its end."""
     if _width(text) <= width:
         return text
+    return _begin(text, width - 1 - tail) + DOTS + _end(text, tail)
+
+
+def _begin(text: str, width: int) -> str:
     from rich.cells import set_cell_size
 
-    end = set_cell_size(text[::-1], tail)[::-1].lstrip() if tail else ""
-    return set_cell_size(text, width - 1 - tail).rstrip() + DOTS + end
+    return set_cell_size(text, width).rstrip()
 
 
-def _shortened_alike(texts: Iterable[str], width: int) -> dict[str, str]:
-    """Each of these texts, shortened in such a way that names that differ still do: without what is
-    most often alike, the middle, else the beginning or the end, else not at all."""
-    names = dict.fromkeys(texts)
-    ways = ((width - 1) // 2, width - 1, 0, (width - 1) // 4, 3 * (width - 1) // 4)
-    for tail in ways:
-        found = {each: _shortened(each, width, 0 if " " in each else tail) for each in names}
-        told = {short for each, short in found.items() if " " not in each}
-        if len(told) == sum(" " not in each for each in names):
-            return found
-    return {each: each for each in names}
+def _end(text: str, width: int) -> str:
+    return _begin(text[::-1], width)[::-1]
 
 
 def folded(text: str, room: int) -> list[str]:

@@ -24,12 +24,13 @@ from typing import TYPE_CHECKING, TextIO
 
 from parquet_bloom.render.palette import HEADINGS, in_color, painted, without_colors
 from parquet_bloom.render.table import (
+    cut,
     fitted,
     folded,
     lines,
     natural_widths,
     not_whole,
-    total,
+    records,
 )
 
 if TYPE_CHECKING:
@@ -216,13 +217,13 @@ def write_table(
     gives: Sequence[str] = (),
     full: bool = False,
     more: str = "",
-) -> bool:
+) -> None:
     """A table on a terminal; in a pipe, header and rows separated by tabs and never cut. Columns
     without a cell are left out, and on a terminal empty ones, too.
 
-    `gives`: what gives way on a narrow terminal, see render.table. full: nothing does; each row
-    becomes a paragraph instead. more: what shows all rows, of which otherwise only MOST_ROWS are on a terminal.
-    Returns whether nothing is left out or shortened.
+    `gives`: what gives way on a narrow terminal, see render.table. full: nothing does; where not all fits, each row
+    becomes a record instead, as where names could not be told apart. more: what shows all rows, of which otherwise
+    only MOST_ROWS are on a terminal.
     """
     kept = [not rows or any(row[at] is not None for row in rows) for at in range(len(header))]
     shown = [painted if name in HEADINGS else str for name in compress(header, kept)]
@@ -233,23 +234,21 @@ def write_table(
     if not sys.stdout.isatty():
         for row in table:
             write_line(*row)
-        return True
+        return
     left = len(rows) - MOST_ROWS if more and not full and is_cut(len(rows)) else 0
     if left:
         del table[1 + MOST_ROWS :]
     used = [not rows or any(column[1:]) for column in zip(*table, strict=True)]
     table = [[printable(cell) for cell in compress(row, used)] for row in table]
     room, natural = terminal_columns(), natural_widths(table)
-    if full and total(natural) > room:
-        _write_paragraphs(table)
-        return True
     widths = fitted(table[0], natural, room, gives)
-    for line in lines(table, widths):
+    short = None if full and widths != natural else cut(table, widths)
+    for line in records(table, room) if short is None else lines(short):
         _write_row(line)
     if left:
         write_text(f"And {left:,} more rows: {more}.")
-    _write_what_gave_way(table, widths)
-    return not left and widths == natural
+    if short is not None:
+        _write_what_gave_way(table, widths)
 
 
 def _write_what_gave_way(table: Sequence[Sequence[str]], widths: Sequence[int]) -> None:
@@ -263,16 +262,6 @@ def _write_what_gave_way(table: Sequence[Sequence[str]], widths: Sequence[int]) 
     gone = [name for name, width in zip(table[0], widths, strict=True) if not width]
     if left_out := [name for name in gone if name != _REASON]:
         write_text(f"Left out for lack of room, but not in a pipe: {', '.join(left_out)}.")
-
-
-def _write_paragraphs(table: Sequence[Sequence[str]]) -> None:
-    """A line for each cell."""
-    header, *rows = table
-    for row in rows:
-        for name, cell in zip(header, row, strict=True):
-            if cell:
-                _write_row(f"{name}: {cell}")
-        _write_row("")
 
 
 def _write_row(line: str) -> None:

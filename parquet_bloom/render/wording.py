@@ -38,6 +38,11 @@ def shortened(items: Sequence[str], in_all: int | None = None) -> str:
     return f"{shown}, … ({number:,} in all)" if number > MOST_SHOWN else shown
 
 
+def listed(items: Sequence[str], in_full: bool) -> str:
+    """All of them, or the first ten."""
+    return ", ".join(items) if in_full else shortened(items)
+
+
 def either(words: Sequence[str]) -> str:
     """`text, json or sarif`"""
     *most, last = words

@@ -147,13 +147,9 @@ def test_what_is_stored_beside_what_was_asked_for(path):
 
 def test_what_was_asked_for_is_shown_on_a_narrow_terminal(path):
     asked = ("find", path, "-c", "id", "--columns", "at,id")
-    assert on_a_terminal(40, *asked, "-v", 8)[:6] == [
-        "id: 8",
-        "file: a.parquet",
-        "row group: 0",
-        "row: 1",
-        "at: 1970-01-01T00:00:00.002Z",
-        "id: 8",
+    assert on_a_terminal(40, *asked, "-v", 8)[:2] == [
+        "id: 8  file: a.parquet  row group: 0",
+        "  row: 1  at: 1970-01-01T00:00:00.002Z",
     ]
     table = pa.table({"id": [1] * 5, "when": ["2026-11-27T07:40:00"] * 5})
     pq.write_table(table, path)

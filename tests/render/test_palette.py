@@ -9,7 +9,7 @@ from make.reports import BROKEN
 import parquet_bloom as pb
 from parquet_bloom.render.findings import ValidationView
 from parquet_bloom.render.palette import choose, in_color, painted, unmarked
-from parquet_bloom.render.table import fitted, folded, lines, natural_widths
+from parquet_bloom.render.table import folded, lines
 
 GREEN, YELLOW, RED, MAGENTA, END = "\x1b[32m", "\x1b[33m", "\x1b[1;31m", "\x1b[35m", "\x1b[0m"
 PROBE = ("probe", "b.parquet", "-c", "id", "-v", "5", "-v", "-1")
@@ -113,7 +113,7 @@ def test_a_terminal_has_them_in_columns_that_stay_aligned():
 @pytest.mark.usefixtures("always")
 def test_marks_take_no_room():
     table = [("value", "verdict", "n"), ("1", painted("absent"), "7")]
-    shown = list(lines(table, fitted(table[0], natural_widths(table), 80, ())))
+    shown = list(lines(table))
     assert in_color(shown[2]) == f"1      {GREEN}absent{END}   7"
     assert [in_color(each) for each in folded(f"a: {painted('not ok')} b", 8)] == [
         f"a: {RED}not{END}",

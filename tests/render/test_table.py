@@ -11,11 +11,12 @@ from rich.cells import cell_len
 
 from parquet_bloom.commands import index as index_command
 from parquet_bloom.render.table import (
+    cut,
     fitted,
     folded,
     lines,
-    names_last,
     natural_widths,
+    records,
     shortened,
     total,
 )
@@ -32,14 +33,9 @@ GIVES = ("note…", "note", "column…")
 
 
 def shown(room, gives=GIVES, table=TABLE):
-    return list(lines(table, fitted(table[0], natural_widths(table), room, gives)))
-
-
-def test_names_that_are_to_be_whole_are_shortened_when_all_else_that_gives_has_gone():
-    narrow = fitted(NAMES, natural_widths(TABLE), 52, names_last(("column…", "note…", "note")))
-    assert narrow == [9, 23, 16, 0]
-    wide = fitted(NAMES, natural_widths(TABLE), 75, names_last(("column…", "note")))
-    assert wide == [9, 33, 16, 0]
+    short = cut(table, fitted(table[0], natural_widths(table), room, gives))
+    assert short is not None
+    return list(lines(short))
 
 
 def test_a_wide_terminal_shows_all():
@@ -114,7 +110,10 @@ def test_what_is_left_out_is_said_and_verbose_leaves_nothing_out(nested):
     cells = dict(zip(*(row.split("\t") for row in rows), strict=True))
     above = len(folded(heading, 50))
     assert full[:above] == folded(heading, 50)
-    assert full[above:] == [f"{name}: {cell}" for name, cell in cells.items() if cell] + [""]
+    assert full[above] == "column: a_rather_long.name_of_a_column"
+    assert max(map(len, full[above:])) <= 50
+    shown = "  ".join(line.strip() for line in full[above:])
+    assert {*shown.split("  ")} == {f"{name}: {cell}" for name, cell in cells.items() if cell}
 
 
 def piped_lines(path):
@@ -124,17 +123,70 @@ def piped_lines(path):
 @pytest.mark.parametrize(
     ("names", "expected"),
     [
-        (["a_column_of_one", "a_column_of_two"], ["a_co…_one", "a_co…_two"]),
-        (["reading_1_in_all", "reading_2_in_all"], ["…1_in_all", "…2_in_all"]),
-        (["a1_reading_value", "a2_reading_value"], ["a1_r…alue", "a2_r…alue"]),
-        (["total_1_value", "total_2_value"], ["…_1_value", "…_2_value"]),
-        (["name_11_of_this", "name_12_of_this"], ["name_11_…", "name_12_…"]),
-        (["some words more", "some words or so"], ["some wor…", "some wor…"]),
+        (
+            ["a_column_of_one_thing", "a_column_of_two_thing"],
+            ["a_column…e_thing", "a_column…o_thing"],
+        ),
+        (
+            ["reading_1_in_all_of_them", "reading_2_in_all_of_them"],
+            ["read…g_1_in…them", "read…g_2_in…them"],
+        ),
+        (
+            [
+                "sensor_001_temperature_mean",
+                "sensor_002_temperature_mean",
+                "sensor_001_temperature_most",
+            ],
+            ["sens…001_te…mean", "sens…002_te…mean", "sensor_0…re_most"],
+        ),
+        (
+            [
+                "total_of_the_north_1_and_on",
+                "total_of_the_north_2_and_on",
+                "total_of_the_south_1_and_on",
+            ],
+            ["tota…th_1_and_on", "tota…th_2_and_on", "tota…e_sout…d_on"],
+        ),
+        (
+            ["one name with its spaces", "one name less its spaces"],
+            ["one…e with…aces", "one…e less…aces"],
+        ),
     ],
 )
 def test_names_that_differ_still_do_when_they_are_shortened(names, expected):
     table = [["column"], *([name] for name in names)]
-    assert list(lines(table, [9]))[2:] == expected
+    assert shown(16, ("column…",), table)[2:] == expected
+
+
+def test_notes_lose_their_end_whether_they_differ_or_not():
+    table = [["id", "note"], ["1", "some words more"], ["2", "some words or so"]]
+    assert [*cut(table, [2, 9])] == [("id", "note"), ("1", "some wor…"), ("2", "some wor…")]
+
+
+def test_names_that_cannot_be_told_apart_are_not_shortened():
+    """The middle has two places in which all of them differ, and room for one."""
+    names = [
+        f"a_name_with_{one}_that_goes_on_with_{two}_to_its_end" for one in "12" for two in "12"
+    ]
+    table = [["column"], *([name] for name in names)]
+    assert cut(table, [16]) is None
+    assert [row[0] for row in cut(table, [50])[1:]] == names
+
+
+def test_a_record_has_all_facts_of_a_row_on_few_lines():
+    assert list(records(TABLE, 60)) == [
+        "column: customer.home_address.street_name  row group: 0",
+        "  hash: 9d732310825a97b0  note: all values are the same",
+        "column: id  row group: 12  hash: 0000000000000001",
+    ]
+    assert list(records(TABLE, 24))[:6] == [
+        "column:",
+        "  customer.home_address.street_name",
+        "  row group: 0",
+        "  hash: 9d732310825a97b0",
+        "  note: all values are",
+        "  the same",
+    ]
 
 
 @pytest.mark.parametrize("room", range(1, 60, 3))
@@ -209,35 +261,29 @@ def test_many_columns_in_several_row_groups_are_summed_up(tmp_path):
         on_a_terminal(columns, "inspect", tmp_path / "out.parquet", "--verbose")
         for columns in (100, 60)
     )
-    for lines_of in (every, narrow):
-        assert sum(line[:2] in ("0 ", "1 ") for line in lines_of) == 2 * 42
-        assert len(lines_of) < 2 * 42 + 10
-    assert every[-1].startswith("1 ")
-    assert "Left out for lack of room, but not in a pipe: " in narrow[-3]
-    assert (
-        " ".join(line.strip() for line in narrow[-2:])
-        == "In a pipe, as with | less -S, nothing is left out or shortened."
-    )
+    assert sum(line[:2] in ("0 ", "1 ") for line in every) == 2 * 42
+    assert len(every) < 2 * 42 + 10
+    assert sum(line.startswith("column: c") for line in narrow) == 2 * 42
+    assert len(narrow) < 3 * 2 * 42 + 10
+    assert narrow[-1].startswith("  ")
+    assert not any("…" in line or "Left out" in line for line in narrow)
 
 
 @pytest.mark.parametrize("rows_in_group", [1000, 500])
 def test_the_largest_filters_come_first_where_not_all_are_shown(tmp_path, rows_in_group):
     """In a file of one row group and of two, and in the summary; verbose keeps the order of the file, and whole names
-    where there is room."""
+    however narrow the terminal is."""
     names = [f"a_column_with_a_name_that_is_far_too_long_{at:02}" for at in range(42)]
     wide = pa.table({name: [0, 1] * 500 for name in names[:-1]} | {names[-1]: range(1000)})
     pq.write_table(wide, tmp_path / "wide.parquet", row_group_size=rows_in_group)
     out = tmp_path / "out.parquet"
     assert outcome("build", tmp_path / "wide.parquet", "-o", out, "-c", ",".join(names)).code == 0
     for command in (("inspect", out), ("inspect", out, "--summary")):
-        few, every = on_a_terminal(80, *command), on_a_terminal(80, *command, "--verbose")
+        few, every = on_a_terminal(80, *command), on_a_terminal(60, *command, "--verbose")
         first = next(at for at, line in enumerate(few) if line.startswith("───")) + 1
         assert "_41 " in few[first]
-        assert [name for name in names if any(name in line for line in every)] == names
-    narrow = on_a_terminal(60, "inspect", out, "--verbose")
-    first = next(at for at, line in enumerate(narrow) if line.startswith("───"))
-    assert narrow[first - 1].split() == ["row", "group", "column", "filter", "FPP"]
-    assert narrow[first + 1].split()[:2] == ["0", "a_column_with_…r_too_long_00"]
+        found = [line for line in every if line.startswith("column: ")]
+        assert [name for name in names if any(name in line for line in found)] == names
 
 
 class Terminal(io.TextIOWrapper):
