@@ -20,7 +20,8 @@ from parquet_bloom.render.terminal import no_progress, progress
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.verbs.repair import LeftFilter, RepairReport
+    from parquet_bloom.verbs.repair import RepairReport
+    from parquet_bloom.verbs.repair_table import TableRepairReport
 
 # What says nothing about the files of a table, which stay where they are.
 _ONLY_FILES = {"output", "output_dir", "in_place", "overwrite", "resume", "layout", "parts"}
@@ -80,10 +81,10 @@ def repair(
             TABLE_REPAIR,
             lambda table, show: repair_in_table(table, options, of_table, keys=keys, progress=show),
         )
-        sys.exit(code or (NO if any(report.left for report in reports) else FINE))
+        sys.exit(code or (NO if any(map(_is_wrong, reports)) else FINE))
     from parquet_bloom.verbs.repair import repair_file
 
-    left: list[LeftFilter] = []
+    are_wrong: list[bool] = []
     at_a_time, of_each = answers.inputs.threads_to_change(options.threads)
     options = replace(options, threads=of_each)
     bar = progress if at_a_time == 1 else no_progress
@@ -91,7 +92,12 @@ def repair(
     def work(path: str) -> RepairReport:
         with bar(path) as show:
             report = repair_file(path, options, destination_of(path), keys=keys, progress=show)
-        left.extend(report.left)
+        are_wrong.append(_is_wrong(report))
         return report
 
-    sys.exit(answers.each(work, REPAIR, threads=at_a_time) or (NO if left else FINE))
+    sys.exit(answers.each(work, REPAIR, threads=at_a_time) or (NO if any(are_wrong) else FINE))
+
+
+def _is_wrong(report: RepairReport | TableRepairReport) -> bool:
+    """Whether anything still is."""
+    return any(each.is_wrong for each in report.left)

@@ -120,10 +120,11 @@ class RepairView(SummarizedView["RepairReport"]):
     """What was repaired in files and what was left, alike filters in one line."""
 
     def summarize(self, report: RepairReport) -> FileSummary:
-        state = "still wrong" if report.left else "repaired" if report.repaired else "unchanged"
+        num_wrong = sum(each.is_wrong for each in report.left)
+        state = "still wrong" if num_wrong else "repaired" if report.repaired else "unchanged"
         numbers = {
             "repaired": len(report.repaired), "dropped": len(_dropped(report)),
-            "left": len(report.left),
+            "wrong": num_wrong, "not checked": len(report.left) - num_wrong,
             "bytes": report.bytes_added, "looked up": report.looked_up,
         }  # fmt: skip
         return _of_file(report, state, _repaired(numbers), _repair_remarks(report), numbers)
@@ -148,12 +149,17 @@ class RepairView(SummarizedView["RepairReport"]):
 
 
 def _repaired(numbers: Mapping[str, int]) -> str:
-    """`2 filters repaired, 1 dropped, 0 still wrong, 9 B removed`"""
+    """`2 filters repaired, 1 dropped, 0 still wrong, 9 B removed`. That none is wrong nobody can say who looked up
+    no values."""
     counts = {"repaired": numbers["repaired"] - numbers["dropped"], "dropped": numbers["dropped"]}
     first, *others = [done for done, count in counts.items() if count] or ["repaired"]
     done = [f"{number_of(counts[first], 'filter')} {first}"]
     done += [f"{counts[other]:,} {other}" for other in others]
-    return f"{', '.join(done)}, {numbers['left']:,} still wrong, {_difference(numbers['bytes'])}"
+    if numbers["wrong"] or numbers["looked up"]:
+        done.append(f"{numbers['wrong']:,} still wrong")
+    if numbers["not checked"]:
+        done.append(f"{numbers['not checked']:,} not checked")
+    return f"{', '.join(done)}, {_difference(numbers['bytes'])}"
 
 
 def _dropped(report: RepairReport) -> list[RepairedFilter]:
@@ -352,7 +358,8 @@ class TableRepairView(_TableView["TableRepairReport"]):
         numbers = {
             "repaired": _num_chunks(report.repaired),
             "dropped": _num_chunks([each for each in report.repaired if each.action in _DROPPING]),
-            "left": _num_chunks(report.left),
+            "wrong": _num_chunks([each for each in report.left if each.is_wrong]),
+            "not checked": _num_chunks([each for each in report.left if not each.is_wrong]),
             "bytes": report.bytes_added, "looked up": report.looked_up,
         }  # fmt: skip
         done: list[tuple[str, RepairedColumn | LeftColumn]] = [

@@ -40,7 +40,7 @@ from parquet_bloom.parquet.footer.footer import FilterPlace, Footer
 from parquet_bloom.rules import legacy, portability, security, structure_parquet
 from parquet_bloom.rules.examine import check_view
 from parquet_bloom.rules.examine_parquet import ChunkFilter, ParquetExamination
-from parquet_bloom.rules.finding import Finding, chunk_finding
+from parquet_bloom.rules.finding import NOT_CHECKED, Finding, chunk_finding
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed
 from parquet_bloom.rules.view import ItemView
 from parquet_bloom.vocabulary import NO_KEY
@@ -85,7 +85,7 @@ def _locked(file: ParquetContainer, wanted: Collection[ChunkKey]) -> Iterator[Fi
                 message = f"{NO_KEY}, and the filter is in plaintext"
                 yield chunk_finding("PB501", chunk, message)
             else:
-                yield chunk_finding("PB408", chunk, chunk.no_key)
+                yield chunk_finding(NOT_CHECKED, chunk, chunk.no_key)
 
 
 # ------------------------------------------------------------------------------------------------

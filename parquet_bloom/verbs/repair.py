@@ -19,7 +19,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import FORMATS
 from parquet_bloom.options import Destination, RepairOptions
 from parquet_bloom.parallel import Progress
-from parquet_bloom.rules.finding import Finding, chunk_finding
+from parquet_bloom.rules.finding import NOT_CHECKED, Finding, chunk_finding
 from parquet_bloom.rules.repair_plan import BrokenFilters, Diagnosed, way_out
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.file_runner import Changing, changing, changing_opened
@@ -51,14 +51,19 @@ class RepairedFilter(Located):
 
 @dataclass(frozen=True, slots=True)
 class LeftFilter(Located):
-    """A rule that is still broken; `reason`: what is wrong, and what would repair it. `column`: None
-    if a whole stripe is meant. `groups`: as in RepairedFilter."""
+    """A rule that is still broken, or a filter that could not be looked at; `reason`: what is wrong, and
+    what would repair it. `column`: None if a whole stripe is meant. `groups`: as in RepairedFilter."""
 
     place: Place | None
     column: str | None
     rule: str
     reason: str
     groups: tuple[int, ...] | None = field(default=None, metadata=WHERE_KNOWN)
+
+    @property
+    def is_wrong(self) -> bool:
+        """False of what could not be looked at."""
+        return self.rule != NOT_CHECKED
 
 
 @dataclass(frozen=True, slots=True, repr=False)

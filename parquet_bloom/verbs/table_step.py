@@ -12,6 +12,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import RewriteError
 from parquet_bloom.files import open_file
 from parquet_bloom.options import Destination, TableOptions
+from parquet_bloom.rules.finding import NOT_CHECKED
 from parquet_bloom.storage.traffic import Requests
 from parquet_bloom.tables.table import TableFile
 from parquet_bloom.vocabulary import RepairAction, TableAction
@@ -68,8 +69,8 @@ class RepairedColumn:
 
 @dataclass(frozen=True, slots=True)
 class LeftColumn:
-    """A rule that is still broken in so many column chunks, and what would repair it, see
-    repair.LeftFilter."""
+    """A rule that is still broken in so many column chunks, and what would repair it, or what could not
+    be looked at, see repair.LeftFilter."""
 
     column: str | None
     rule: str
@@ -80,6 +81,11 @@ class LeftColumn:
     def likeness(self) -> tuple[str, ...]:
         """See SkippedColumn."""
         return self.column or "", self.rule
+
+    @property
+    def is_wrong(self) -> bool:
+        """See repair.LeftFilter."""
+        return self.rule != NOT_CHECKED
 
 
 OfColumn = TypeVar("OfColumn", SkippedColumn, RepairedColumn, LeftColumn)

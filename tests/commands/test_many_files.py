@@ -554,7 +554,7 @@ def test_repair_of_sound_files(built):
     lines, _ = said("repair", built, "--dry-run")
     assert lines == [
         (
-            "24 files: 24 unchanged; 0 filters repaired, 0 still wrong, 0 B added; no stored value was"
+            "24 files: 24 unchanged; 0 filters repaired, 0 B added; no stored value was"
             " looked up: --drop-bad and --rebuild do that; dry run: nothing was written"
         )
     ]
