@@ -108,6 +108,7 @@ class ParquetExamination(Examination[Item, LeafColumn]):
         if any(each.rule == "PB102" for each in opening.findings):
             lost = structure_parquet.lost_pages(file)
             opening.findings += [lost] if lost else []
+            opening.has_lost_bytes = lost is not None
         places = sorted(self._places())
         opening.num_filters += len(places)
         for chunk in candidates(footer, self.columns, {key for key, _, _ in places}):

@@ -69,13 +69,15 @@ class Twin(NamedTuple):
 @dataclass(slots=True)
 class Examined:
     """What is wrong, and how much was examined: filters, stored values (entries of a dictionary
-    once), and pages that were decoded. `columns`: those that have filters."""
+    once), and pages that were decoded. `columns`: those that have filters. `has_lost_bytes`: whether nothing but
+    another copy of the file helps, since this one has lost some, or gained some."""
 
     findings: list[Finding] = field(default_factory=list)
     columns: tuple[str, ...] = ()
     num_filters: int = 0
     num_values: int = 0
     num_pages: int = 0
+    has_lost_bytes: bool = False
 
     def add(self, other: Examined) -> None:
         self.findings += other.findings

@@ -132,7 +132,8 @@ def validate_file(
     kept = tuple(finding for finding in examined.findings if not policy.ignores(finding))
     commands = NextCommands(file, tuple(dict.fromkeys(examined.columns)))
     for finding in kept:
-        commands.add_to(finding)
+        if not examined.has_lost_bytes:
+            commands.add_to(finding)
         if policy.no_values:
             finding.hide_values()
     return ValidationReport(

@@ -11,8 +11,8 @@ from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
 
 
 def lost_bytes(file: OpenFile) -> tuple[ColumnChunk, str] | None:
-    """The last pages of the file, if they are elsewhere than its footer says, and how that shows; None if not, or
-    nobody can tell."""
+    """The last pages of the file, if they are elsewhere than its footer says, how that shows, and what to do; None if
+    not, or nobody can tell."""
     footer = file.footer
     chunks = [footer.chunk(footer.num_row_groups - 1, leaf) for leaf in footer.leaves]
     ours = [each for each in chunks if not (each.has_file_path or each.is_locked)]
@@ -27,7 +27,7 @@ def lost_bytes(file: OpenFile) -> tuple[ColumnChunk, str] | None:
                 num_values += page.header.num_values or 0
     except (PageError, TamperedError) as error:
         why = without_place(error, file.path, last.where)
-        return last, f"{why}: the file has lost bytes, or gained some"
+        return last, f"{why}: the file has lost bytes, or gained some: take another copy of it"
     return None
 
 
@@ -36,4 +36,4 @@ def check_nothing_is_lost(file: OpenFile) -> None:
     lost = lost_bytes(file)
     if lost is not None:
         chunk, why = lost
-        raise PageError(f"{file.path}: {chunk.where}: {why}: take another copy of it")
+        raise PageError(f"{file.path}: {chunk.where}: {why}")
