@@ -124,6 +124,12 @@ def words(literal: object) -> tuple[str, ...]:
     return get_args(literal)
 
 
+def is_no_filter(reason: str) -> bool:
+    """Whether a reason says that there is none, as in `no filter: the chunk has no values`, and not that one cannot be
+    used, as in `no filter header at 4`."""
+    return reason.partition(":")[0] == NO_FILTER
+
+
 def check_word(name: str, word: str, literal: object) -> None:
     """Raise ValueError, naming the argument and its words, unless `word` is in the list."""
     if word not in words(literal):

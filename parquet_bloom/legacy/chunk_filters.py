@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from parquet_bloom.errors import FilterError, FormatError, UnsupportedError
+from parquet_bloom.errors import FilterError, FormatError, UnsupportedError, without_place
 from parquet_bloom.legacy.murmur3 import block_filter, headers
 from parquet_bloom.legacy.murmur3.block_filter import FIELD_POINTER, NOTE_POINTER, BlockFilter
 from parquet_bloom.legacy.murmur3.headers import LegacyHeader
@@ -104,7 +104,8 @@ def private(file: ParquetContainer, chunk: ColumnChunk) -> Iterator[LegacyFilter
         try:
             filter = read(file, chunk)
         except (FormatError, UnsupportedError) as error:
-            yield UnusableLegacy(dialect, pointer, str(error))
+            reason = without_place(error, file.path, chunk.where)
+            yield UnusableLegacy(dialect, pointer, reason)
             continue
         if filter is not None and (filter.offset or 0) != chunk.bloom_filter_offset:
             yield filter

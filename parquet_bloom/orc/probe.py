@@ -160,7 +160,7 @@ class StripeProber:
         try:
             return self._file.row_index(self._stripe.index, self._column), ""
         except ParquetBloomError as error:
-            return None, str(error)
+            return None, self._file.why(error, self._stripe.index, self._column)
 
     def _doubt_about_group(self, stored: StoredIndex, group: int) -> str:
         """Why a filter without the bits of a value does not prove that it is absent."""

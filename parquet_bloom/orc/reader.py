@@ -11,6 +11,7 @@ from parquet_bloom.errors import (
     ParquetBloomError,
     UnsupportedError,
     no_column,
+    without_place,
 )
 from parquet_bloom.orc.bloom import OrcKeyForm, StoredIndex, is_marked, read_filters
 from parquet_bloom.orc.columns import OrcColumn
@@ -156,9 +157,14 @@ class OrcReader:
         try:
             stored = self.filters(stripe, column)
         except ParquetBloomError as error:
-            return None, str(error)
+            return None, self.why(error, stripe, column)
         # A stripe without rows has a stream without filters.
         return (stored, "") if stored and stored.filters else (None, NO_FILTER)
+
+    def why(self, error: ParquetBloomError, stripe: int, column: OrcColumn) -> str:
+        """What is wrong, without its place, for which answers and reports have fields."""
+        where = f"stripe {stripe}"
+        return without_place(error, self.path, f"{where}, column {column.name}", where)
 
     def filters_in(self, stripe: Stripe, column: OrcColumn, stream: OrcStream) -> StoredIndex:
         """The filters in one stream of the stripe. Raises as filters."""

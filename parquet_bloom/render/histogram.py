@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from parquet_bloom.container import UNITS, number_of
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.charts import Bin, bins
-from parquet_bloom.render.inspect import is_unusable, plain_reason
+from parquet_bloom.render.inspect import is_unusable
 from parquet_bloom.render.terminal import terminal_columns, write_json, write_line, write_text
 from parquet_bloom.render.wording import size
 from parquet_bloom.verbs.documents import document_of, plain
@@ -146,5 +146,4 @@ def _unusable(inspection: FileInspection) -> Iterator[str]:
     for part in inspection.parts:
         for column in part.columns:
             if is_unusable(column):
-                reason = plain_reason(inspection.path, part.place, column)
-                yield f"{part.place}, column {column.column}: {reason}"
+                yield f"{part.place}, column {column.column}: {column.reason}"

@@ -12,10 +12,10 @@ from parquet_bloom.render.hints import OF_FILES, NextLines, with_key_hint, would
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import is_cut, write_line, write_table, write_text
 from parquet_bloom.render.wording import columns_alike, listed, size, where
-from parquet_bloom.vocabulary import ENCRYPTED, NO_FILTER, NO_KEY
+from parquet_bloom.vocabulary import ENCRYPTED, NO_KEY, is_no_filter
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import FilterDescription, Place
+    from parquet_bloom.container import FilterDescription
     from parquet_bloom.container.descriptions import (
         ChunkDescription,
         GroupDescription,
@@ -267,7 +267,7 @@ def _is_bare(column: ChunkDescription) -> bool:
 def _missing(report: FileInspection, all_of_them: bool) -> list[Remark]:
     """Why chunks have no filter; unless `all_of_them`, only of those that should have one."""
     chunks = [
-        (column.column, part.place, plain_reason(report.path, part.place, column))
+        (column.column, part.place, column.reason or "")
         for part in report.parts
         for column in part.columns
         if _is_bare(column) and (all_of_them or is_unusable(column))
@@ -282,13 +282,7 @@ def _missing(report: FileInspection, all_of_them: bool) -> list[Remark]:
 
 def is_unusable(column: ChunkDescription) -> bool:
     """Whether it has filters, of which none can be used."""
-    return bool(column.reason) and not (column.reason or "").startswith(NO_FILTER)
-
-
-def plain_reason(path: str, place: Place, column: ChunkDescription) -> str:
-    """Why it has no filter, without repeating where."""
-    reason = (column.reason or "").removeprefix(f"{path}: ")
-    return reason.removeprefix(f"{place}, column {column.column}: ")
+    return bool(column.reason) and not is_no_filter(column.reason or "")
 
 
 def _column_rows(column: ChunkDescription) -> Iterator[_Cells]:

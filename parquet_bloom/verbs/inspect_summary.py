@@ -20,7 +20,7 @@ from parquet_bloom.threads import threads_for_files
 from parquet_bloom.verbs.documents import VerbReport, document_of
 from parquet_bloom.verbs.inspect import inspect_file
 from parquet_bloom.verbs.keys import key_of
-from parquet_bloom.vocabulary import NO_FILTER
+from parquet_bloom.vocabulary import is_no_filter
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -214,7 +214,7 @@ def _summary(name: str, column: _Column) -> ColumnSummary:
 def _is_unusable(chunk: dict[str, Any]) -> bool:
     """Whether it has filters, or may have, of which one cannot be used."""
     reasons = [chunk["reason"], *(each["reason"] for each in chunk["legacy_filters"])]
-    return any(reason and not reason.startswith(NO_FILTER) for reason in reasons)
+    return any(reason and not is_no_filter(reason) for reason in reasons)
 
 
 def _stored_bytes(chunk: dict[str, Any]) -> int:

@@ -95,6 +95,9 @@ def test_a_dubious_filter_excludes_nothing(write: Callable[[bytes], Path], filte
         reason = reasons(path, "a")[0]
         if not reason or reason == "no filter" or "('" in reason:
             wrong.append(f"{name}: inspect gives the reason {reason!r}")
+        said = {pb.probe(path, "a", [7]).results[0].groups[0].reason, reason}
+        if any(str(path) in each or "row group 0" in each for each in said if each):
+            wrong.append(f"{name}: the place is said twice: {said}")
     assert wrong == []
 
 

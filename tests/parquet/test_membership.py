@@ -122,6 +122,13 @@ def test_a_damaged_page_is_an_error_that_names_the_chunk(tmp_path):
         membership(path, filter_of(b"a"))
 
 
+def test_a_page_header_without_sizes_is_an_error_in_words(tmp_path):
+    told = {"uncompressed_page_size": None, "compressed_page_size": None}
+    path = forged(tmp_path / "bad.parquet", [data_page(b"", 1, **told)], 1)
+    with pytest.raises(pb.PageError, match=r"page at \d+: its header does not say how long it is$"):
+        membership(path, filter_of())
+
+
 @pytest.mark.parametrize("data", [b"", bytes([8]), bytes([33, 2, 0]), indices(5), indices(0)[:-1]])
 def test_damaged_indices_are_an_error_too(tmp_path, data):
     path = forged(

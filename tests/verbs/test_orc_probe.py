@@ -168,9 +168,7 @@ def test_statistics_of_another_type_make_a_filter_doubtful(tmp_path):
 def test_a_row_index_that_cannot_be_read_makes_a_filter_doubtful(tmp_path):
     index = streams("LONG", [filter_of(hashes("LONG", 1))], index=[{}, {}])
     ((verdict, reason),) = answers(forged(tmp_path, "LONG", index), 5)
-    assert (verdict, reason.partition(", column a: ")[2]) == (
-        "unknown", "ROW_INDEX: 2 entries, expected 1"
-    )  # fmt: skip
+    assert (verdict, reason) == ("unknown", "ROW_INDEX: 2 entries, expected 1")
 
 
 def test_a_column_without_filters_is_unknown(tmp_path):
@@ -210,7 +208,7 @@ def test_where_the_newer_one_is_damaged_nobody_asks_the_older_one(tmp_path):
     index[2].data = b"\xff"
     ((verdict, reason),) = answers(forged(tmp_path, "LONG", index), 5)
     assert verdict == "unknown"
-    assert reason.endswith("BLOOM_FILTER_UTF8: damaged: 1 bytes, not a BloomFilterIndex")
+    assert reason == "BLOOM_FILTER_UTF8: damaged: 1 bytes, not a BloomFilterIndex"
 
 
 def test_the_older_stream_alone_is_read(tmp_path):

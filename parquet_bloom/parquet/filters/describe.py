@@ -13,7 +13,13 @@ from parquet_bloom.container.descriptions import (
     OnBits,
     finite,
 )
-from parquet_bloom.errors import FilterError, MissingKeyError, ParquetBloomError, TamperedError
+from parquet_bloom.errors import (
+    FilterError,
+    MissingKeyError,
+    ParquetBloomError,
+    TamperedError,
+    without_place,
+)
 from parquet_bloom.filters.sizing import BLOCK_BITS, BLOCK_BYTES, estimate_ndv
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.filters import bloom
@@ -106,7 +112,7 @@ def _filter(
     except TamperedError:
         raise
     except ParquetBloomError as error:
-        return _legacy(file, chunk, on_bits, str(error))
+        return _legacy(file, chunk, on_bits, without_place(error, file.path, chunk.where))
 
 
 def _legacy(
@@ -118,7 +124,7 @@ def _legacy(
     try:
         found = file.legacy.published(file, chunk)
     except ParquetBloomError as error:
-        return None, str(error)
+        return None, without_place(error, file.path, chunk.where)
     if found is None:
         return None, reason
     if on_bits is not None:
@@ -307,7 +313,7 @@ def read_whole(file: OpenFile, row_group: int, leaf: LeafColumn) -> tuple[ReadFi
     except MissingKeyError:
         return NoFilters(NO_KEY, 1)
     except (FilterError, TamperedError) as error:
-        return NoFilters(str(error).removeprefix(f"{file.path}: {chunk.where}: "), 1)
+        return NoFilters(without_place(error, file.path, chunk.where), 1)
     length = "wrong"
     if stored.length is None:
         length = "missing"

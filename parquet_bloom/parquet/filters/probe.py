@@ -22,6 +22,7 @@ from parquet_bloom.errors import (
     MissingKeyError,
     ParquetBloomError,
     TamperedError,
+    without_place,
 )
 from parquet_bloom.filters.look_up import LookUp, in_block, unasked
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -84,7 +85,7 @@ class ChunkProber:
         except TamperedError:
             raise
         except ParquetBloomError as error:
-            reason = str(error)
+            reason = self._why(error)
         known = _KNOWN if found is not None else (("unknown", reason),) * 2
         verdicts = [*known, *map(self._doubted, asked.doubts.reasons)]
         picks = asked.doubts.picks(found)
@@ -151,7 +152,11 @@ class ChunkProber:
         except TamperedError:
             raise
         except ParquetBloomError as error:
-            return None, str(error)
+            return None, self._why(error)
+
+    def _why(self, error: ParquetBloomError) -> str:
+        """Answers have fields for the place."""
+        return without_place(error, self._file.path, self._chunk.where)
 
     def _doubted(self, why: str | None) -> tuple[Verdict, str | None]:
         """What is said of a value that no filter tells anything about. NaN may be known not to be there."""
@@ -203,12 +208,12 @@ class ChunkProber:
         except TamperedError:
             raise
         except ParquetBloomError as error:
-            return None, str(error)
+            return None, self._why(error)
         if filter is None or isinstance(filter, _StoredFilter) or filter.bits.bits_set:
             return filter, reason
         if not self._chunk.may_have_values:
             return filter, reason
-        return None, f"{self._file.footer.where}: {self._chunk.where}: {NO_BIT_SET}"
+        return None, NO_BIT_SET
 
     def _find(self) -> tuple[LegacyFilter | _StoredFilter | None, str]:
         match self._dialect:

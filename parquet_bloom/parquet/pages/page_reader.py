@@ -123,7 +123,9 @@ class PageReader:
         )
         self.header_start = start
         body, plain = header.compressed_page_size, header.uncompressed_page_size
-        if body is None or plain is None or body < 0 or not 0 <= plain <= self.largest:
+        if body is None or plain is None:
+            raise PageError(f"page at {start}: its header does not say how long it is")
+        if body < 0 or not 0 <= plain <= self.largest:
             raise PageError(f"page at {start}: impossible sizes {body} and {plain}")
         if start + length + body > end:
             raise PageError(f"page at {start}: {body} bytes, expected to end by {end}")
