@@ -108,7 +108,7 @@ def _in_parquet(data: bytes, name: str, wanted: str | None, columns: Sequence[st
         raise FormatError(f"{name}: cannot be read: {reason}") from None
     if found.null_count:
         raise ValueTypeError(
-            f"{name}: column {column}: {found.null_count:,} nulls, expected values"
+            f"{name}: column {column}: {number_of(found.null_count, 'null')}, expected values"
         )
     return list(list_values(found if pa.types.is_nested(found.type) else found.unique()))
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from parquet_bloom.container import number_of
 from parquet_bloom.errors import FormatError
 from parquet_bloom.index.manifest import Places
 from parquet_bloom.index.opened import OpenSegment
@@ -89,7 +90,7 @@ class SegmentProof:
         self.units = [unit for _, unit in self.segment.live_units()]
         files = len({unit.path for unit in self.units})
         if files != about.num_files:
-            yield f"{path}: {files} files, expected {about.num_files}"
+            yield f"{path}: {number_of(files, 'file')}, expected {about.num_files}"
         with reading_footer(self.segment.units.source):
             rows = [group.num_rows for group in _row_groups(self.segment.units.source)]
         if rows != [group.num_units for group in about.units.groups]:
@@ -99,7 +100,7 @@ class SegmentProof:
         path, about = map.source.path, map.about
         groups = _row_groups(map.source)
         if len(groups) != len(about.groups):
-            yield f"{path}: {len(groups)} row groups, expected {len(about.groups)}"
+            yield f"{path}: {number_of(len(groups), 'row group')}, expected {len(about.groups)}"
             return
         last, count = -1, 0
         for number, (group, seen) in enumerate(zip(about.groups, groups, strict=True)):
@@ -119,7 +120,7 @@ class SegmentProof:
             if pages_seen != pages or lists_seen != lists:
                 yield f"{path}: row group {number}: other pages for engines than for us"
         if count != about.num_keys:
-            yield f"{path}: {count:,} keys, expected {about.num_keys:,}"
+            yield f"{path}: {number_of(count, 'key')}, expected {about.num_keys:,}"
 
     def _of_page(self, map: SortedMap, page: KeyPage, first: int, last: int) -> Iterator[str]:
         """`first`: what its first key is; `last`: that of the page before."""

@@ -251,7 +251,7 @@ def decode(message: Message, data: bytes, where: str, room: int | None = None) -
         return message.FromString(data)
     except DecodeError:
         raise FooterError(
-            f"{where}: damaged: {len(data)} bytes, not a {message.__name__}"
+            f"{where}: damaged: {number_of(len(data), 'byte')}, not a {message.__name__}"
         ) from None
 
 

@@ -84,7 +84,7 @@ def test_which_column_is_meant_has_to_be_clear(folder):
     )
     pq.write_table(pa.table({"id": [7, None]}), "ids.parquet")
     assert outcome(*COMMAND, "--ids", "ids.parquet").complaint == (
-        "ids.parquet: column id: 1 nulls, expected values"
+        "ids.parquet: column id: 1 null, expected values"
     )
 
 

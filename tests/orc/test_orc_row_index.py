@@ -62,7 +62,7 @@ def test_positions_and_missing_statistics():
 def test_there_is_an_entry_for_each_index_group():
     with pytest.raises(FilterError, match=r"^here: 2 entries, expected 3$"):
         read_row_index(row_index({}, {}), 3, "here")
-    with pytest.raises(FooterError, match=r"^here: damaged: 1 bytes, not a RowIndex$"):
+    with pytest.raises(FooterError, match=r"^here: damaged: 1 byte, not a RowIndex$"):
         read_row_index(b"\x0a", 1, "here")
 
 

@@ -298,7 +298,7 @@ LIES = {
     ),
     "a dictionary of another size": (
         [dictionary_page(byte_arrays(A), 2), data_page(DICTIONARY_INDICES, 4, 8)], 4,
-        "dictionary page at 17: 1 values, expected 2",
+        "dictionary page at 17: 1 value, expected 2",
     ),
     "a dictionary in another encoding": (
         [dictionary_page(byte_arrays(A), 1, encoding=Encoding.DELTA_BYTE_ARRAY)], 1,
@@ -350,7 +350,7 @@ def test_levels_longer_than_the_page(tmp_path):
 def test_fixed_values_that_are_no_whole_number(tmp_path):
     pages = [data_page(bytes(15), 2)]
     kind, message = refused(tmp_path, pages, 2, type=Type.INT64)
-    assert (kind, message) == (pb.PageError, "page at 21: 1 values, expected 2")
+    assert (kind, message) == (pb.PageError, "page at 21: 1 value, expected 2")
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,7 @@ def test_where_the_newer_one_is_damaged_nobody_asks_the_older_one(tmp_path):
     index[2].data = b"\xff"
     ((verdict, reason),) = answers(forged(tmp_path, "LONG", index), 5)
     assert verdict == "unknown"
-    assert reason == "BLOOM_FILTER_UTF8: damaged: 1 bytes, not a BloomFilterIndex"
+    assert reason == "BLOOM_FILTER_UTF8: damaged: 1 byte, not a BloomFilterIndex"
 
 
 def test_the_older_stream_alone_is_read(tmp_path):

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from parquet_bloom.container import number_of
 from parquet_bloom.errors import PageError, UnreadableError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
@@ -44,7 +45,9 @@ def plain_run(values: memoryview, leaf: LeafType, count: int, where: str) -> Run
         return PrefixedRun(values, count, where)
     size = count * leaf.width
     if len(values) < size:
-        raise PageError(f"{where}: {len(values) // leaf.width} values, expected {count}")
+        raise PageError(
+            f"{where}: {number_of(len(values) // leaf.width, 'value')}, expected {count}"
+        )
     return FixedRun(values[:size], leaf.width)
 
 
@@ -90,7 +93,9 @@ def decoded_runs(encoding: int, leaf: LeafType, values: memoryview, count: int) 
 def _deltas(values: memoryview, count: int) -> _kernel.DeltaDecoder:
     decoder = _kernel.DeltaDecoder(values)
     if decoder.count != count:
-        raise PageError(f"DELTA_BINARY_PACKED: {decoder.count} values, expected {count}")
+        raise PageError(
+            f"DELTA_BINARY_PACKED: {number_of(decoder.count, 'value')}, expected {count}"
+        )
     return decoder
 
 
@@ -166,7 +171,7 @@ def alp_runs(leaf: LeafType, values: memoryview, count: int) -> Iterator[FixedRu
         )
     decoder = _kernel.AlpDecoder(values, leaf.width)
     if decoder.count != count:
-        raise PageError(f"ALP: {decoder.count} values, expected {count}")
+        raise PageError(f"ALP: {number_of(decoder.count, 'value')}, expected {count}")
     for part in decoder:
         yield FixedRun(part.data, leaf.width)
 
@@ -184,7 +189,7 @@ def _arrow_run(encoding: int, leaf: LeafType, values: memoryview, count: int) ->
         is_missing = isinstance(error, NotImplementedError)
         raise (UnsupportedError if is_missing else PageError)(f"{name}: {first_line}") from None
     if len(column) != count:
-        raise PageError(f"{name}: {len(column)} values, expected {count}")
+        raise PageError(f"{name}: {number_of(len(column), 'value')}, expected {count}")
     return _run(column.combine_chunks(), leaf)
 
 

@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
     FormatError,
@@ -492,7 +493,9 @@ def _pages(reader: PageReader, num_values: int) -> Iterator[Page]:
             reader.num_values += count
         yield page
     if reader.num_values != num_values:
-        raise PageError(f"pages hold {reader.num_values} values, the footer says {num_values}")
+        raise PageError(
+            f"pages hold {number_of(reader.num_values, 'value')}, the footer says {num_values}"
+        )
     if reader.num_values:
         reader.check_end()
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import eq
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from parquet_bloom.container import number_of
 from parquet_bloom.errors import PageError
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
@@ -222,7 +223,7 @@ class PrefixedRun(Run):
     def _all(self, found: int) -> int:
         """The number of values, if these are all."""
         if self._count is not None and found != self._count:
-            raise PageError(f"{self._where}: {found} values, expected {self._count}")
+            raise PageError(f"{self._where}: {number_of(found, 'value')}, expected {self._count}")
         return found
 
     def take(self, positions: Iterable[int], most: int | None = None) -> Iterator[bytes]:
