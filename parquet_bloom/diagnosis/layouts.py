@@ -377,13 +377,15 @@ def bitset_choices(file: ParquetContainer, stored: StoredFilter) -> Iterator[Bit
 
 
 def _shifted(file: ParquetContainer, stored: StoredFilter) -> Iterator[BitsetChoice]:
-    """A bitset may begin at the header at the earliest; the bits under the header are not known."""
+    """A bitset may begin at the header at the earliest; the bits under the header are not known, and those that the
+    footer cuts off count as set, which makes finding values there as likely as luck."""
     start = stored.offset + stored.header_bytes
-    end = min(start + stored.num_bytes + MAX_SHIFT, file.footer.start)
-    data = bytes(MAX_SHIFT) + file.source.read_at(start, end - start)
+    size = stored.num_bytes + MAX_SHIFT
+    kept = file.source.read_at(start, min(size, file.footer.start - start))
+    data = bytes(MAX_SHIFT) + kept.ljust(size, b"\xff")
     earliest = -min(MAX_SHIFT, stored.header_bytes)
     for shift in sorted(range(earliest, MAX_SHIFT + 1), key=abs):
-        if shift == 0 or start + shift + stored.num_bytes > end:
+        if shift == 0:
             continue
         direction = "earlier" if shift < 0 else "later"
         yield BitsetChoice(

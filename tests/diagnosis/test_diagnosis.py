@@ -215,6 +215,15 @@ def test_bitset_whole_blocks_later(tmp_path, shift):
     check(diagnosed(path), "bitset-shifted", f"began the bitset {shift} bytes later")
 
 
+def test_bitset_later_that_the_footer_cuts_off(tmp_path):
+    """The last filter of a file of which all begin late."""
+    path = tmp_path / "x.parquet"
+    bits = sound_bits(path)
+    header = bloom.encode_header(len(bits))
+    wrong.append(path, header + bytes(4) + bits[:-4], len(header) + len(bits))
+    check(diagnosed(path), "bitset-shifted", "began the bitset 4 bytes later")
+
+
 def test_bitset_that_begins_with_the_header(tmp_path):
     """The header lies on the first bits, so the values of block 0 prove nothing."""
     path = tmp_path / "x.parquet"
