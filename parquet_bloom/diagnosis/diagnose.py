@@ -2,7 +2,8 @@
 
 In stages, each tried only if the ones before explain nothing: zeros and NaNs; one deviation from how
 the format hashes and places a value; the filter of another chunk; blocks that were lost; pages whose values
-were not inserted; other salts; two deviations; rare forms of a text. Nothing is claimed that luck could explain (see evidence).
+were not inserted; other salts; two deviations; rare forms of a text; last rows whose values were not
+inserted. Nothing is claimed that luck could explain (see evidence).
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ from parquet_bloom.diagnosis.samples import (
     StoredValue,
     missing_values,
     page_hashes,
+    split_at_missing,
     spread,
     stored_among,
 )
@@ -118,6 +120,7 @@ def _diagnosis(
         or _best(file, chunk, search, search.with_other_salts(share_missing))
         or _best(file, chunk, search, double(forms, places))
         or _best(file, chunk, search, map(Hypothesis, rare_forms))
+        or closed_early(file, chunk, filter)
         or too_full(filter.fpp)
         or too_few(len(missing))
         or (
@@ -558,6 +561,29 @@ def _insertion_diagnosis(membership: ChunkMembership, found: Sequence[PageMember
         last = max(page for page in everything if page is not None)
         clause = f"only the values of {spelled(pages)} of {last + 1} were inserted"
     return Diagnosis(name, clause, num_values, num_values)
+
+
+def closed_early(
+    file: ParquetContainer, chunk: ColumnChunk, filter: SplitBlockBloomFilter
+) -> Diagnosis | None:
+    """Whether all values of the first rows are found, and those that only later rows have by luck. Raises as
+    chunk_runs."""
+    first, last, num_first = split_at_missing(file, chunk, filter)
+    if not num_first or not filter.bits_set:
+        return None
+    # How likely a filter that has nothing to do with the values finds all of so many.
+    by_luck = log(num_first) + first.size * log(filter.fpp)
+    if filter.fpp > MAX_CHANCE or by_luck > MAX_LOG_LUCK:
+        return None
+    trial = STANDARD.look_up(as_bitset(filter), last)
+    if trial.tried - trial.hits < MIN_MISSING or not trial.is_luck:
+        return None
+    return Diagnosis(
+        "closed-early",
+        "the writer closed the filter too early, before the values of the last rows",
+        num_first,
+        num_first,
+    )
 
 
 def spelled(pages: Collection[PageNumber]) -> str:

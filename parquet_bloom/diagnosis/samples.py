@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.pages.pages import ChunkRun, chunk_runs, used_entries
+from parquet_bloom.parquet.pages.pages import ChunkRun, chunk_runs, page_rows, used_entries
 
 SAMPLE_VALUES = 1000
 SAMPLE_PAGES = 32
@@ -119,6 +120,42 @@ def stored_among(
             # The low 16 bits leave few to compare.
             stored |= np.isin(hashes, own[is_near[own.astype(np.uint16)]])
     return stored
+
+
+def split_at_missing(
+    file: ParquetContainer, chunk: ColumnChunk, filter: SplitBlockBloomFilter
+) -> tuple[Hashes, Hashes, int]:
+    """The hashes of some distinct values before the first that is not found, and of some of the others that are not
+    before it; and how many are before it. Raises as chunk_runs."""
+    num_first = 0
+    first, last = np.empty(0, np.uint64), np.empty(0, np.uint64)
+    for hashes, is_missing in _in_order(file, chunk, filter):
+        start = int(is_missing.argmax()) if is_missing.any() else is_missing.size
+        if last.size:
+            start = 0
+        num_first += start
+        first = np.union1d(first, _spread_out(hashes[:start]))
+        last = np.union1d(last, _spread_out(hashes[start:]))
+    before, stored = num_first, np.zeros(last.size, np.bool_)
+    for hashes, _ in _in_order(file, chunk, filter):
+        stored |= np.isin(last, hashes[:before])
+        before -= min(before, hashes.size)
+    return first, last[~stored], num_first
+
+
+def _in_order(
+    file: ParquetContainer, chunk: ColumnChunk, filter: SplitBlockBloomFilter
+) -> Iterator[tuple[Hashes, NDArray[np.bool_]]]:
+    """The hashes of all values as rows have them, and whether they are missing."""
+    for part in page_rows(file.source, file.footer, chunk):
+        hashes = part.run.hashes()
+        hashes = hashes[: part.rows.size] if part.indices is None else hashes[part.indices]
+        yield hashes, ~filter.check_hashes(hashes)
+
+
+def _spread_out(hashes: Hashes) -> Hashes:
+    """Some of them, evenly spaced."""
+    return hashes[:: -(-hashes.size // SAMPLE_VALUES) or 1]
 
 
 def _used(file: ParquetContainer, chunk: ColumnChunk, num_entries: int) -> NDArray[np.bool_]:

@@ -21,7 +21,7 @@ from make import wrong_writers as wrong
 from make.diagnosing import check, claimed, diagnosed, diagnosed_after, insert_only
 from make.orc_defect_files import stored_filters, with_filters
 from make.pages import byte_arrays, data_page, dictionary_page
-from make.parquet_files import forged
+from make.parquet_files import forged, written
 from make.wrong_writers import Column, Writer, make_column
 from oracle import specification as spec
 
@@ -326,6 +326,23 @@ def test_values_lost_here_and_there_are_not_pages(tmp_path):
     path = tmp_path / "x.parquet"
     pages = paged_column(path, 12)
     insert_only(path, flat(pages[:8]) + [page[i] for page in pages[8:] for i in range(25)])
+    assert diagnosed(path) is None
+
+
+@pytest.mark.parametrize("use_dictionary", [False, True])
+def test_a_filter_that_was_closed_early(tmp_path, use_dictionary):
+    """In the middle of a page; what luck finds, and values that early rows have too, do not hide it."""
+    path = tmp_path / "x.parquet"
+    values = [b"%d" % i for i in range(3000)]
+    rows = [*values, *values[:500]]
+    table = pa.table({"values": pa.array(rows, pa.binary())})
+    path.write_bytes(written(table, use_dictionary=use_dictionary))
+    pb.build(path, columns=["values"], in_place=True)
+    insert_only(path, values[:2500])
+    found = diagnosed(path)
+    check(found, "closed-early", "before the values of the last rows")
+    assert found.tried >= 2500
+    insert_only(path, [*values[:2500], *values[2600:2700]])
     assert diagnosed(path) is None
 
 
@@ -702,7 +719,7 @@ def _inverted(filter: KHashFilter) -> KHashFilter:
 
 OTHER_NAMES = {
     "bitset-shifted", "size-in-bits", "size-in-words", "size-in-blocks",
-    "pages-not-inserted", "dictionary-not-inserted", "only-dictionary-inserted",
+    "pages-not-inserted", "closed-early", "dictionary-not-inserted", "only-dictionary-inserted",
     "filter-of-another-chunk", "filter-at-another-chunk", "zero-sign", "nan-payload",
     "bits-inverted", "blocks-lost", "blocks-alike", "as-stored", "salts-permuted", "other-salt", "words-without-bits",
 }  # fmt: skip
