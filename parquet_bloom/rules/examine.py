@@ -35,6 +35,7 @@ def examine(examination: AnyExamination, progress: Progress | None = None) -> Ex
     examined = examination.opening()
     right = _examine_items(examination, examined, progress)
     examined.findings = list(_once(examined.findings))
+    _add_proofs(examined)
     examined.findings += examination.about_writer(right)
     for check in (filter_bits.check_columns, filter_bits.check_required, filter_bits.check_share):
         examined.findings += check(examination)
@@ -55,6 +56,15 @@ def _once(findings: Iterable[Finding]) -> Iterator[Finding]:
                 continue
             said.add(about)
         yield each
+
+
+def _add_proofs(examined: Examined) -> None:
+    """Of filters that nothing explains, say what the pages prove."""
+    for each in examined.findings:
+        proof = examined.proofs.get((each.place, each.column))
+        if proof is not None and each.rows is not None and each.undiagnosed is not None:
+            # A record can be changed.
+            vars(each)["undiagnosed"] = f"{each.undiagnosed}; {proof}"
 
 
 def _examine_items(
@@ -94,6 +104,7 @@ def _outcome(examination: AnyExamination, item: object) -> _Outcome:
             num_filters=seen.num_filters,
             num_values=num_values,
             num_pages=seen.num_pages,
+            proofs=seen.proofs,
         ),
         [view.chunk.key for view in seen.views if view.is_right],
         [

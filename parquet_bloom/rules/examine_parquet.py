@@ -272,6 +272,8 @@ class ParquetExamination(Examination[Item, LeafColumn]):
 
         checked = check_pages(self.file, chunk)
         seen = ItemView(checked.findings, num_pages=checked.num_pages)
+        if checked.proof is not None:
+            seen.proofs[chunk.place, chunk.leaf.name] = checked.proof
         if checked.unread is not None:
             seen.findings.append(unread_finding(self.file, chunk, checked.unread))
         return seen

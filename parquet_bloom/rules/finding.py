@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import field
 from typing import Final, TypedDict, Unpack
 
@@ -134,12 +134,19 @@ _LOOK_CLOSER: Final = "pbloom validate FILE -c COLUMN --pages --diagnose"
 
 
 class NextCommands:
-    """The commands that help, as the catalogue has them, filled in for findings in `file`; `columns`: those that have filters."""
+    """The commands that help, as the catalogue has them, filled in for findings in `file`; `columns`: those that have
+    filters; `sound`: the places and columns whose pages were decoded and have nothing wrong."""
 
-    def __init__(self, file: Container, columns: Sequence[str]) -> None:
+    def __init__(
+        self,
+        file: Container,
+        columns: Sequence[str],
+        sound: Collection[tuple[Place | None, str | None]] = (),
+    ) -> None:
         self._file = file
         self._named = file.in_commands
         self._keys = file.key_arguments
+        self._sound = sound
         self._known = frozenset(file.columns)
         self._columns = ",".join(map(quoted_name, columns)) if self._known >= {*columns} else ""
         # A file can have findings in 100,000 chunks, and a few commands for all of them.
@@ -162,7 +169,9 @@ class NextCommands:
         """That of the rule, but none that takes away the only trace of a damaged page."""
         if found.diagnosis is not None or not self._is_like_damage(found):
             return found.definition.command
-        return _LOOK_CLOSER if found.undiagnosed is None else None
+        if found.undiagnosed is None:
+            return _LOOK_CLOSER
+        return found.definition.command if (found.place, found.column) in self._sound else None
 
     def _is_like_damage(self, found: Finding) -> bool:
         if found.place is None or found.rows is None:

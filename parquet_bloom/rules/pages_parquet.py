@@ -118,12 +118,28 @@ class _Claims:
             )
 
 
+_BY_CHECKSUMS = "but the checksums of its pages are right, so the filter is what is wrong"
+_BY_WHAT_IS_SAID = (
+    "but its pages agree with headers, footer and page index, so the filter is what is wrong, unless bytes became"
+    " others that fit, which takes checksums to tell"
+)
+
+
 class CheckedPages(NamedTuple):
-    """What is wrong with the pages of a chunk, of which so many were decoded. `unread`: why not all were, if so."""
+    """What is wrong with the pages of a chunk, of which so many were decoded. `unread`: why not all were, if so;
+    `have_checksums`: whether all of them have one, and the right one."""
 
     findings: list[Finding]
     num_pages: int
     unread: FormatError | TamperedError | UnsupportedError | None = None
+    have_checksums: bool = False
+
+    @property
+    def proof(self) -> str | None:
+        """What they prove of a filter that lacks values in them; None if they may be what is wrong."""
+        if self.findings or self.unread is not None:
+            return None
+        return _BY_CHECKSUMS if self.have_checksums else _BY_WHAT_IS_SAID
 
 
 def check_pages(file: ParquetContainer, chunk: ColumnChunk) -> CheckedPages:
@@ -133,7 +149,9 @@ def check_pages(file: ParquetContainer, chunk: ColumnChunk) -> CheckedPages:
         check.read()
     except (FormatError, TamperedError, UnsupportedError) as error:
         return CheckedPages([*check.claims.findings()], check.num_pages, error)
-    return CheckedPages([*check.claims.findings()], check.num_pages)
+    return CheckedPages(
+        [*check.claims.findings()], check.num_pages, have_checksums=check.have_checksums
+    )
 
 
 def unread_finding(
@@ -155,6 +173,7 @@ class _ChunkCheck:
         self._file, self._chunk = file, chunk
         self.claims = _Claims(chunk)
         self.num_pages = 0
+        self._num_checksums = 0
         self._held = _Held()
         self._sizes = [0, 0]
         self._uses: Counter[tuple[int, int]] = Counter()
@@ -163,6 +182,12 @@ class _ChunkCheck:
         self._key = key_of(chunk.leaf.type) if is_known else None
         # Writers do not agree on what is a null below a list.
         self._has_nulls = chunk.leaf.max_repetition_level == 0
+
+    @property
+    def have_checksums(self) -> bool:
+        """Whether all pages have one, and the right one."""
+        is_checked = not self._file.footer.checksums.is_unchecked(self._chunk.key)
+        return is_checked and self._num_checksums == self.num_pages
 
     def read(self) -> None:
         file, chunk, footer = self._file, self._chunk, self._file.footer
@@ -175,6 +200,7 @@ class _ChunkCheck:
         ordinal = 0
         for page in decoded_pages(file.source, footer, chunk):
             self.num_pages += 1
+            self._num_checksums += page.header.crc is not None
             self._count(page)
             if page.header.type not in DATA_PAGES:
                 continue

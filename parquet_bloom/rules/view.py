@@ -70,7 +70,8 @@ class Twin(NamedTuple):
 class Examined:
     """What is wrong, and how much was examined: filters, stored values (entries of a dictionary
     once), and pages that were decoded. `columns`: those that have filters. `has_lost_bytes`: whether nothing but
-    another copy of the file helps, since this one has lost some, or gained some."""
+    another copy of the file helps, since this one has lost some, or gained some. `proofs`: by place and column, what
+    the pages that nothing is wrong with prove of a filter that lacks their values."""
 
     findings: list[Finding] = field(default_factory=list)
     columns: tuple[str, ...] = ()
@@ -78,9 +79,11 @@ class Examined:
     num_values: int = 0
     num_pages: int = 0
     has_lost_bytes: bool = False
+    proofs: dict[tuple[Place | None, str | None], str] = field(default_factory=dict)
 
     def add(self, other: Examined) -> None:
         self.findings += other.findings
+        self.proofs |= other.proofs
         self.num_pages += other.num_pages
         self.num_filters += other.num_filters
         self.num_values += other.num_values
@@ -89,13 +92,15 @@ class Examined:
 @dataclass(slots=True)
 class ItemView:
     """What is seen of one item: what is wrong with how its filters are stored, the filters whose bits can be read,
-    and why their values were not looked up. `num_filters`: those that `opening` did not count; `num_pages`: decoded."""
+    and why their values were not looked up. `num_filters`: those that `opening` did not count; `num_pages`: decoded;
+    `proofs`: see Examined."""
 
     findings: list[Finding] = field(default_factory=list)
     views: list[FilterView] = field(default_factory=list)
     problems: list[Finding] = field(default_factory=list)
     num_filters: int = 0
     num_pages: int = 0
+    proofs: dict[tuple[Place | None, str | None], str] = field(default_factory=dict)
 
 
 ItemT = TypeVar("ItemT")

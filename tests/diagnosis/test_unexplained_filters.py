@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from make import wrong_writers as wrong
 from make.commands import outcome
 from make.defects_older import OLDER
@@ -138,3 +139,42 @@ def test_few_missing_values_may_be_the_fault_of_a_page(tmp_path):
     assert found.next is None
     (found,) = validate(path).findings
     assert found.next == f"pbloom validate {path} -c n --pages --diagnose"
+
+
+@pytest.mark.parametrize(
+    ("checksums", "said"),
+    [
+        (True, "; but the checksums of its pages are right, so the filter is what is wrong"),
+        (
+            False,
+            "so the filter is what is wrong, unless bytes became others that fit, which takes checksums to tell",
+        ),
+    ],
+)
+@pytest.mark.parametrize("lost", [3, 40])
+def test_pages_that_nothing_is_wrong_with_put_it_on_the_filter(tmp_path, checksums, said, lost):
+    values = np.arange(5000) * 7919
+    path = tmp_path / "file.parquet"
+    data = written(pa.table({"n": values}), write_page_checksum=checksums)
+    path.write_bytes(
+        with_bits(built(data, ["n"]), bits_of([*values[:2000], *values[2000 + lost :]], 512))
+    )
+    (found,) = validate(path).findings
+    command = f"pbloom validate {path} -c n --pages --diagnose"
+    assert (found.rule, found.next) == ("PB401", command)
+    assert "next" in outcome(*command.split()[1:]).stdout
+    (found,) = validate(path, pages=True, diagnose=True).findings
+    assert found.undiagnosed.endswith(said)
+    assert found.next == f"pbloom repair {path} --rebuild --in-place"
+
+
+def test_pages_that_something_is_wrong_with_do_not(tmp_path):
+    """The statistics of the chunk say otherwise."""
+    data = bytearray(built(written(pa.table({"n": np.arange(5000)})), ["n"]))
+    data[10_000:10_400] = np.random.default_rng(3).bytes(400)
+    path = tmp_path / "file.parquet"
+    path.write_bytes(data)
+    found = {each.rule: each for each in validate(path, pages=True, diagnose=True).findings}
+    assert len(found) > 1
+    assert "so the filter is what is wrong" not in found["PB401"].undiagnosed
+    assert found["PB401"].next is None

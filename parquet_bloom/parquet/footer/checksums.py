@@ -27,6 +27,10 @@ class PageChecksums:
         """Note that pages of a chunk were read although their checksums are wrong."""
         self._unchecked[chunk] = reason
 
+    def is_unchecked(self, chunk: ChunkKey) -> bool:
+        """Whether pages of a chunk were."""
+        return chunk in self._unchecked
+
     def unchecked(self) -> list[tuple[int, str]]:
         """The index of each leaf column of which such pages were read, and why."""
         return sorted({(column, reason) for (_, column), reason in self._unchecked.items()})
