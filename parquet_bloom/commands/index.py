@@ -34,7 +34,7 @@ from parquet_bloom.render.terminal import (
     write_table,
     write_text,
 )
-from parquet_bloom.render.wording import MOST_PATHS, MOST_SHOWN, as_indexed, shortened, size
+from parquet_bloom.render.wording import MOST_SHOWN, as_indexed, first_files, shortened, size
 from parquet_bloom.verbs.index_probe import (
     IndexedFile,
     IndexedValue,
@@ -474,19 +474,19 @@ def _write_many(values: IndexedValues) -> None:
     if shown:
         write_table(
             ("value", "verdict", "files", "in"),
-            [(each.value, each.verdict, f"{len(each.files):,}", _files(each)) for each in shown],
-            ("in…", "value…"),
+            [
+                (
+                    each.value,
+                    each.verdict,
+                    f"{len(each.files):,}",
+                    first_files([file.path for file in each.files]),
+                )
+                for each in shown
+            ],
+            full=True,
         )
     if len(left) > MOST_SHOWN:
         write_text(f"and {len(left) - MOST_SHOWN:,} more: --json and --output show all")
-
-
-def _files(value: IndexedValue) -> str:
-    """`a.parquet, b.parquet, … (50 in all)`"""
-    paths = [file.path for file in value.files]
-    return ", ".join(paths[:MOST_PATHS]) + f", … ({len(paths):,} in all)" * (
-        len(paths) > MOST_PATHS
-    )
 
 
 def _write_value(value: IndexedValue, among: IndexedValues) -> None:

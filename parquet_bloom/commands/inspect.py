@@ -40,8 +40,9 @@ def inspect(
     """Show which column chunks have filters, and how good they are.
 
     Fill and FPP are computed from the bits. Where there is no filter, the reason is given. For an
-    ORC file, each line is a column in a stripe, whose index groups have a filter each. Several
-    files have one line each; --verbose shows them in full, --summary shows their columns.
+    ORC file, each line is a column in a stripe, whose index groups have a filter each: the largest
+    NDV is that of one of these. Several files have one line each; --verbose shows them in full,
+    --summary shows their columns.
 
     --histogram draws how many blocks of each filter have how many bits set, beside what a good
     hash would give; in a pipe and with --json, it lists the counts.

@@ -34,6 +34,7 @@ from parquet_bloom.render.wording import (
     listed,
     place_cells,
     place_heads,
+    places_word,
     shortened,
     size,
     where,
@@ -189,13 +190,13 @@ class ProbeView(SummarizedView[ProbeReport]):
         results = report.results
         to_read = results.left
         rows = numbers["rows"] = sum(each.num_rows for each in to_read)
-        group = UNITS[report.format].group
+        groups = places_word(UNITS[report.format], len(to_read))
         maybe = results.maybe
         which = ""
         if maybe and len(results) > 1:
             which = f" {shortened(results.texts_of(maybe[:MOST_SHOWN]), len(maybe))}:"
         line = (
-            f"{painted('maybe' if maybe else 'unknown')}{which} {group}{'s' * (len(to_read) > 1)}"
+            f"{painted('maybe' if maybe else 'unknown')}{which} {groups}"
             f" {shortened(_names(to_read))}, {number_of(rows, 'row')} to read"
         )
         return FileSummary(
@@ -213,10 +214,10 @@ class ProbeView(SummarizedView[ProbeReport]):
     def write(self, report: ProbeReport, verbose: bool = False) -> None:
         """One row per value: the verdict, and the groups to read, such as `3`, or `0/3` in ORC; and
         the command that helps next."""
-        group = UNITS[report.format].group
+        to_read = f"{places_word(UNITS[report.format])} to read"
         write_text(f"{report.path}: {report.column}, {bytes_taken(report):,} bytes read")
         write_table(
-            ("value", "verdict", f"{group}s to read", "rows to read", "reason"),
+            ("value", "verdict", to_read, "rows to read", "reason"),
             [
                 (
                     result.value,
@@ -229,7 +230,7 @@ class ProbeView(SummarizedView[ProbeReport]):
                 )
                 for result in report.results
             ],
-            ("reason…", f"{group}s to read…", "value…"),
+            ("reason…", f"{to_read}…", "value…"),
             verbose,
         )
         _write_caveat(report)

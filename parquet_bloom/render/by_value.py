@@ -12,10 +12,10 @@ from parquet_bloom.container import number_of
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.terminal import complain, write_line, write_table, write_text
 from parquet_bloom.render.wording import (
-    MOST_PATHS,
     MOST_SHOWN,
     bytes_taken,
     files_of,
+    first_files,
     shortened,
     size,
 )
@@ -120,12 +120,10 @@ def _write_table(values: Sequence[ValueInFiles], in_full: bool) -> None:
         for each in values
     ]
     heads = ("value", "verdict", "files", "row groups", "rows to read", "in")
-    write_table(heads, rows, ("in…", "value…"), in_full)
+    # Which files they are is what was asked.
+    write_table(heads, rows, full=True)
 
 
 def _files(value: ValueInFiles, in_full: bool) -> str:
-    """`a.parquet, b.parquet, … (5 in all)`"""
     paths = [file.path for file in value.files]
-    if in_full or len(paths) <= MOST_PATHS:
-        return ", ".join(paths)
-    return f"{', '.join(paths[:MOST_PATHS])}, … ({len(paths):,} in all)"
+    return ", ".join(paths) if in_full else first_files(paths)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ALL_SET = "all bits set"
 
 _OF_COLUMN = ("type", "encoding", "data", "stream", "filter", "offset", "filters", "bits", "k",
-              "fill", "FPP", "worst FPP", "NDV", "note")  # fmt: skip
+              "fill", "FPP", "worst FPP", "NDV", "largest NDV", "note")  # fmt: skip
 _OF_GROUP = ("first row", "rows", "values", "nulls", "min", "max", "sum", "positions", "bits", "k",
              "fill", "FPP", "NDV")  # fmt: skip
 
@@ -36,8 +36,8 @@ _Cells = dict[str, str | None]
 
 
 # What gives way on a narrow terminal.
-_GIVES = ("note…", "encoding", "offset", "type…", "stream…", "bits", "k", "NDV", "filters", "fill",
-          "data", "note", "column…", "type", "stream")  # fmt: skip
+_GIVES = ("note…", "encoding", "offset", "type…", "stream…", "bits", "k", "NDV", "largest NDV",
+          "filters", "fill", "data", "note", "column…", "type", "stream")  # fmt: skip
 _GROUP_GIVES = ("positions…", "sum…", "fill", "values", "nulls", "min…", "max…", "k", "bits",
                 "column…", "first row")  # fmt: skip
 _SUMMARY_GIVES = ("files", "filters", "of the files", "worst FPP", "column…")
@@ -52,6 +52,8 @@ _MORE = "--verbose shows all"
 class InspectionView(SummarizedView["FileInspection"]):
     """Which filters files have. `next_lines`: the commands that help next; `columns`, `parts`: those that were
     asked for, if not all."""
+
+    in_short = "--summary shows a row per column instead, over all files."
 
     def __init__(
         self,
@@ -324,7 +326,7 @@ def _stream_cells(column: ChunkDescription) -> _Cells:
     found = column.filter
     if found is None:
         streams = ", ".join(each.stream for each in column.streams or ())
-        empty = _empty("filters", "bits", "k", "fill", "FPP", "worst FPP", "NDV")
+        empty = _empty("filters", "bits", "k", "fill", "FPP", "worst FPP", "largest NDV")
         return empty | {"stream": streams, "note": column.reason}
     return {
         "stream": f"{found.stream}, {size(found.length or 0)}",
@@ -334,7 +336,7 @@ def _stream_cells(column: ChunkDescription) -> _Cells:
         "fill": percent(found.fill),
         "FPP": percent(found.fpp),
         "worst FPP": percent(found.worst_fpp),
-        "NDV": _ndv(found.ndv_estimate),
+        "largest NDV": _ndv(found.ndv_estimate),
         "note": "; ".join(column.notes),
     }
 

@@ -9,10 +9,11 @@ A verb tells it in one place, its SummarizedView, or ReportView where every file
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Generic, NamedTuple, Self, TypeVar
+from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from parquet_bloom.container import number_of
 from parquet_bloom.render.palette import painted
@@ -60,7 +61,10 @@ class ReportView(ABC, Generic[SomeReport]):
 
 
 class SummarizedView(ReportView[SomeReport]):
-    """The same; of several files each has but a line, unless more is asked for."""
+    """The same; of several files each has but a line, unless more is asked for. `in_short`: what a terminal shows
+    below more than a few lines, about the option that sums them up."""
+
+    in_short: ClassVar[str] = ""
 
     @abstractmethod
     def summarize(self, report: SomeReport) -> FileSummary:
@@ -91,6 +95,7 @@ class Summary:
         self._num_files = num_files
         self._noun = noun
         self._total = view.total
+        self._in_short = view.in_short
         self._num_failed = 0
         self._states: Counter[str] = Counter()
         self._numbers: Counter[str] = Counter()
@@ -125,6 +130,8 @@ class Summary:
         total = self._total(self._numbers) if self._states else ""
         dry = "dry run: nothing was written" if self._numbers["dry"] else ""
         write_text("; ".join(filter(None, (done, total, dry))))
+        if self._in_short and self._num_files > FEW and sys.stdout.isatty():
+            write_text(self._in_short)
 
     def _grouped(self, alike: Sequence[tuple[str, Remark]]) -> str:
         paths = list(dict.fromkeys(path for path, _ in alike))

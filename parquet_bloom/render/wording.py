@@ -104,6 +104,13 @@ def files_of(paths: Sequence[str], num_files: int) -> str:
     return f"{len(paths):,} of {number_of(num_files, 'file')}, such as {paths[0]}"
 
 
+def first_files(paths: Sequence[str]) -> str:
+    """`a.parquet, b.parquet, c.parquet and 2 more files`"""
+    shown = ", ".join(paths[:MOST_PATHS])
+    more = len(paths) - MOST_PATHS
+    return f"{shown} and {number_of(more, 'more file')}" if more > 0 else shown
+
+
 @lru_cache(maxsize=4096)
 def without_numbers(text: str) -> str:
     """The same for texts that differ only in numbers."""
@@ -178,6 +185,11 @@ def _numbered(noun: str, numbers: Collection[int]) -> str:
 def place_heads(units: Units) -> tuple[str, ...]:
     """The headings of a table's columns for places: `row group`; `stripe`, `index group`."""
     return (units.part, units.group) if units.has_groups else (units.part,)
+
+
+def places_word(units: Units, count: int = 2) -> str:
+    """What place_cells name, joined: `row groups`; `stripe/index groups`, such as `0/3`."""
+    return "/".join(place_heads(units)) + "s" * (count != 1)
 
 
 def place_cells(place: Place) -> tuple[str, ...]:

@@ -262,7 +262,7 @@ def test_the_next_command_is_for_all_files(ending, tmp_path, monkeypatch):
 
 def test_only_files_to_read_are_the_answer(built, ending):
     lines, _ = said("probe", built, "-c", "user_id", "-v", str(5 * ROWS))
-    group = "row group 0" if ending == "parquet" else "index group 0/0"
+    group = "row group 0" if ending == "parquet" else "stripe/index group 0/0"
     assert f"lake/05.{ending}: maybe {group}, 300 rows to read" in lines
     assert len(lines) < 6
     total = lines[-1]

@@ -286,6 +286,28 @@ def test_the_largest_filters_come_first_where_not_all_are_shown(tmp_path, rows_i
         assert [name for name in names if any(name in line for line in found)] == names
 
 
+def test_the_files_that_may_hold_a_value_are_whole_and_how_many_more_there_are(tmp_path):
+    first, *others = [tmp_path / f"a_file_with_a_name_of_its_own_{at}.parquet" for at in range(5)]
+    for path in (first, *others):
+        pq.write_table(pa.table({"ref": ["a", "b"]}), path)
+    assert outcome("build", tmp_path, "-c", "ref", "--in-place").code == 0
+    asked = ("probe", tmp_path, "-c", "ref", "-v", "a", "--by-value")
+    shown = " ".join(line.strip() for line in on_a_terminal(80, *asked))
+    assert f"in: {first}, {others[0]}, {others[1]} and 2 more files" in shown
+    shown = " ".join(line.strip() for line in on_a_terminal(80, *asked, "--verbose"))
+    assert f"in: {first}, {', '.join(map(str, others))}" in shown
+
+
+def test_many_files_are_told_which_option_sums_them_up(tmp_path):
+    for at in range(21):
+        pq.write_table(pa.table({"a": [at]}), tmp_path / f"{at:02}.parquet")
+    hint = "--summary shows a row per column instead, over all files."
+    assert on_a_terminal(80, "inspect", tmp_path)[-1] == hint
+    (tmp_path / "20.parquet").unlink()
+    assert hint not in on_a_terminal(80, "inspect", tmp_path)
+    assert hint not in outcome("inspect", tmp_path).stdout
+
+
 class Terminal(io.TextIOWrapper):
     """Takes what is written, as a terminal does."""
 

@@ -196,7 +196,7 @@ def test_the_command(file):
     columns, groups = rows[:2], rows[2:]
     assert [row.split("\t") for row in columns] == [
         ["stripe", "column", "type", "encoding", "data", "stream", "filters", "bits", "k", "fill",
-         "FPP", "worst FPP", "NDV", "note"],
+         "FPP", "worst FPP", "largest NDV", "note"],
         ["0", "id", "LONG", "DIRECT_V2", "5 B", "BLOOM_FILTER_UTF8, 44 B", "2", "128", "3", "25 %",
          "6.2 %", "12 %", "30", "no bit is set in 1 index group that may have values"],
     ]  # fmt: skip

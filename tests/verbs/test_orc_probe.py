@@ -297,11 +297,18 @@ def test_a_table(file):
     head, *rows = found.stdout.splitlines()
     assert head == f"{file}: a, {pb.probe(file, 'a', [2, 3]).bytes_read} bytes read"
     assert rows == [
-        "value\tverdict\tindex groups to read\trows to read\treason",
+        "value\tverdict\tstripe/index groups to read\trows to read\treason",
         "2\tmaybe\t0/1\t5\t",
         "3\tabsent\t\t0\t",
     ]
     assert found.code == 0
+
+
+def test_several_files_say_that_places_are_stripes_and_groups(file, tmp_path):
+    copy = tmp_path / "copy.orc"
+    copy.write_bytes(file.read_bytes())
+    first = outcome("probe", file, copy, "-c", "a", "-v", "2").stdout.splitlines()[0]
+    assert first == f"{file}: maybe stripe/index group 0/1, 5 rows to read"
 
 
 def test_groups_to_read(file):
