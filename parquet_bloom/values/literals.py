@@ -39,6 +39,7 @@ from parquet_bloom.values.types import (
     TimestampNanos,
     literal,
     not_a_value,
+    shown,
 )
 
 # Examples are at most this long, unless all of them are longer.
@@ -77,7 +78,10 @@ def encode_given(leaf: LeafType, value: object) -> Encodings:
         holds_text = leaf.physical.endswith("BYTE_ARRAY") and leaf.logical_name in _HOLD_TEXT
         if holds_text or not isinstance(value, str):
             raise
-        raise ValueTypeError(f"{error}, or pb.literal(…) to read it from text") from None
+        # Without quotes, it would seem as if 42 were no integer.
+        text = shown(value)
+        problem = f"{text!r}{str(error).removeprefix(text)}" if value else str(error)
+        raise ValueTypeError(f"{problem}, or pb.literal(…) to read it from text") from None
 
 
 def encode_literal(leaf: LeafType, text: str, read_as: str | None = None) -> Encodings:

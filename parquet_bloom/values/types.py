@@ -89,10 +89,10 @@ class LeafType:
 
 def not_a_value(leaf: LeafType, value: object, expected: str) -> ValueTypeError:
     """The error for a value that the column cannot hold."""
-    return ValueTypeError(f"{_shown(value)}: cannot be a value of {leaf}: expected {expected}")
+    return ValueTypeError(f"{shown(value)}: cannot be a value of {leaf}: expected {expected}")
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """A value as text, cut if too long."""
     if isinstance(value, int) and value.bit_length() > 8 * _LONGEST_SHOWN:
         return f"an integer of {value.bit_length()} bits"

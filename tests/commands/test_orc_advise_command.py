@@ -76,7 +76,11 @@ def test_literals_are_found_as_they_are_stored(kind):
 @pytest.mark.parametrize(
     ("sample", "error", "message"),
     [
-        ({"id": ["x"]}, pb.ValueTypeError, "a.orc: value sample: column id: x: cannot be a value"),
+        (
+            {"id": ["x"]},
+            pb.ValueTypeError,
+            "a.orc: value sample: column id: 'x': cannot be a value",
+        ),
         ({"id": []}, pb.ColumnError, "a.orc: value sample: column id: no values, expected at"),
         (
             {"low": [1]},

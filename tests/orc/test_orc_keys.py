@@ -327,7 +327,7 @@ def test_literals_read_as_another_type():
     ("of", "value", "message"),
     [
         (column("BYTE"), 128, "128: cannot be a value of BYTE: expected -128 to 127"),
-        (column("LONG"), "x", "x: cannot be a value of LONG: expected an integer, or pb.literal(…) to read it from text"),
+        (column("LONG"), "x", "'x': cannot be a value of LONG: expected an integer, or pb.literal(…) to read it from text"),
         (column("VARCHAR", 3), "abcd", "abcd: cannot be a value of VARCHAR(3): expected at most 3 characters"),
         (column("CHAR", 3), "abcd", "abcd: cannot be a value of CHAR(3): expected at most 3 characters"),
         (column("CHAR", 3), b"\xff", "0xff: cannot be a value of CHAR(3): expected text that is valid Unicode"),

@@ -9,7 +9,7 @@ from make.leaves import DAYS, SOME_UUID, TEN, ZEROS, big, i4, i8, i12, int96_for
 
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.values.encode import Encodings, encode
-from parquet_bloom.values.literals import TYPES, encode_literal
+from parquet_bloom.values.literals import TYPES, encode_given, encode_literal
 
 DAY_MICROS = 86_400_000_000
 
@@ -483,3 +483,12 @@ def test_a_signaling_nan_is_a_nan() -> None:
 def test_numbers_as_only_python_writes_them(spelling: str, text: str) -> None:
     with pytest.raises(ValueTypeError, match="cannot be a value of"):
         encode_literal(leaf(spelling), text)
+
+
+@pytest.mark.parametrize(("text", "shown"), [("42", "'42'"), ("", "an empty text")])
+def test_text_where_a_number_is_expected_is_shown_as_text(text: str, shown: str) -> None:
+    with pytest.raises(ValueTypeError) as refused:
+        encode_given(leaf("INT64"), text)
+    assert str(refused.value) == (
+        f"{shown}: cannot be a value of INT64: expected an integer, or pb.literal(…) to read it from text"
+    )

@@ -435,7 +435,7 @@ def test_nan_is_never_excluded(source):
 
 def test_a_sample_that_does_not_fit_is_an_error(source):
     with pytest.raises(
-        pb.ValueTypeError, match="value sample: column random: x: cannot be a value"
+        pb.ValueTypeError, match="value sample: column random: 'x': cannot be a value"
     ):
         advise(source, value_sample={"random": ["x"]})
     with pytest.raises(pb.ColumnError, match="did you mean random"):

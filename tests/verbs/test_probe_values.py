@@ -204,12 +204,12 @@ def test_text_is_one_value(values, expected):
         (
             "42",
             pb.ValueTypeError,
-            "42: cannot be .*expected an integer, or pb.literal(…) to read it",
+            "'42': cannot be .*expected an integer, or pb.literal(…) to read it",
         ),
         (
             ["42"] * MANY,
             pb.ValueTypeError,
-            "42: cannot be .*, or pb.literal(…) to read it from text",
+            "'42': cannot be .*, or pb.literal(…) to read it from text",
         ),
         (b"42", pb.ValueTypeError, "b'42': cannot be .*expected an integer"),
         ([[42]], pb.ValueTypeError, "[42]: cannot be .*expected an integer"),
