@@ -128,6 +128,12 @@ class Destination(VerbOptions):
     in_table: bool = False
     in_folder: bool = False
 
+    def __post_init__(self) -> None:
+        check_flags(self)
+        if not self.dry_run and (self.output is None) == (not self.in_place):
+            found = "neither" if self.output is None else "both"
+            raise ValueError(f"output, in_place: {found}, expected one of them")
+
     def target(self, source: str | os.PathLike[str]) -> Target:
         """Where that is for one file. Raises RewriteError for an output that must not be written."""
         from parquet_bloom.storage.new_version import Target, resolve_target
@@ -138,7 +144,6 @@ class Destination(VerbOptions):
         return resolve_target(
             path_given("path", source, PATH_OR_URL),
             output,
-            self.in_place,
             self.overwrite,
             self.unconditional,
             self.in_table,

@@ -238,6 +238,17 @@ def test_a_wrong_guess_at_build_is_told_before_the_file_is_opened(guess):
     assert _complaint(asked, (TypeError, ValueError)) == WRONG_GUESSES[guess]
 
 
+@pytest.mark.parametrize("verb", ["build", "strip", "repair"])
+@pytest.mark.parametrize("missing", ["'missing'", "['missing', 'missing too']"])
+def test_where_to_write_is_told_before_a_file_is_opened(verb, missing):
+    columns = ", columns='int64'" * (verb == "build")
+    expected = "expected one of them"
+    said = _complaint(f"pb.{verb}({missing}{columns})", ValueError)
+    assert said == f"output, in_place: neither, {expected}"
+    said = _complaint(f"pb.{verb}({missing}, 'out', in_place=True{columns})", ValueError)
+    assert said == f"output, in_place: both, {expected}"
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

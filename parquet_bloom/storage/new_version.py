@@ -198,18 +198,14 @@ def _verify(change: Change, name: str, written: Output) -> None:
 def resolve_target(
     source: str | os.PathLike[str],
     output: str | os.PathLike[str] | None,
-    in_place: bool,
     overwrite: bool,
     unconditional: bool = False,
     in_table: bool = False,
     in_folder: bool = False,
 ) -> Target:
-    """Where to write. Raises RewriteError unless exactly one of `output` and `in_place` is given, and
-    for a place that must not be written. `in_table`: in place, by somebody who tells the table. `in_folder`: with the
-    outputs of others."""
+    """Where to write: to `output`, or None for in place. Raises RewriteError for a place that must not be written.
+    `in_table`: in place, by somebody who tells the table. `in_folder`: with the outputs of others."""
     where = os.fspath(source)
-    if (output is None) == (not in_place):
-        raise RewriteError(f"{where}: expected either an output or in_place")
     if output is None:
         if is_url(where):
             url = address_of(where) if is_object(where) else where

@@ -16,7 +16,6 @@ from parquet_bloom.arguments import SomeNames, SomeNumbers, columns_needed
 from parquet_bloom.container import WHERE_KNOWN, BuildChange, BuiltFilters, LeftChunk, number_of
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import RewriteError
 from parquet_bloom.options import BuildOptions, Destination
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.new_version import check_appendable
@@ -143,7 +142,7 @@ def build(
     given = locals()
     options = BuildOptions.of(given, columns=columns_needed(columns))
     if append_in_place and (in_place or output is not None):
-        raise RewriteError(f"{source}: expected one of an output, in_place and append_in_place")
+        raise ValueError("append_in_place: expected neither output nor in_place with it")
     destination = Destination.of(given, in_place=append_in_place or in_place)
     change = partial(build_file, keys=keys)
     report: BuildReport = change_each(

@@ -190,7 +190,7 @@ def test_refused_where_it_means_nothing(file: Path, plain: bytes, tmp_path: Path
     with pytest.raises(RewriteError, match=r"^s3://b/f: expected a local file to append to"):
         pb.build("s3://b/f", append_in_place=True, columns="a")
     for more in ({"in_place": True}, {"output": tmp_path / "out"}):
-        with pytest.raises(RewriteError, match="expected one of an output, in_place and append"):
+        with pytest.raises(ValueError, match=r"^append_in_place: expected neither"):
             pb.build(file, append_in_place=True, columns="a", **more)
     assert is_as_before(file, plain)
 
