@@ -17,7 +17,7 @@ from parquet_bloom.commands.sections import Command, files_option, output_option
 from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.commands.table_options import table_views
 from parquet_bloom.commands.value_files import fault_of_file
-from parquet_bloom.container import number_of
+from parquet_bloom.container import number_of, some_of
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.program import FINE, NO, TROUBLE
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
@@ -133,7 +133,7 @@ def _save(
         return
     from parquet_bloom.verbs.table_file import save_table
 
-    sources = [*{row.path: None for row in report.rows}]
+    sources = report.found_in
     if output is not None:
         save_table(report.to_arrow(), sources, output, overwrite=overwrite)
     if account is not None:
@@ -164,9 +164,9 @@ def _write(report: FindReport, asked: Sequence[object]) -> None:
     if len(report.unknown) == report.num_files:
         return
     read = f"{parts_in(report.parts_read, report.formats)} of {number_of(report.files_read, 'file')} read"
+    where = some_of(len(report.found_in), report.num_files, "file")
     write_text(
-        f"{number_of(len(report.rows), 'row')} in {number_of(report.num_files, 'file')}{_since(report)}: {read},"
-        f" {size(report.bytes_read)}{_not_found(report, asked)}"
+        f"{number_of(len(report.rows), 'row')} in {where}{_since(report)}: {read}, {size(report.bytes_read)}{_not_found(report, asked)}"
     )
 
 

@@ -77,6 +77,11 @@ def number_of(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
+def some_of(count: int, every: int, noun: str) -> str:
+    """`1 of 5 files`; `5 files` for all of them, and for none, which is so in all."""
+    return f"{count:,} of {number_of(every, noun)}" if 0 < count < every else number_of(every, noun)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
     """A part of a file, or one group of it."""

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, overload
 
 from parquet_bloom.arguments import columns_given, files_given
-from parquet_bloom.container import IN_PYTHON, WHERE_KNOWN, number_of
+from parquet_bloom.container import IN_PYTHON, WHERE_KNOWN, number_of, some_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, ParquetBloomError, ValueTypeError, no_column
 from parquet_bloom.index.asking import AskedIndex
@@ -128,7 +128,13 @@ class FindReport(VerbReport):
     def __repr__(self) -> str:
         found = number_of(len(self.rows), "row")
         doubt = f"; {len(self.unknown):,} unknown: {self.unknown[0].reason}" if self.unknown else ""
-        return f"<FindReport {self.column}: {found} in {number_of(self.num_files, 'file')}{doubt}>"
+        where = some_of(len(self.found_in), self.num_files, "file")
+        return f"<FindReport {self.column}: {found} in {where}{doubt}>"
+
+    @property
+    def found_in(self) -> tuple[str, ...]:
+        """The files of the `rows`."""
+        return tuple(dict.fromkeys(row.path for row in self.rows))
 
     @property
     def is_absent(self) -> bool:
@@ -193,6 +199,7 @@ def find(
     version. A row that a table has deleted without writing its file anew is still there, and found: see `deleted_in`
     of the report. values: as for probe, but NaN and null cannot be looked for. columns: those whose values are wanted
     of each row, by the names of whole columns, with all that is nested in them; a file that lacks one has nulls in it.
+    Those of Hive partitions (`country=DE/`) are columns, too.
 
     Only row groups are read that filters, or an `index`, do not exclude, and only pages that the index or the file's
     page indexes name; of a file that the index does not know in its state, its own filters are asked. hash_key: of the
@@ -532,7 +539,7 @@ class _RowSearch:
         from parquet_bloom.reads.partitions import PartitionedFile
 
         if self._partitions is None:
-            self._partitions = files.partitions()
+            self._partitions = files.partitions(self.inputs)
         of_table = files.as_listed(file, tables.columns)
         source = PartitionedFile(of_table, self._partitions.of(file.path))
         rows: dict[int, list[int]] = {}

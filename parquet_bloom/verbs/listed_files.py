@@ -154,20 +154,19 @@ class ListedFiles:
             table.is_plain(file, keys) for table, file in (self._recorded[path] for path in paths)
         )
 
-    def partitions(
-        self, of_others: Callable[[str], Mapping[str, str | None]] = lambda path: {}
-    ) -> Partitions:
-        """The columns of the files' partitions, as tables tell them; `of_others`: as text by column, of a file that is
-        no table's. Raises UnsupportedError, FormatError."""
-        from parquet_bloom.reads.partitions import Partitions
+    def partitions(self, names: Sequence[str]) -> Partitions:
+        """The columns of the files' partitions, as tables tell them, or the names of folders: if one of `names` alone
+        was given, of those below it. Raises UnsupportedError, FormatError."""
+        from parquet_bloom.reads.partitions import Partitions, texts_in
 
+        base = names[0] if len(names) == 1 else ""
         types, texts = self.partition_types, {}
         for path in self.found:
             if path in self._recorded:
                 told = self._recorded[path][1].partition
                 of_file = {name: text for name, text in told.items() if name in types}
             else:
-                of_file = dict(of_others(path))
+                of_file = texts_in(path, base)
             if of_file:
                 texts[path] = of_file
         return Partitions(texts, types)

@@ -240,11 +240,7 @@ class Reading:
 
     @read_once
     def _partitions(self) -> Partitions:
-        """Those that tables tell, or the names of folders below a single one that is named."""
-        from parquet_bloom.reads.partitions import texts_in
-
-        base = self.names[0] if self.names is not None and len(self.names) == 1 else ""
-        return self.files.partitions(lambda path: texts_in(path, base))
+        return self.files.partitions(self.names or ())
 
     def check_first(self) -> None:
         """Raise UnsupportedError if the first file is of a format that only we read; behind a URL, nobody looks.

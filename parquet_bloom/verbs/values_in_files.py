@@ -12,7 +12,7 @@ A group of which nothing is known about any value is kept once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import field
 from itertools import groupby
@@ -132,7 +132,23 @@ class ValuesReport(VerbReport):
 
     def __repr__(self) -> str:
         found = f"{self.absent:,} absent, {self.maybe:,} maybe, {self.unknown:,} unknown"
-        return f"<ValuesReport {self.column} in {number_of(self.num_files, 'file')}: {found}>"
+        doubt = f"; {self._doubt}" if self.files_unknown else ""
+        return (
+            f"<ValuesReport {self.column} in {number_of(self.num_files, 'file')}: {found}{doubt}>"
+        )
+
+    @property
+    def _doubt(self) -> str:
+        """Why values are unknown."""
+        first, paths = self.files_unknown[0], {file.path for file in self.files_unknown}
+        such_as = f", such as {first.path}" if len(paths) > 1 else f": {first.path}"
+        return f"{number_of(len(paths), 'file')} unknown{such_as}: {first.reason}"
+
+    def _items(self) -> Iterator[dict[str, Any]]:
+        for row in VerbReport._items(self):
+            # No file may hold this value alone: those that are unknown may hold any.
+            is_in_doubt = row["verdict"] == "unknown" and "path" not in row
+            yield row | {"reason": self._doubt} if is_in_doubt else row
 
     @property
     def is_absent(self) -> bool:

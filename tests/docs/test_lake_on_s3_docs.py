@@ -24,4 +24,4 @@ def test_its_commands_run(s3, tmp_path):
     assert [(line, each) for line, each in ended.items() if each.code] == []
     checked = ended["pbloom validate --no-deep --require user_id s3://lake/events/"]
     assert "no findings in 30 filters" in checked.stdout
-    assert "1 row in 3 files" in ended[lines[-1]].stdout
+    assert "1 row in 1 of 3 files" in ended[lines[-1]].stdout

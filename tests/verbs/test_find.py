@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from make.commands import outcome
 from make.parquet_files import open_parquet
 
 import parquet_bloom as pb
@@ -287,3 +288,27 @@ def test_values_in_no_file_are_absent_unless_one_is_unknown(tmp_path):
     (tmp_path / "b.parquet").write_bytes(b"no file")
     report = pb.find(tmp_path, "id", [9, 7, 6])
     assert (len(report.unknown), list(report.absent)) == (1, [])
+
+
+def test_those_of_all_files_that_have_the_rows_are_counted(tmp_path):
+    for number in range(3):
+        pq.write_table(pa.table({"id": [number, 9]}), tmp_path / f"{number}.parquet")
+    report = pb.find(tmp_path, "id", 1)
+    assert repr(report) == "<FindReport id: 1 row in 1 of 3 files>"
+    assert report.found_in == (str(tmp_path / "1.parquet"),)
+    said = outcome("find", tmp_path, "-c", "id", "-v", "1").stdout.splitlines()[-1]
+    assert said.startswith("1 row in 1 of 3 files: 3 row groups of 3 files read,")
+    assert repr(pb.find(tmp_path, "id", 9)) == "<FindReport id: 3 rows in 3 files>"
+    assert repr(pb.find(tmp_path, "id", 5)) == "<FindReport id: 0 rows in 3 files>"
+
+
+def test_columns_in_the_names_of_folders(tmp_path):
+    """As pb.rows has them."""
+    for number, land in enumerate(("DE", "a%20b", "__HIVE_DEFAULT_PARTITION__")):
+        path = tmp_path / f"day={number}" / f"land={land}" / "0.parquet"
+        path.parent.mkdir(parents=True)
+        pq.write_table(pa.table({"id": [number, 9]}), path)
+    names = ["land", "id", "day"]
+    found = pb.find(tmp_path, "id", [9], columns=names).values
+    assert found.equals(pb.rows(tmp_path, {"id": 9}, names).replace_schema_metadata())
+    assert found["land"].to_pylist() == ["DE", "a b", None]

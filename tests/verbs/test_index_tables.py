@@ -396,7 +396,7 @@ def test_commands(table, tmp_path):
     )  # fmt: skip
     result = outcome("find", "--index", index, "-c", "id", "-v", user(3))
     assert result.code == 0
-    assert "1 row in 6 files" in result.stdout
+    assert "1 row in 1 of 6 files" in result.stdout
     for arguments in (
         (*asked, "--table", "delta"),
         ("find", "--index", index, "--table", "delta", "-c", "id", "-v", "x"),

@@ -174,3 +174,17 @@ def test_nothing_anywhere(lake):
     found = outcome("probe", lake / "a.parquet", "-c", "id", "-v", "123456789", "--by-value")
     assert found.code == 1
     assert found.stdout.splitlines()[1:] == ["in no file: 123456789"]
+
+
+def test_why_values_are_unknown_is_in_the_repr_and_in_the_table(lake):
+    damaged = lake / "damaged.parquet"
+    names = [lake / "a.parquet", damaged]
+    report = pb.probe_values(names, "id", [10_001])
+    reason = f"1 file unknown: {damaged}: {report.files_unknown[0].reason}"
+    said = "0 absent, 0 maybe, 1 unknown"
+    assert repr(report) == f"<ValuesReport id in 2 files: {said}; {reason}>"
+    (row,) = report.to_arrow().to_pylist()
+    assert (row["verdict"], row["path"], row["reason"]) == ("unknown", None, reason)
+    report = pb.probe_values([*names, lake / "plain.parquet"], "id", [10_001])
+    (row,) = report.to_arrow().to_pylist()
+    assert row["reason"].startswith(f"2 files unknown, such as {damaged}: ")
