@@ -334,6 +334,17 @@ def terminal(monkeypatch):
     return of
 
 
+def test_rows_whose_names_cannot_be_told_apart_are_records(terminal):
+    screen = terminal(24)
+    names = [
+        f"a_name_with_{one}_that_goes_on_with_{two}_to_its_end" for one in "12" for two in "12"
+    ]
+    write_table(("column", "filter"), [(name, "64 B") for name in names], ("column…",))
+    assert screen.lines == [
+        line for name in names for line in ("column:", f"  {name}", "  filter: 64 B")
+    ]
+
+
 LONG = "encrypted, no key; --keys, --kms or --column-key gives it"
 
 
