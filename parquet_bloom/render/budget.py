@@ -29,7 +29,7 @@ def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
 
 def _spent(each: BudgetedColumn, group: str) -> str:
     return (
-        f"filters at an FPP of {exact_percent(each.fpp)} take {size(each.filter_bytes)};"
+        f"filters at an FPP of {exact_percent(each.fpp)} or less take {size(each.filter_bytes)};"
         f" a look-up reads {each.groups_filter:,.2f} {group}s, {each.groups_saved:,.2f} fewer than by"
         " min/max"
     )
