@@ -21,7 +21,7 @@ from parquet_bloom.commands.build_options import (
     take_dialect,
 )
 from parquet_bloom.commands.inputs import Answers
-from parquet_bloom.commands.sections import Command, columns_option
+from parquet_bloom.commands.sections import Command
 from parquet_bloom.commands.table_options import building_in_tables
 from parquet_bloom.container import UNITS
 from parquet_bloom.options import AdviseOptions, BuildOptions, TableOptions
@@ -46,7 +46,7 @@ _ONLY_FILES = {
 @click.command(cls=Command)
 @file_options.files
 @option.columns()
-@columns_option("--auto", is_flag=True, help="Use the columns that `pbloom advise` recommends.")
+@option.auto
 @option.row_groups
 @building_in_tables(refused=_ONLY_FILES)
 @option.destinations
@@ -125,7 +125,7 @@ def build(
 def _check_budgeted(auto: bool, dialect: object, given: Mapping[str, Any]) -> None:
     """A budget chooses columns and rates; nothing else may decide on sizes."""
     if not auto:
-        raise click.UsageError("--budget: expected with --auto, which chooses the columns")
+        raise click.UsageError(option.BUDGET_NEEDS_AUTO)
     if dialect is not None or given["ndv"] is not None or given["exact_blocks"]:
         raise click.UsageError("--budget: expected without --ndv, --exact-blocks and --dialect")
 
@@ -137,6 +137,7 @@ def _recommended(
     from parquet_bloom.verbs.advise import TableAdvisor
 
     wanted = AdviseOptions(
+        columns=options.columns,
         fpp=options.fpp,
         max_bytes=options.max_bytes,
         budget=budget,

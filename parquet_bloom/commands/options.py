@@ -394,10 +394,16 @@ unconditional = files_option(
 )
 
 
+auto = columns_option(
+    "--auto",
+    is_flag=True,
+    help="Use the columns that `pbloom advise` recommends, of --column or of all.",
+)
+BUDGET_NEEDS_AUTO: Final = "--budget: expected with --auto, which chooses columns and rates, of those of --column if there are any"
+
+
 def check_chosen(columns: Collection[str] | None, auto: bool) -> None:
-    """Raise UsageError unless either says which columns get filters."""
-    if auto and columns:
-        raise click.UsageError("expected --column or --auto, not both")
+    """Raise UsageError unless one of them, or both, say which columns get filters."""
     if not auto and not columns:
         raise click.UsageError(
             "expected --column COLUMN, or --auto for the columns that `pbloom advise` recommends"

@@ -26,7 +26,6 @@ from parquet_bloom.commands.sections import (
     Callback,
     Command,
     Decorator,
-    columns_option,
     encryption_option,
     files_option,
     filters_option,
@@ -133,7 +132,7 @@ def _needs_columns(command: Callback) -> Callback:
         if of_table is None or auto:
             option.check_chosen(columns, auto)
         if budget is not None and not auto:
-            raise click.UsageError("--budget: expected with --auto, which chooses the columns")
+            raise click.UsageError(option.BUDGET_NEEDS_AUTO)
         if auto:
             given |= {"auto": auto, "budget": budget}
         return command(of_table=of_table, columns=columns, **given)
@@ -214,6 +213,7 @@ def _verb(*options: Decorator) -> Decorator:
                         sys.exit(_build_in_tables(connected, of_table, as_json, **given))
                     if given.pop("auto", False):
                         given["advice"] = _advised(connected, given, given.pop("budget"))
+                        given["columns"] = None
                     report = verb(connected, **given)
                 _answer(report, as_json, totals)
                 code = _code(report)
@@ -268,6 +268,7 @@ def _advised(connected: Any, given: dict[str, Any], budget: int | None) -> Repor
 
     shared = (
         "paths",
+        "columns",
         "fpp",
         "max_bytes",
         "ignore_checksums",
@@ -364,7 +365,7 @@ def advise() -> None:
 
 @_verb(
     option.columns(),
-    columns_option("--auto", is_flag=True, help="Use the columns that `advise` recommends."),
+    option.auto,
     option.filter_budget,
     building_in_tables(refused=_ONLY_FILES),
     _needs_columns,

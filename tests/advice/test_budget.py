@@ -181,6 +181,25 @@ def test_what_is_built_takes_what_the_plan_says(lake, tmp_path, budget):
     assert filters_of(tmp_path / "out") == expected
 
 
+def test_the_budget_can_be_for_some_columns_alone(lake, tmp_path):
+    (report,) = _tables_of(lake, AdviseOptions(budget=40_000))
+    *others, left_out = [each.column for each in report.budget.columns]
+    (among,) = _tables_of(lake, AdviseOptions(columns=tuple(others), budget=40_000))
+    build = ("build", lake, "--auto", "-c", ",".join(others), "--budget", 40_000)
+    assert outcome(*build, "--output-dir", tmp_path / "out").code == 0
+    assert filters_of(tmp_path / "out") == {
+        each.column: each.filter_bytes for each in among.budget.columns
+    }
+    assert left_out not in filters_of(tmp_path / "out")
+
+
+def _tables_of(lake, options):
+    advisor = pb.Advisor(options)
+    for path in sorted(lake.iterdir()):
+        advisor.add(path)
+    return list(advisor.tables())
+
+
 def test_more_budget_saves_more(lake):
     read = []
     for budget in (10_000, 40_000, 150_000, 10_000_000):
@@ -245,7 +264,7 @@ def test_the_command_says_what_fits_and_what_does_not(lake):
     result = outcome("advise", lake, "--budget", "40KiB")
     lines = result.stdout.splitlines()
     assert lines[1].endswith(" of the budget of 40.0 KiB are used, over all files")
-    shown = [line for line in lines if ": filters at an FPP of " in line or ": left out: " in line]
+    shown = [line for line in lines if " % or less take " in line or ": left out: " in line]
     assert len(shown) >= 2
     (document, *_) = outcome("advise", lake, "--budget", "40KiB", "--json").stdout.splitlines()
     found = json.loads(document)["budget"]
@@ -257,7 +276,7 @@ def test_the_command_says_what_fits_and_what_does_not(lake):
     [
         (
             ["-c", "id", "--budget", "1MiB"],
-            "--budget: expected with --auto, which chooses the columns",
+            "--budget: expected with --auto, which chooses columns and rates, of those of --column",
         ),
         (["--auto", "--budget", "1MiB", "--ndv", "5"], "--budget: expected without --ndv"),
         (["--auto", "--budget", "0"], "'0': expected 1 B or more"),

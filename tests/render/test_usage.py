@@ -47,7 +47,6 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
             "build x -o y",
             "expected --column COLUMN, or --auto for the columns that `pbloom advise` recommends",
         ),
-        ("build x -c a --auto -o y", "expected --column or --auto, not both"),
         ("build x -c a -o .", "--output: '.' is a folder, expected a file"),
         (
             "build x -c a --in-place --output-dir y",

@@ -278,13 +278,15 @@ def test_what_is_recommended_is_built(spark, table, local):
 def test_the_command_builds_what_is_recommended(spark, table, local):
     (table / "bad.parquet").unlink()
     (local / "bad.parquet").unlink()
-    assert outcome("spark", "build", table, "--auto").code == 0
-    assert outcome("build", local, "--in-place", "--auto").code == 0
-    assert contents(table) == contents(local)
-    refused = outcome("spark", "build", table, "--auto", "-c", "id")
-    assert "expected --column or --auto, not both" in refused.stderr
+    for among in (("-c", "id"), ()):
+        assert outcome("spark", "build", table, "--auto", *among, "--existing", "replace").code == 0
+        assert (
+            outcome("build", local, "--auto", *among, "--existing", "replace", "--in-place").code
+            == 0
+        )
+        assert contents(table) == contents(local)
     assert (
-        "--budget: expected with --auto, which chooses the columns"
+        "--budget: expected with --auto, which chooses columns and rates"
         in outcome("spark", "build", table, "-c", "id", "--budget", "1MiB").stderr
     )
 
