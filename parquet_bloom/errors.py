@@ -197,8 +197,11 @@ _BY_COMMAND = {
 # What an install without its dependencies may lack: docs/install.md.
 _LACKED = ("numpy", "orjson", "pyarrow", "rich")
 
-# What nobody was asked for.
-_NO_FOOTER_KEY = "no key for the footer"
+# Keys that nobody was asked for, and what gives them.
+_GIVE_KEYS = {
+    "no key for the footer": "--footer-key, --keys or --kms gives it",
+    "no key for column ": "--column-key, --keys or --kms gives it",
+}
 
 # What Python says.
 _NO_THREAD = "can't start new thread"
@@ -208,8 +211,9 @@ def complaint(error: BaseException) -> str:
     """The error message for the user of the command."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    if isinstance(error, MissingKeyError) and _NO_FOOTER_KEY in str(error):
-        return f"{error}; --footer-key, --keys or --kms gives it"
+    if isinstance(error, MissingKeyError):
+        ways = (way for missed, way in _GIVE_KEYS.items() if missed in str(error))
+        return "; ".join((_of_command(str(error)), *ways))
     if isinstance(error, ParquetBloomError | ValueError | OSError):
         return _of_command(str(error))
     if isinstance(error, MemoryError):

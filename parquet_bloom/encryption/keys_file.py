@@ -29,7 +29,13 @@ from parquet_bloom.arguments import mapping_given, path_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.encryption.clients import KmsConnection, load_callable, load_kms
 from parquet_bloom.encryption.keys import Keys
-from parquet_bloom.encryption.keyspec import listed_keys, master_keys, named_keys, read_token
+from parquet_bloom.encryption.keyspec import (
+    check_keyspec,
+    listed_keys,
+    master_keys,
+    named_keys,
+    read_token,
+)
 from parquet_bloom.encryption.settings import (
     PLACES,
     SETTINGS,
@@ -103,7 +109,8 @@ def read_keys(path: str | os.PathLike[str], warn: Callable[[str], None] = warnin
 def read_keys_file(
     path: str | os.PathLike[str], warn: Callable[[str], None] = warnings.warn
 ) -> KeySettings:
-    """The settings in a JSON file; calls `warn` if other users can read secrets in it. Raises ConfigError."""
+    """The settings in a JSON file; calls `warn` if other users can read secrets in it. Raises ConfigError, and
+    EncryptionError for what is no KEYSPEC: when keys are read, nobody knows any more that it is from this file."""
     where = path_given("path", path)
     with Path(where).open("rb") as file:
         mode = os.fstat(file.fileno()).st_mode
@@ -116,6 +123,9 @@ def read_keys_file(
     if not isinstance(found, dict):
         raise ConfigError(f"{where}: expected a JSON object")
     settings = settings_in(found, where)
+    for name, text in _secrets(settings):
+        if name != SETTINGS["kms_token"].called:
+            check_keyspec(text, f"{where}: {name}")
     if mode & _READABLE_BY_OTHERS and _has_secrets(settings):
         warn(
             f"{where}: warning: other users can read the keys file: expected mode 0600,"

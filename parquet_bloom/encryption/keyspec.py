@@ -62,17 +62,22 @@ def read_secret(secret: bytes | str, name: str) -> FoundSecret:
     if isinstance(secret, bytes):
         return FoundSecret(secret, name)
     _check_is_text(secret, name)
+    check_keyspec(secret, name)
     scheme, _, rest = secret.partition(":")
     if scheme in _LITERALS:
         return FoundSecret.of(scheme, _typed(rest, name), f"{name} ({scheme}:…)")
-    if scheme not in _SOURCES:
-        raise EncryptionError(f"{name}: expected {EXPECTED}")
     place, _, encoding = secret.rpartition(",")
     if encoding not in _DECODERS:
         place, encoding = secret, ""
     source = f"{name} ({place})"
     data = _read(place, source)
     return FoundSecret.of(*((encoding, data) if encoding else _named(data, source)), source)
+
+
+def check_keyspec(text: str, name: str) -> None:
+    """Raise EncryptionError for what says neither a key nor where one is."""
+    if text.partition(":")[0] not in _LITERALS + _SOURCES:
+        raise EncryptionError(f"{name}: expected {EXPECTED}")
 
 
 def _check_is_text(secret: object, name: str) -> None:
@@ -161,7 +166,7 @@ def _read(place: str, name: str) -> bytes:
             raise EncryptionError(f"{name}: environment variable not set{encodings}")
         return value
     if scheme == "file":
-        with open(rest, "rb") as file:
+        with naming(name), open(rest, "rb") as file:
             return file.read(_MAX_BYTES)
     if not _DESCRIPTOR.fullmatch(rest):
         raise EncryptionError(f"{name}: not the number of a file descriptor")

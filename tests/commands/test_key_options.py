@@ -155,6 +155,15 @@ def test_a_keys_file(run, way, tmp_path):
     )
 
 
+def test_a_keys_file_is_named_where_a_key_in_it_has_no_encoding(run, tmp_path):
+    for content, name in (
+        ({"footer": HEX}, "footer key"),
+        ({"columns": {"a": HEX}, "kms_token": "env:TOKEN"}, "key of column a"),
+    ):
+        path = keys_json(tmp_path / "keys.json", **content)
+        assert complaint(run("--keys", path)) == f"pbloom: {path}: {name}: {EXPECTED}"
+
+
 def test_an_empty_variable_is_no_keys_file(run):
     assert shown(run(PBLOOM_KEYS="")) == "None"
 
@@ -184,7 +193,7 @@ EXPECTED = "expected hex:…, base64:…, ascii:…, env:VAR, file:PATH or fd:N"
         (["--footer-key", HEX], f"footer key: {EXPECTED}"),
         (["--footer-key", ""], f"footer key: {EXPECTED}"),
         (["--footer-key", "env:UNSET"], "footer key (env:UNSET): environment variable not set"),
-        (["--footer-key", "file:nowhere"], "nowhere: No such file or directory"),
+        (["--footer-key", "file:nowhere"], "footer key (file:nowhere): No such file or directory"),
         (["--footer-key", "fd:999999,hex"], "footer key (fd:999999): Bad file descriptor"),
         (["--master-key", f"{HEX}:m1"], "master key: expected ID=KEYSPEC or ID:BASE64,ID:BASE64"),
         (["--uniform-key", f"hex:{HEX}00"], "uniform key (hex:…): 17 bytes, expected 16, 24 or 32"),

@@ -225,3 +225,5 @@ def test_strip_wants_the_keys_of_columns_that_are_asked_for(plain, tmp_path):
         pb.MissingKeyError, match="row group 0, column a: encrypted: no key for column a"
     ):
         pb.strip(path, dry_run=True, keys=B_ONLY, columns=["a", "b"])
+    asked = ("strip", path, "-c", "a", "--dry-run", FOOTER_ONLY)
+    assert outcome(*asked).complaint.endswith("; --column-key, --keys or --kms gives it")
