@@ -108,14 +108,17 @@ class Rate(click.ParamType[float]):
         with suppress(ValueError):
             if 0 < (rate := float(str(value))) < 1:
                 return rate
-        such = f"such as {_rate_like(str(value)):g}"
-        self.fail(f"'{value}': expected a rate between 0 and 1, {such}", param, ctx)
+        column, _, text = str(value).rpartition("=")
+        expected = f"expected a rate between 0 and 1, such as {_rate_like(text):g}"
+        if column:
+            expected += f", for all columns: {column} at another one takes a call of its own"
+        self.fail(f"'{value}': {expected}", param, ctx)
 
 
 def _rate_like(text: str) -> float:
-    """0.001 for `0.1%` or `0.1 %`, as rates are shown."""
-    matched = re.fullmatch(r"(\d*\.?\d+) ?%", text, re.ASCII)
-    rate = float(matched[1]) / 100 if matched else 0
+    """The rate of `0.001`, and of `0.1%` or `0.1 %`, as rates are shown."""
+    matched = re.fullmatch(r"(\d*\.?\d+)( ?%)?", text, re.ASCII)
+    rate = float(matched[1]) / (100 if matched[2] else 1) if matched else 0
     return rate if 0 < rate < 1 else 0.01
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from typing import Final
 
 import click
 
@@ -45,12 +46,15 @@ def recover(files: tuple[str, ...], dry_run: bool, as_json: bool, verbose: bool)
     sys.exit(code)
 
 
+_NOTHING: Final = "no journal beside it: nothing to recover; pbloom strip takes filters of finished builds out again"
+
+
 class RecoveryView(SummarizedView[RecoveryReport]):
     """What was done about files."""
 
     def summarize(self, report: RecoveryReport) -> FileSummary:
         numbers = {"bytes": report.size_before - report.size_after, "dry": report.dry_run}
-        done, state = "no journal beside it: nothing to recover", str(report.action)
+        done, state = _NOTHING, str(report.action)
         if report.action == "nothing":
             state = "without a journal"
         elif report.action == "journal removed":

@@ -19,6 +19,9 @@ _NEAR: Final = 0.65
 # So few commands are all named.
 _FEW: Final = 8
 
+# What others call what commands do: strip takes filters out again, recover what a kill left half done.
+_CALLED_ELSEWHERE: Final = {"undo": ["strip", "recover"], "remove": ["strip"]}
+
 # Of these click has no exception of its own.
 _TOO_MANY: Final = re.compile(r"Got unexpected extra arguments? \((.*)\)")
 
@@ -79,7 +82,8 @@ def _command_meant(error: click.exceptions.NoSuchCommand) -> str:
     """A command that is near; else all, if they are few."""
     group, ctx = error.cmd, error.ctx
     names = group.list_commands(ctx) if isinstance(group, click.Group) and ctx is not None else []
-    if near := similar(error.command_name, names, _NEAR):
+    called = [each for each in _CALLED_ELSEWHERE.get(error.command_name, ()) if each in names]
+    if near := called or similar(error.command_name, names, _NEAR):
         return f"did you mean {either(near)}?"
     return f"expected {either(names)}" if 0 < len(names) <= _FEW else _see_help(error)
 

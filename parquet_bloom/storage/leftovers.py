@@ -29,10 +29,12 @@ def files_left(path: str, older_than: float) -> Iterator[Leftover]:
     UnsupportedError."""
     if is_url(path):
         return _behind(path, older_than)
-    # Outputs are made beside what a link leads to.
-    file = Path(os.path.realpath(local_path(path)))
+    file = local_path(path)
     if file.is_dir():
         return leftovers_below(str(file), older_than)
+    if file.is_symlink():
+        # Outputs are made beside what it leads to.
+        file = Path(os.path.realpath(file))
     beside = leftovers(file.parent, older_than) if file.parent.is_dir() else iter(())
     found = [*_of_file(beside, file.name)]
     if not found and not file.exists():

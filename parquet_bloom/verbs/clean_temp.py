@@ -91,10 +91,14 @@ def clean_temp(
         seconds_given("uploads_older_than", uploads_older_than, LEAST_UPLOAD_AGE)
         found = uploads_left(name, uploads_older_than)
     # All are found before one is removed: a listing must not change under whoever reads it.
-    uploads, files = list(found), list(files_left(name, _ANY_AGE))
+    uploads, files = list(found), sorted(files_left(name, _ANY_AGE), key=_path)
     lefts = [left for left in files if is_as_old(left.since, older_than)]
     removed = chain.from_iterable(_removed(left, dry_run) for left in (*uploads, *lefts))
     return CleaningReport(name, tuple(removed), len(files) - len(lefts), dry_run)
+
+
+def _path(left: Leftover) -> str:
+    return str(left.path)
 
 
 def _removed(left: Leftover, dry_run: bool) -> Iterator[FoundLeftover]:

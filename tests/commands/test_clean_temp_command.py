@@ -53,6 +53,18 @@ def test_uploads(s3: S3Server, options: list[str]) -> None:
     assert s3.uploads == {}
 
 
+def test_files_are_named_as_the_folder_is_and_in_order(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = [f"lake/{day}/{LEFT}" for day in ("d3", "d1", "d2")]
+    for name in names:
+        Path(name).parent.mkdir(parents=True)
+        Path(name).write_bytes(b"1234")
+        os.utime(name, (BEGUN, BEGUN))
+    *lines, _ = outcome("clean-temp", "lake").stdout.splitlines()
+    assert [line.partition(": ")[0] for line in lines] == sorted(names)
+    assert not any(map(os.path.exists, names))
+
+
 def test_files_as_json(tmp_path: Path) -> None:
     place = tmp_path / LEFT
     place.write_bytes(b"1234")

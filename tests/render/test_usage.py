@@ -37,11 +37,16 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("inspect x --color blue", "--color: 'blue': expected auto, always or never"),
         ("build x --fpp 0.1%", "--fpp: '0.1%': expected a rate between 0 and 1, such as 0.001"),
         ("build x --fpp 100%", "--fpp: '100%': expected a rate between 0 and 1, such as 0.01"),
+        (
+            "build x --fpp user_id=0.001",
+            "--fpp: 'user_id=0.001': expected a rate between 0 and 1, such as 0.001, for all columns: user_id at another one takes a call of its own",
+        ),
         ("probe x -c a --values-from gone", "--values-from: 'gone': No such file or directory"),
         (
             "rule length-prefix",
             "no such rule 'length-prefix'; `pbloom rule` lists them; diagnoses have a page of their own in the documentation",
         ),
+        ("undo x", "undo: no such command; did you mean strip or recover?"),
         ("rule PB999", "no such rule 'PB999'; `pbloom rule` lists them"),
         (
             "build x -o y",
