@@ -145,7 +145,7 @@ def test_every_name_of_a_keys_file_is_in_the_table(tmp_path):
     table = PAGE.split("| option | for |")[1].split("\n\n")[0]
     names = re.findall(r"`\"(\w+)\"(: \{\})?`", table)
     path = tmp_path / "keys.json"
-    settings = {name: {} if is_table else "x" for name, is_table in names}
+    settings = {name: {} if is_table else "env:x" for name, is_table in names}
     path.write_text(json.dumps(settings))
     path.chmod(0o600)
     assert len(settings) == 13
