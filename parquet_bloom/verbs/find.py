@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, overload
@@ -19,6 +19,7 @@ from parquet_bloom.index.manifest import existing
 from parquet_bloom.index.states import state_of, state_unless_asked_for
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.options import TableView
+from parquet_bloom.reads.columns import telling
 from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.left_out import LeftOut
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from parquet_bloom.native.lazy import Array
     from parquet_bloom.parallel import Progress
     from parquet_bloom.reads.partitions import Partitions
-    from parquet_bloom.reads.rows import RowTables
+    from parquet_bloom.reads.rows import RowSource, RowTables
     from parquet_bloom.storage.cache import Cache
     from parquet_bloom.vocabulary import Format, TableChoice
 
@@ -325,6 +326,8 @@ class _RowSearch:
         self._num_files = self._files_by_filters = self._files_read = self._parts_read = 0
         self._pages_read = self._bytes_read = 0
         self._tables = _tables(columns)
+        # Where columns may be that the files with rows lack.
+        self._paths: Sequence[str] = ()
         self._partitions: Partitions | None = None
         self._unknown: list[UnknownFile] = []
         # What cannot be a value of the column in a file.
@@ -351,7 +354,7 @@ class _RowSearch:
     def in_files(self, files: ListedFiles) -> list[_Candidate]:
         """All of them, without an index."""
         found = [_Candidate(path, {}) for path in files.found]
-        self._num_files = len(found)
+        self._num_files, self._paths = len(found), [*files.found]
         return found
 
     def in_index(
@@ -379,6 +382,8 @@ class _RowSearch:
         whole = {unit.path for unit in found.unknown}
         if files is None:
             self._num_files = asked.num_files(self.column)
+            if self._tables is not None:
+                self._paths = sorted({unit.path for unit, _ in asked.units(self.column)})
         else:
             known = {
                 unit.path
@@ -386,7 +391,7 @@ class _RowSearch:
                 if files.is_known(unit, self.column, read_as)
             }
             whole |= files.found.keys() - known
-            self._num_files = len(files.found)
+            self._num_files, self._paths = len(files.found), [*files.found]
         if asked.places == "file":
             whole |= places.keys()
         wanted = whole | places.keys()
@@ -403,6 +408,8 @@ class _RowSearch:
             if progress:
                 progress(done, len(candidates))
             rows += self._looked_into(candidate, files, self._rows) or ()
+        if self._tables is not None and candidates:
+            self._ask_others(self._tables, candidates, files)
         if progress:
             progress(len(candidates), len(candidates))
         if candidates and len(self._no_values) == len(candidates):
@@ -536,19 +543,38 @@ class _RowSearch:
         self, file: Askable, tables: RowTables, found: Sequence[FoundIn], files: ListedFiles
     ) -> Any:
         """A row can hold several of the values, and is read once."""
-        from parquet_bloom.reads.partitions import PartitionedFile
-
-        if self._partitions is None:
-            self._partitions = files.partitions(self.inputs)
-        of_table = files.as_listed(file, tables.columns)
-        source = PartitionedFile(of_table, self._partitions.of(file.path))
         rows: dict[int, list[int]] = {}
         places: dict[tuple[int, int], int] = {}
         for part, row, _ in _one_by_one(found):
             if (part, row) not in places:
                 places[part, row] = len(places)
                 rows.setdefault(part, []).append(row)
+        source = self._row_source(file, tables, files)
         return tables.read(source, rows, [places[part, row] for part, row, _ in _one_by_one(found)])
+
+    def _row_source(self, file: Askable, tables: RowTables, files: ListedFiles) -> RowSource:
+        from parquet_bloom.reads.partitions import PartitionedFile
+
+        if self._partitions is None:
+            self._partitions = files.partitions(self.inputs)
+        of_table = files.as_listed(file, tables.columns)
+        return PartitionedFile(of_table, self._partitions.of(file.path))
+
+    def _ask_others(
+        self, tables: RowTables, candidates: Sequence[_Candidate], files: ListedFiles
+    ) -> None:
+        """Files that hold none of the values, for columns that those lack which may."""
+        looked_into = {each.path for each in candidates}
+        for path in telling([path for path in self._paths if path not in looked_into]):
+            if not tables.lacking:
+                return
+            # What cannot be read tells nothing.
+            with (
+                suppress(ParquetBloomError, OSError),
+                files.open(path, self._keys, self._cache_for_rows) as file,
+            ):
+                tables.add(tables.read(self._row_source(file, tables, files), {}, ()))
+                self._bytes_read += file.source.bytes_read
 
     def _not_excluded(
         self, file: Askable, column: Column

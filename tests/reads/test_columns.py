@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import parquet_bloom as pb
+from parquet_bloom.reads.columns import telling
 
 # In the first file only, in the second only, in both, in none.
 VALUES = [[3], [13], [3, 13], [99]]
@@ -123,3 +124,19 @@ def test_what_an_index_leaves_changes_no_columns(lake: Path, tmp_path: Path) -> 
     pb.Index.build(index, lake, "id").close()
     assert by_rows(lake, {"id": 13}, index=index) == [{"id": 13, "size": 3}]
     assert by_rows(lake, {"id": 3}, columns=["extra"], index=index) == [{"extra": None}]
+    for files in (lake, None):
+        for number, text in ((3, None), (13, "e3")):
+            found = pb.find(files, "id", number, columns=["extra"], index=index).values
+            assert found.equals(pa.table({"extra": pa.array([text], pa.string())}))
+        with pytest.raises(pb.ColumnError, match="no column extar; did you mean extra"):
+            pb.find(files, "id", 3, columns=["extar"], index=index)
+
+
+def test_few_of_many_files_are_asked_for_columns() -> None:
+    """The first and the last among them, each once."""
+    for number in (0, 1, 2, 64, 65, 66, 1000, 100_000):
+        paths = [f"{each:06d}" for each in range(number)]
+        asked = telling(paths)
+        assert asked[:2] == [*paths[:1], *paths[:0:-1]][:2]
+        assert len({*asked}) == len(asked) <= 65
+        assert len(asked) == number or len(asked) > 32
