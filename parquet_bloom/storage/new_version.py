@@ -24,6 +24,7 @@ from parquet_bloom.storage import address_of
 from parquet_bloom.storage.change import Change
 from parquet_bloom.storage.journal import recover_first
 from parquet_bloom.storage.local_output import AppendedEnd, Output, mode_like, output_to
+from parquet_bloom.storage.ownership import check_replaceable, lost_owners
 from parquet_bloom.storage.paths import NO_FOLDER
 from parquet_bloom.storage.source import (
     LocalSource,
@@ -99,6 +100,8 @@ def write_version(source: Source, target: Target, change: Change, verify: bool =
         imagined = ImaginedVersion(change.prefix)
         change.compose(imagined)
         return source.size if target.in_place and change.is_idle else imagined.size
+    if target.in_place and not is_url(target.name):
+        check_replaceable(target.name)
     beside: AbstractContextManager[object] = nullcontext()
     if not target.in_place:
         beside = change.beside(target.name, target.overwrite)
@@ -173,14 +176,18 @@ def _prefix_copied(source: Source, written: Output) -> Iterator[None]:
         copied()
 
 
-def detached(source: Source, target: Target, change: Change) -> Iterator[str]:
-    """What to say of other names of a file that is changed in place: they keep the old version."""
+def not_kept(source: Source, target: Target, change: Change) -> Iterator[str]:
+    """What to say of a file that is replaced: its other names keep the old version, and the new one may belong to
+    somebody else."""
     is_replaced = target.in_place and not target.is_appended
-    if is_replaced and not change.is_idle and isinstance(source, LocalSource):
-        others = source.status.st_nlink - 1
-        if others:
-            links = "another hard link" if others == 1 else f"{others:,} other hard links"
-            yield f"{links} to this file still {'has' if others == 1 else 'have'} the old version"
+    if not is_replaced or change.is_idle or not isinstance(source, LocalSource):
+        return
+    others = source.status.st_nlink - 1
+    if others:
+        links = "another hard link" if others == 1 else f"{others:,} other hard links"
+        yield f"{links} to this file still {'has' if others == 1 else 'have'} the old version"
+    if target.name is not None:
+        yield from lost_owners(source.status, target.name)
 
 
 def _verify(change: Change, name: str, written: Output) -> None:

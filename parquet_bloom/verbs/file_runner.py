@@ -20,7 +20,7 @@ from parquet_bloom.errors import RewriteError
 from parquet_bloom.files import open_file
 from parquet_bloom.options import BuildOptions, Destination, RepairOptions
 from parquet_bloom.storage.change import Change
-from parquet_bloom.storage.new_version import Target, detached, write_version
+from parquet_bloom.storage.new_version import Target, not_kept, write_version
 from parquet_bloom.vocabulary import FORMAT_TITLES
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Changing:
 
     def notes(self, change: Change) -> tuple[str, ...]:
         """What to know about the file, once it is written."""
-        return (*self.file.page_notes, *detached(self.file.source, self.target, change))
+        return (*self.file.page_notes, *not_kept(self.file.source, self.target, change))
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from conftest import missing
 from make.commands import files_in, outcome
 from make.footers import without_lengths
 from pyarrow import orc
@@ -299,6 +300,53 @@ def test_a_system_that_starts_no_more_threads(
     assert files_in(source.parent) == {source.name: plain}
     assert outcome(*build, "--threads", "1").code == 0
     assert files_in(source.parent) == {source.name: expected}
+
+
+@pytest.fixture
+def ordinary(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may write any file: be somebody who may not, and who cannot give files away."""
+
+    def access(path: str, mode: int, **_: bool) -> bool:
+        return bool(os.stat(path).st_mode & stat.S_IWUSR)
+
+    def fchown(*_: int) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "access", access)
+    monkeypatch.setattr(os, "fchown", fchown)
+
+
+@pytest.mark.usefixtures("ordinary")
+@pytest.mark.parametrize("verb", ARGUMENTS)
+def test_a_write_protected_file_is_not_replaced(broken: Path, verb: str) -> None:
+    """A rename asks for no more than its folder."""
+    broken.chmod(0o444)
+    before = files_in(broken.parent)
+    result = outcome(verb, broken, *ARGUMENTS[verb], "--in-place")
+    said = f"{broken}: not changed in place: you may not write it (mode 444, owner "
+    assert (result.code, result.complaint.startswith(said)) == (2, True)
+    assert files_in(broken.parent) == before
+    output = broken.with_name("out.parquet")
+    assert outcome(verb, broken, *ARGUMENTS[verb], "-o", output).code == 0
+    assert stat.S_IMODE(output.stat().st_mode) == 0o444
+
+
+@pytest.mark.usefixtures("ordinary")
+def test_a_write_protected_file_that_stays_as_it_is_is_no_trouble(source: Path) -> None:
+    source.chmod(0o444)
+    assert pb.strip(source, in_place=True).notes == ()
+
+
+@pytest.mark.usefixtures("ordinary")
+def test_an_owner_that_is_lost_is_named(broken: Path) -> None:
+    """A file that somebody else may write."""
+    if os.geteuid() != 0:
+        missing("root, who may give files away")
+    os.chown(broken, 12345, 23456)
+    assert pb.repair(broken, in_place=True).notes == (
+        "its owner could not be kept: root instead of 12345",
+        "its group could not be kept: root instead of 23456",
+    )
 
 
 @pytest.mark.parametrize("verb", ARGUMENTS)

@@ -384,7 +384,7 @@ def test_another_hard_link_keeps_the_old_file(source: Path, plain: bytes, expect
     assert source.read_bytes() == expected
 
 
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o777])
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o777])
 def test_the_mode_stays(source: Path, mode: int) -> None:
     source.chmod(mode)
     output = source.with_name("out.parquet")

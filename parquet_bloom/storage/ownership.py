@@ -1,0 +1,60 @@
+"""Who may replace a file, and whose it is then.
+
+To replace a file, its folder must be writable, not the file itself: it could be taken from under its owner, who
+protected it from just that.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+from parquet_bloom.errors import RewriteError
+
+
+def check_replaceable(path: str) -> None:
+    """Raise RewriteError for a file that this process may not write, in a folder where it may: one where nothing new
+    can be made says so itself."""
+    if _may_write(path) or not _may_write(os.path.dirname(os.path.realpath(path))):
+        return
+    status = os.stat(path)
+    raise RewriteError(
+        f"{path}: not changed in place: you may not write it (mode {stat.S_IMODE(status.st_mode):03o},"
+        f" owner {_user(status.st_uid)}): allow it with chmod, or write another file with an output"
+    )
+
+
+def _may_write(path: str) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def lost_owners(before: os.stat_result, path: str) -> Iterator[str]:
+    """What to say of a file that was replaced, if the new one does not belong to the same user and group."""
+    with suppress(FileNotFoundError):
+        after = os.stat(path)
+        yield from _lost("owner", before.st_uid, after.st_uid, _user)
+        yield from _lost("group", before.st_gid, after.st_gid, _group)
+
+
+def _lost(what: str, before: int, after: int, name: Callable[[int], str]) -> Iterator[str]:
+    if before != after:
+        yield f"its {what} could not be kept: {name(after)} instead of {name(before)}"
+
+
+def _user(number: int) -> str:
+    """The name, or the number of one without."""
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def _group(number: int) -> str:
+    try:
+        return grp.getgrgid(number).gr_name
+    except KeyError:
+        return str(number)
