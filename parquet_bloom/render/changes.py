@@ -65,17 +65,21 @@ class BuildView(SummarizedView["BuildReport"]):
 
     def summarize(self, report: BuildReport) -> FileSummary:
         state = "built" if report.filters else "skipped" if report.skipped else "unchanged"
-        share = percent(abs(report.bytes_added) / report.size_before)
-        filters = number_of(report.num_filters, "filter")
-        what = f"{filters}, {_difference(report.bytes_added)} ({share})"
+        numbers = {"filters": report.num_filters, "bytes": report.bytes_added}
+        what = self.total(numbers)
+        if report.bytes_added:
+            what += f" ({percent(abs(report.bytes_added) / report.size_before)})"
         is_copy = not report.filters and report.size_after == report.size_before
         if is_copy and report.output not in (None, report.path):
             what += f", a copy of {report.path}"
-        numbers = {"filters": report.num_filters, "bytes": report.bytes_added}
         return _of_file(report, state, what, _left("skipped", report.skipped), numbers)
 
     def total(self, numbers: Mapping[str, int]) -> str:
-        return f"{number_of(numbers['filters'], 'filter')}, {_difference(numbers['bytes'])}"
+        built, added = numbers["filters"], numbers["bytes"]
+        if not built and not added:
+            return "no filter built"
+        filters = number_of(built, "filter") if built else "no filter built"
+        return f"{filters}, {_difference(added)}"
 
     def write(self, report: BuildReport, verbose: bool = False) -> None:
         """What was skipped of a column that got filters, too, is in its row."""

@@ -139,17 +139,17 @@ def test_a_few_files_have_a_line_each(built, ending):
     lines, _ = said("build", f"{built}/00.{ending}", f"{built}/01.{ending}", "-c", "user_id",
                     "--dry-run")  # fmt: skip
     assert lines == [
-        f"lake/00.{ending}: 0 filters, 0 B added (0 %)",
-        f"lake/01.{ending}: 0 filters, 0 B added (0 %)",
+        f"lake/00.{ending}: no filter built",
+        f"lake/01.{ending}: no filter built",
         "2 files: skipped user_id: has a filter already; --existing replace rebuilds it for the rate of --fpp",
-        "2 files: 2 skipped; 0 filters, 0 B added; dry run: nothing was written",
+        "2 files: 2 skipped; no filter built; dry run: nothing was written",
     ]
 
 
 def test_a_file_without_new_filters_is_called_a_copy(built, ending, tmp_path):
     copy = tmp_path / "copy"
     (line, _), _ = said("build", f"{built}/00.{ending}", "-c", "user_id", "-o", copy)
-    assert line.startswith(f"{copy}: 0 filters, 0 B added (0 %), a copy of lake/00.{ending}, ")
+    assert line.startswith(f"{copy}: no filter built, a copy of lake/00.{ending}, ")
     assert copy.read_bytes() == Path(f"{built}/00.{ending}").read_bytes()
 
 
