@@ -12,16 +12,19 @@ import click
 from parquet_bloom.advice.samples import read_value_sample
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
-from parquet_bloom.commands.inputs import Answers
-from parquet_bloom.commands.parameters import FILE, names
-from parquet_bloom.commands.sections import Command, checks_option, output_option, values_option
+from parquet_bloom.commands.inputs import Answers, Inputs
+from parquet_bloom.commands.key_options import arguments_of
+from parquet_bloom.commands.parameters import FILE
+from parquet_bloom.commands.sections import Command, output_option, values_option
 from parquet_bloom.container import UNITS, number_of
+from parquet_bloom.container.in_commands import command_for
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse
+from parquet_bloom.engines.settings import as_option
 from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.options import DEFAULT_FPP, AdviseOptions
 from parquet_bloom.render.budget import budget_lines
-from parquet_bloom.render.hints import would_refuse
+from parquet_bloom.render.hints import for_many, would_refuse
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, SummarizedView, Summary
 from parquet_bloom.render.terminal import (
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @file_options.files_together
 @option.columns()
+@option.engines
 @option.row_groups
 @option.fpp_to_advise
 @option.max_bytes
@@ -67,14 +71,6 @@ if TYPE_CHECKING:
     type=FILE,
     help="Values that queries really look up: one per line with a single --column, or"
     " CSV with a header.",
-)
-@checks_option(
-    "--engine",
-    "engines",
-    multiple=True,
-    callback=names,
-    metavar="NAME",
-    help="Judge for this engine alone, such as spark, duckdb or trino; repeatable or comma-separated.",
 )
 @output_option(
     "--details",
@@ -129,6 +125,9 @@ def advise(
         for report in reports:
             summary.add(report.path, view.summarize(report))
         summary.finish()
+    if not (as_json or details):
+        for line in _next_lines(reports, options, inputs, arguments_of(keys)):
+            write_line(line)
     sys.exit(code)
 
 
@@ -377,3 +376,69 @@ def _used(engines: Sequence[EngineUse]) -> Iterator[str]:
     if users:
         yield f"used by {', '.join(users)}"
     yield from (f"not used by {each.engine}: {each.reason}" for each in engines if not each.uses)
+
+
+# ------------------------------------------------------------------------------------------------
+# The commands that build what is recommended
+
+
+@dataclass(frozen=True, slots=True)
+class _Build:
+    """Options of `build`: those that choose, with the columns, if these are named, and others."""
+
+    choosing: str
+    columns: str
+    others: tuple[str, ...]
+
+
+def _next_lines(
+    reports: Sequence[AdviceReport], options: AdviseOptions, inputs: Inputs, keys: Sequence[str]
+) -> Iterator[str]:
+    """None if only some row groups were judged, or `build` would refuse."""
+    if options.parts or any(each.obstacles for each in reports):
+        return
+    path = inputs.files[0].path if inputs.files else ""
+    for build in _to_build(reports, options):
+        command = f"pbloom build FILE {build.choosing} --in-place"
+        again = (*build.others, *_as_for_advice(options), *keys)
+        found = command_for(inputs.in_commands(path), command, {"COLUMN": build.columns}, again)
+        if found is not None:
+            is_one = len(inputs.files) == 1
+            yield f"next: {found if is_one else for_many(found, path, inputs.names)}"
+
+
+def _to_build(reports: Sequence[AdviceReport], options: AdviseOptions) -> Iterator[_Build]:
+    """Those of one table are named, so that nothing is judged again, unless they are many. Several tables have columns
+    of their own, and within a budget each column has a rate of its own."""
+    wanted = [each for report in reports for each in _all_to_build(_judged(report))]
+    is_alike = len(reports) == 1 and options.budget is None
+    if not (is_alike and (options.value_sample or len(wanted) <= MOST_SHOWN)):
+        among = ",".join(map(as_option, options.columns or ()))
+        if wanted and not options.value_sample:
+            yield _Build(f"--auto{' -c COLUMN' * bool(among)}", among, _judging(options))
+        return
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for each in wanted:
+        rate = () if each.fpp in (None, DEFAULT_FPP) else ("--fpp", repr(each.fpp))
+        existing = ("--existing", "replace") if each.too_small else ()
+        alike.setdefault((*rate, *existing), []).append(as_option(each.column))
+    for others, columns in alike.items():
+        yield _Build("-c COLUMN", ",".join(columns), others)
+
+
+def _judging(options: AdviseOptions) -> tuple[str, ...]:
+    """The options by which columns are chosen."""
+    given = {
+        "--engine": ",".join(options.engines),
+        "--fpp": options.fpp,
+        "--budget": options.budget,
+    }
+    return tuple(str(each) for pair in given.items() if pair[1] for each in pair)
+
+
+def _as_for_advice(options: AdviseOptions) -> Iterator[str]:
+    """Those by which filters are built and files are read."""
+    if options.max_bytes is not None:
+        yield from ("--max-bytes", str(options.max_bytes))
+    if options.ignore_checksums:
+        yield "--ignore-checksums"

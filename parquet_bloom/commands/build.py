@@ -27,6 +27,7 @@ from parquet_bloom.container import UNITS
 from parquet_bloom.options import AdviseOptions, BuildOptions, TableOptions
 from parquet_bloom.render.budget import budget_lines
 from parquet_bloom.render.changes import BUILD, TABLE_BUILD
+from parquet_bloom.render.hints import command
 from parquet_bloom.render.terminal import MOST_ROWS, complain, no_progress, progress
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ Choice: TypeAlias = BuildOptions | Exception
 # What says nothing about the files of a table: their places, and formats that are not Parquet's own.
 _ONLY_FILES = {
     *("output", "output_dir", "in_place", "overwrite", "resume", "append_in_place", "layout"),
-    *("drop_foreign_fields", "auto", "budget", "parts", "orc_streams", "dialect"),
+    *("drop_foreign_fields", "auto", "engines", "budget", "parts", "orc_streams", "dialect"),
 }
 
 
@@ -47,6 +48,7 @@ _ONLY_FILES = {
 @file_options.files
 @option.columns()
 @option.auto
+@option.engines
 @option.row_groups
 @building_in_tables(refused=_ONLY_FILES)
 @option.destinations
@@ -61,8 +63,8 @@ _ONLY_FILES = {
 @option.access
 @expose_filter_location
 def build(
-    answers: Answers, columns: tuple[str, ...] | None, auto: bool, budget: int | None,
-    destination_of: option.DestinationOf, keys: Keys | None, of_table: TableOptions | None,
+    answers: Answers, columns: tuple[str, ...] | None, auto: bool, engines: tuple[str, ...],
+    budget: int | None, destination_of: option.DestinationOf, keys: Keys | None, of_table: TableOptions | None,
     **given: Any,
 ) -> None:  # fmt: skip
     """Add Bloom filters to files (alias: inject).
@@ -81,6 +83,7 @@ def build(
       pbloom build events.parquet -c user_id -o events.bloom.parquet
       pbloom build lake/ -c user_id --fpp 0.001 --in-place
       pbloom build lake/ --auto --budget 2GiB --in-place
+      pbloom build lake/ --auto --engine spark --in-place
     """
     dialect, columns = take_dialect(given, columns)
     if of_table is None:
@@ -90,8 +93,9 @@ def build(
         raise click.UsageError(
             "--shard: not with --auto, which judges all files: name each --column"
         )
+    option.check_advised(auto, engines, budget)
     if budget is not None:
-        _check_budgeted(auto, dialect, given)
+        _check_budgeted(dialect, given)
     options = BuildOptions(columns=columns, dialect=dialect, **given)
     if of_table is not None:
         from parquet_bloom.commands.table_inputs import change_tables
@@ -107,7 +111,18 @@ def build(
     from parquet_bloom.verbs.build import build_file
 
     inputs = answers.inputs
-    chosen: Mapping[str, Choice] = _recommended(answers, options, budget, keys) if auto else {}
+    chosen: Mapping[str, Choice] = {}
+    if auto:
+        wanted = AdviseOptions(
+            columns=columns,
+            fpp=options.fpp,
+            max_bytes=options.max_bytes,
+            budget=budget,
+            engines=engines,
+            ignore_checksums=options.ignore_checksums,
+            threads=options.threads,
+        )
+        chosen = _recommended(answers, options, wanted, keys)
     at_a_time, of_each = inputs.threads_to_change(options.threads)
     bar = progress if at_a_time == 1 else no_progress
 
@@ -122,28 +137,18 @@ def build(
     sys.exit(answers.each(work, BUILD, threads=at_a_time))
 
 
-def _check_budgeted(auto: bool, dialect: object, given: Mapping[str, Any]) -> None:
+def _check_budgeted(dialect: object, given: Mapping[str, Any]) -> None:
     """A budget chooses columns and rates; nothing else may decide on sizes."""
-    if not auto:
-        raise click.UsageError(option.BUDGET_NEEDS_AUTO)
     if dialect is not None or given["ndv"] is not None or given["exact_blocks"]:
         raise click.UsageError("--budget: expected without --ndv, --exact-blocks and --dialect")
 
 
 def _recommended(
-    answers: Answers, options: BuildOptions, budget: int | None, keys: Keys | None
+    answers: Answers, options: BuildOptions, wanted: AdviseOptions, keys: Keys | None
 ) -> Mapping[str, Choice]:
     """By file, `options` with what `pbloom advise` would recommend, or what went wrong with it."""
     from parquet_bloom.verbs.advise import TableAdvisor
 
-    wanted = AdviseOptions(
-        columns=options.columns,
-        fpp=options.fpp,
-        max_bytes=options.max_bytes,
-        budget=budget,
-        ignore_checksums=options.ignore_checksums,
-        threads=options.threads,
-    )
     advisor = TableAdvisor(wanted, keys)
     failed: dict[str, Exception] = {}
 
@@ -157,9 +162,10 @@ def _recommended(
 
     answers.inputs.each(work, complaints=answers.inputs.complaints(answers.at_once))
     tables = list(advisor.tables())
+    why = command("advise", *(("--engine", ",".join(wanted.engines)) if wanted.engines else ()))
     for table in tables:
         if not table.recommended:
-            complain(f"{table.path}: no column that advise would build; `pbloom advise` says why")
+            complain(f"{table.path}: no column that advise would build; `{why}` says why")
         elif table.budget is not None:
             in_full = answers.verbose or len(table.columns) <= MOST_ROWS
             for line in budget_lines(table.budget, UNITS[table.format].group, in_full):

@@ -124,6 +124,14 @@ fpp_to_advise = filters_option(
     help="Judge filters of this false positive rate, between 0 and 1, and recommend no other."
     "  [default: 0.01, or a lower one where there are many row groups]",
 )
+engines = columns_option(
+    "--engine",
+    "engines",
+    multiple=True,
+    callback=names,
+    metavar="NAME",
+    help="Recommend for this engine alone, such as spark, duckdb or trino; repeatable or comma-separated.",
+)
 filter_budget = filters_option(
     "--budget",
     callback=budget_size,
@@ -399,7 +407,6 @@ auto = columns_option(
     is_flag=True,
     help="Use the columns that `pbloom advise` recommends, of --column or of all.",
 )
-BUDGET_NEEDS_AUTO: Final = "--budget: expected with --auto, which chooses columns and rates, of those of --column if there are any"
 
 
 def check_chosen(columns: Collection[str] | None, auto: bool) -> None:
@@ -408,6 +415,15 @@ def check_chosen(columns: Collection[str] | None, auto: bool) -> None:
         raise click.UsageError(
             "expected --column COLUMN, or --auto for the columns that `pbloom advise` recommends"
         )
+
+
+def check_advised(auto: bool, engines: Sequence[str], budget: int | None) -> None:
+    """Raise UsageError for what says which columns to recommend, where none are."""
+    for name, given in (("--engine", engines), ("--budget", budget)):
+        if given and not auto:
+            raise click.UsageError(
+                f"{name}: expected with --auto, which chooses columns and rates, of those of --column if there are any"
+            )
 
 
 def _check_no_column(names: Sequence[str], given: Mapping[str, object]) -> None:

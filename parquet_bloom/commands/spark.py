@@ -117,7 +117,7 @@ _job = together(
 # What says nothing about the files of a table: which they are, formats that are not Parquet's own, and
 # outcomes, which tables have none of.
 _ONLY_FILES = {
-    "auto", "budget", "manifest", "max_files", "max_input", "only_missing", "layout", "orc_streams", "audit", "run_id",
+    "auto", "engines", "budget", "manifest", "max_files", "max_input", "only_missing", "layout", "orc_streams", "audit", "run_id",
 }  # fmt: skip
 
 
@@ -127,14 +127,13 @@ def _needs_columns(command: Callback) -> Callback:
     @wraps(command)
     def checked(
         of_table: TableOptions | None, columns: tuple[str, ...] | None, auto: bool,
-        budget: int | None, **given: object,
+        engines: tuple[str, ...], budget: int | None, **given: object,
     ) -> object:  # fmt: skip
         if of_table is None or auto:
             option.check_chosen(columns, auto)
-        if budget is not None and not auto:
-            raise click.UsageError(option.BUDGET_NEEDS_AUTO)
+        option.check_advised(auto, engines, budget)
         if auto:
-            given |= {"auto": auto, "budget": budget}
+            given |= {"auto": auto, "engines": engines, "budget": budget}
         return command(of_table=of_table, columns=columns, **given)
 
     return checked
@@ -212,7 +211,7 @@ def _verb(*options: Decorator) -> Decorator:
                     if of_table is not None:
                         sys.exit(_build_in_tables(connected, of_table, as_json, **given))
                     if given.pop("auto", False):
-                        given["advice"] = _advised(connected, given, given.pop("budget"))
+                        given["advice"] = _advised(connected, given)
                         given["columns"] = None
                     report = verb(connected, **given)
                 _answer(report, as_json, totals)
@@ -262,8 +261,8 @@ def _how_far(label: str, done: int, total: int) -> str:
     return f"{label}: {size(done)} of {size(total)}" if total else f"{label}: listing files"
 
 
-def _advised(connected: Any, given: dict[str, Any], budget: int | None) -> Report:
-    """What a build takes its columns from."""
+def _advised(connected: Any, given: dict[str, Any]) -> Report:
+    """What a build takes its columns from. What only this needs goes out of `given`."""
     from parquet_bloom.spark.verbs import advise
 
     shared = (
@@ -279,7 +278,8 @@ def _advised(connected: Any, given: dict[str, Any], budget: int | None) -> Repor
     )
     of_job = ("max_files", "max_input", "progress")
     asked = {name: given[name] for name in (*shared, *of_job)}
-    return advise(connected, **asked, budget=budget)
+    alone = {name: given.pop(name) for name in ("engines", "budget")}
+    return advise(connected, **asked, **alone)
 
 
 def _answer(report: Report, as_json: bool, totals: bool) -> None:
@@ -344,6 +344,7 @@ def _build_in_tables(
 
 @_verb(
     option.columns(),
+    option.engines,
     option.fpp,
     option.max_bytes,
     option.filter_budget,
@@ -360,12 +361,14 @@ def advise() -> None:
       pbloom spark advise /lake/events
       pbloom spark advise /lake/events --max-files 100
       pbloom spark advise /lake/events --budget 2GiB --json
+      pbloom spark advise /lake/events --engine spark,trino
     """
 
 
 @_verb(
     option.columns(),
     option.auto,
+    option.engines,
     option.filter_budget,
     building_in_tables(refused=_ONLY_FILES),
     _needs_columns,
@@ -394,7 +397,7 @@ def build() -> None:
     \b
     Examples:
       pbloom spark build /lake/events -c user_id --since 2d --audit /lake/_pbloom
-      pbloom spark build /lake/events --auto --budget 2GiB
+      pbloom spark build /lake/events --auto --engine spark --budget 2GiB
       pbloom spark build --table auto /lake/events -c user_id
     """
 

@@ -19,6 +19,7 @@ from parquet_bloom.arguments import (
     path_given,
 )
 from parquet_bloom.encryption.keys_file import KeyReferences
+from parquet_bloom.engines.reading import engines_named
 from parquet_bloom.options import (
     FILES_PER_COMMIT,
     AdviseOptions,
@@ -29,6 +30,7 @@ from parquet_bloom.options import (
     Selection,
     TableOptions,
     ValidateOptions,
+    engines_given,
     values_given,
 )
 from parquet_bloom.parallel import Progress
@@ -264,6 +266,7 @@ def advise(
     paths: Paths | None = None,
     *,
     columns: SomeNames | None = None,
+    engines: SomeNames = (),
     fpp: float | None = None,
     max_bytes: int | None = None,
     budget: int | None = None,
@@ -279,10 +282,11 @@ def advise(
     progress: Progress | None = None,
 ) -> Report:
     """Say which columns deserve filters; all files with the same columns are judged together, as one
-    table, whose report is in `advice`. budget: bytes that the filters of all tables may take. See
-    build."""
+    table, whose report is in `advice`. engines: judge for these alone, such as Spark; for all by default.
+    budget: bytes that the filters of all tables may take. See build."""
     given = locals()
-    return _report("advise", AdviseOptions.of(given, threads=1), given)
+    named = engines_named(engines_given(engines))
+    return _report("advise", AdviseOptions.of(given, engines=named, threads=1), given)
 
 
 def _report(verb: str, options: object, given: Mapping[str, Any]) -> Report:

@@ -278,6 +278,10 @@ def test_the_command_says_what_fits_and_what_does_not(lake):
             ["-c", "id", "--budget", "1MiB"],
             "--budget: expected with --auto, which chooses columns and rates, of those of --column",
         ),
+        (
+            ["-c", "id", "--engine", "spark"],
+            "--engine: expected with --auto, which chooses columns and rates, of those of --column",
+        ),
         (["--auto", "--budget", "1MiB", "--ndv", "5"], "--budget: expected without --ndv"),
         (["--auto", "--budget", "0"], "'0': expected 1 B or more"),
         (["--auto", "--budget", "much"], "'much': not a size"),

@@ -79,13 +79,14 @@ def test_the_page_shows_what_the_command_prints(lake, monkeypatch):
 def test_the_table_shows_what_build_writes(lake, tmp_path, monkeypatch):
     """Not what filters of the usual rate would take."""
     monkeypatch.chdir(lake)
-    (row,) = (line for line in outcome("advise", "a.parquet", "b.parquet").stdout.splitlines()[2:])
+    _, _, row, line = outcome("advise", "a.parquet", "b.parquet").stdout.splitlines()
+    assert line == "next: pbloom build a.parquet b.parquet -c user_id --in-place --fpp 0.001"
     assert row.split("\t")[4:7] == ["400.0 KiB", "30 %", "397.98 → 1.14"]
     within = outcome("advise", "a.parquet", "b.parquet", "--budget", "150KB").stdout.splitlines()
     (said,) = (line for line in within if line.startswith("user_id: filters at an FPP of"))
     size, read = re.search(r"take (.* KiB); a look-up reads ([\d.]+) row groups", said).groups()
-    assert within[-1].split("\t")[4] == size
-    assert within[-1].split("\t")[6].endswith(f" → {read}")
+    assert within[-2].split("\t")[4] == size
+    assert within[-2].split("\t")[6].endswith(f" → {read}")
     assert "'fpp': 0.001" not in outcome("advise", "events0", "--details", "--fpp", "0.01").stdout
 
 

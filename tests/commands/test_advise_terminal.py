@@ -1,5 +1,7 @@
 """What `pbloom advise` shows on a terminal: nothing squeezed into the last column of a table."""
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -32,18 +34,20 @@ def unfolded(lines):
 
 @pytest.mark.parametrize("columns", [60, 80, 200])
 def test_reasons_have_lines_of_their_own(path, columns):
-    piped = outcome("advise", path).stdout.splitlines()
+    *piped, next_line = outcome("advise", path).stdout.splitlines()
+    assert next_line == f"next: pbloom build {path} -c user_id --in-place"
     rows = [row.split("\t") for row in piped[2:]]
     reasons = {f"{verdict} {column}": reason for column, _, verdict, *_, reason in rows}
     lines = on_a_terminal(columns, "advise", path, "--verbose")
     assert unfolded(lines).startswith(piped[0])
     whole = (f"{column}: {reason}" for column, reason in reasons.items())
-    assert unfolded(lines).endswith(" ".join(whole))
+    assert unfolded(lines).endswith(f"{' '.join(whole)} {next_line}")
     lines = on_a_terminal(columns, "advise", path)
     clauses = [reason.split("; ") for reason in reasons.values()]
     shown = [first + (" …" if more else "") for first, *more in clauses]
     short = (f"{column}: {clause}" for column, clause in zip(reasons, shown, strict=True))
-    assert unfolded(lines).endswith(" ".join(short))
+    assert unfolded(lines).endswith(f"{' '.join(short)} {next_line}")
+    assert lines.pop() == next_line
     assert max(map(len, lines)) <= max(columns, len(f"{path}:"))
     start = next(at for at, line in enumerate(lines) if line.startswith("column "))
     table = lines[start : start + 2 + len(reasons)]
@@ -68,8 +72,10 @@ def test_many_columns_are_summed_up_by_verdict(tmp_path):
     text = unfolded(lines[at + 5 :])
     assert text.startswith(f"build {ids}, … (41 in all): a look-up reads 1.00 of 4 row groups")
     assert " optional price: floating-point numbers are rarely looked up by equality …" in text
-    assert text.endswith("-c NAME shows a column, --verbose shows all.")
-    every = on_a_terminal(80, "advise", path, "--verbose")
+    assert text.endswith(
+        f"-c NAME shows a column, --verbose shows all. next: pbloom build {path} --auto --in-place"
+    )
+    *every, _ = on_a_terminal(80, "advise", path, "--verbose")
     assert sum(line.split()[2:3] == ["build"] for line in every) == 41
     assert sum(line.startswith("build id_") for line in every) == 41
 
@@ -146,7 +152,7 @@ def test_the_verdict_for_an_engine(tmp_path):
     )
 
     def verdicts(*options):
-        _, _, row = outcome("advise", tmp_path / "a.parquet", *options).stdout.splitlines()
+        _, _, row, *_ = outcome("advise", tmp_path / "a.parquet", *options).stdout.splitlines()
         return row.split("\t")[2], row.split("\t")[-1]
 
     assert (
@@ -161,7 +167,39 @@ def test_the_verdict_for_an_engine(tmp_path):
     assert verdicts("--engine", "polars") == (
         "skip", "Polars does not use filters on such a column"
     )  # fmt: skip
-    wrong = outcome("advise", tmp_path / "a.parquet", "--engine", "sprak")
-    assert (wrong.code, wrong.complaint) == (2, "no engine 'sprak'; did you mean Spark?")
+    auto = ("build", tmp_path / "a.parquet", "--auto", "--dry-run", "--engine")
+    assert ": 10 filters, " in outcome(*auto, "spark,duckdb").stdout
+    none = outcome(*auto, "Spark")
+    assert ": no filter built, " in none.stdout
+    assert "`pbloom advise --engine Spark` says why" in none.stderr
+    for command in (("advise", tmp_path / "a.parquet", "--engine"), auto):
+        wrong = outcome(*command, "sprak")
+        assert (wrong.code, wrong.complaint) == (2, "no engine 'sprak'; did you mean Spark?")
     with pytest.raises(ValueError, match="no engine 'Excel'; expected ORC Java, Spark, "):
         pb.advise(tmp_path / "a.parquet", engines="Excel")
+
+
+def test_the_next_command_builds_what_is_recommended(path, tmp_path):
+    """The columns of one table by name, those of a budget and of several tables as they are chosen again."""
+    other = tmp_path / "other.parquet"
+    numbers = np.random.default_rng(8).permutation(4_000)
+    pq.write_table(pa.table({"a,b": numbers}), other, row_group_size=500, use_dictionary=False)
+
+    def said(*arguments):
+        return re.findall("^next: (.*)$", outcome("advise", *arguments).stdout, re.MULTILINE)
+
+    small, large = ("--max-bytes", "64"), ("--max-bytes", "65536")
+    assert said(other) == [f"pbloom build {other} -c '\"a,b\"' --in-place"]
+    assert said(path, "-c", "user_id", "--fpp", "0.001", *large) == [
+        f"pbloom build {path} -c user_id --in-place --fpp 0.001 --max-bytes 65536"
+    ]
+    again = "--engine duckdb,trino --budget 1000000"
+    auto = f"pbloom build {path} {other} --auto --in-place"
+    assert said(path, other) == [auto]
+    assert said(path, other, *again.split()) == [f"{auto} {again}"]
+    assert said(path, "-c", "user_id,when", "--budget", "1MiB") == [
+        f"pbloom build {path} --auto -c user_id,when --in-place --budget 1048576"
+    ]
+    for nothing in (("-c", "status"), small, ("-g", "0,1")):
+        assert said(path, *nothing) == []
+    assert said(path, "--details") == []

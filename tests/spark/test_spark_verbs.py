@@ -278,12 +278,10 @@ def test_what_is_recommended_is_built(spark, table, local):
 def test_the_command_builds_what_is_recommended(spark, table, local):
     (table / "bad.parquet").unlink()
     (local / "bad.parquet").unlink()
-    for among in (("-c", "id"), ()):
-        assert outcome("spark", "build", table, "--auto", *among, "--existing", "replace").code == 0
-        assert (
-            outcome("build", local, "--auto", *among, "--existing", "replace", "--in-place").code
-            == 0
-        )
+    for among in (("-c", "id"), ("--engine", "duckdb")):
+        auto = ("--auto", *among, "--existing", "replace")
+        assert outcome("spark", "build", table, *auto).code == 0
+        assert outcome("build", local, *auto, "--in-place").code == 0
         assert contents(table) == contents(local)
     assert (
         "--budget: expected with --auto, which chooses columns and rates"

@@ -183,8 +183,10 @@ def test_filters_that_are_there_and_too_small_are_to_be_built_again(
     (found,) = advise(out, columns=["random"]).columns
     is_small = verdict == "rebuild"
     assert (found.already, found.too_small) == (ROW_GROUPS, ROW_GROUPS * is_small)
-    heading, _, row = outcome("advise", out, "-c", "random").stdout.splitlines()
+    heading, _, row, *lines = outcome("advise", out, "-c", "random").stdout.splitlines()
     assert heading.endswith(f"; {verdict} the filters of random")
+    again = f"next: pbloom build {out} -c random --in-place --existing replace"
+    assert lines == [again] * is_small
     assert row.split("\t")[2] == verdict
     asked_for = advise(out, columns=["random"], fpp=0.4).columns[0]
     assert asked_for.too_small == 0

@@ -294,7 +294,8 @@ def test_a_file_beside_itself(path, tmp_path):
 def test_the_command_answers_once_for_a_table(lake, advisor):
     result = outcome("advise", lake)
     lines = result.stdout.splitlines()
-    assert (result.code, len(lines)) == (0, 2 + len(COLUMNS))
+    assert (result.code, len(lines)) == (0, 3 + len(COLUMNS))
+    assert lines[-1] == f"next: pbloom build {lake} -c random,text,rare --in-place"
     size = sum(path.stat().st_size for path in lake.iterdir())
     assert lines[0] == (
         f"{lake}/00.parquet and 11 more: 36,000 rows in 12 row groups,"
@@ -319,7 +320,7 @@ def test_a_bad_file_does_not_keep_the_others_from_their_answer(lake, tmp_path):
     result = outcome("advise", tmp_path / "bad.parquet", lake, "-c", "random")
     assert result.code == 2
     assert result.complaint.startswith(f"{tmp_path}/bad.parquet: ")
-    assert len(result.stdout.splitlines()) == 3
+    assert len(result.stdout.splitlines()) == 4
 
 
 def test_auto_builds_what_all_files_together_deserve(lake, tmp_path):
