@@ -40,8 +40,6 @@ def examine(examination: AnyExamination, progress: Progress | None = None) -> Ex
     for check in (filter_bits.check_columns, filter_bits.check_required, filter_bits.check_share):
         examined.findings += check(examination)
     examined.findings += examination.closing()
-    with_filters = (each for each in examination.columns if examination.has_filters(each))
-    examined.columns = tuple(dict.fromkeys(each.name for each in with_filters))
     return examined
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import field
 from typing import Final, TypedDict, Unpack
 
@@ -134,21 +134,17 @@ _LOOK_CLOSER: Final = "pbloom validate FILE -c COLUMN --pages --diagnose"
 
 
 class NextCommands:
-    """The commands that help, as the catalogue has them, filled in for findings in `file`; `columns`: those that have
-    filters; `sound`: the places and columns whose pages were decoded and have nothing wrong."""
+    """The commands that help, as the catalogue has them, filled in for findings in `file`; `sound`: the places and
+    columns whose pages were decoded and have nothing wrong."""
 
     def __init__(
-        self,
-        file: Container,
-        columns: Sequence[str],
-        sound: Collection[tuple[Place | None, str | None]] = (),
+        self, file: Container, sound: Collection[tuple[Place | None, str | None]] = ()
     ) -> None:
         self._file = file
         self._named = file.in_commands
         self._keys = file.key_arguments
         self._sound = sound
         self._known = frozenset(file.columns)
-        self._columns = ",".join(map(quoted_name, columns)) if self._known >= {*columns} else ""
         # A file can have findings in 100,000 chunks, and a few commands for all of them.
         self._filled: dict[tuple[str, str | None, Place | None, str | None], str | None] = {}
 
@@ -184,7 +180,6 @@ class NextCommands:
         """None about a column that is not there, or no column in particular: nothing helps then."""
         values = {
             "COLUMN": quoted_name(column) if column in self._known else None,
-            "COLUMNS": self._columns or None,
             "ROW_GROUP": None if place is None else str(place.part),
             "LIMIT": limit,
         }

@@ -16,7 +16,7 @@
     repair = "set length"           what `repair` does about it
     instead = "…"                   what to do if `repair` can only report it
     next = "strip FILE -c COLUMN"   the command that helps, if that is not `repair`; other words
-                                    that it fills in: COLUMNS, ROW_GROUP, LIMIT
+                                    that it fills in: ROW_GROUP, LIMIT
     prose = '''…'''               one paragraph of Markdown; {not a power of two} stands for what engines
                                     do then, see engines.reading.paragraph
 

@@ -69,12 +69,11 @@ class Twin(NamedTuple):
 @dataclass(slots=True)
 class Examined:
     """What is wrong, and how much was examined: filters, stored values (entries of a dictionary
-    once), and pages that were decoded. `columns`: those that have filters. `has_lost_bytes`: whether nothing but
+    once), and pages that were decoded. `has_lost_bytes`: whether nothing but
     another copy of the file helps, since this one has lost some, or gained some. `proofs`: by place and column, what
     the pages that nothing is wrong with prove of a filter that lacks their values."""
 
     findings: list[Finding] = field(default_factory=list)
-    columns: tuple[str, ...] = ()
     num_filters: int = 0
     num_values: int = 0
     num_pages: int = 0
@@ -162,10 +161,6 @@ class Examination(ABC, Generic[ItemT, ColumnT]):
     def parts_without(self, column: ColumnT) -> Sequence[int]:
         """The parts, of those that were asked for, in which a column has no filters, as far as the file
         tells."""
-
-    def has_filters(self, column: ColumnT) -> bool:
-        """Whether there are filters in any part."""
-        return len(self.parts_without(column)) < self.file.num_parts
 
     @abstractmethod
     def has_values(self, part: int, column: ColumnT) -> bool:

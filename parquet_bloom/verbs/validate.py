@@ -130,7 +130,7 @@ def validate_file(
     examined = examine(FORMATS[file.format].examination(file, options), progress)
     _check_unchanged(file)
     kept = tuple(finding for finding in examined.findings if not policy.ignores(finding))
-    commands = NextCommands(file, tuple(dict.fromkeys(examined.columns)), examined.proofs)
+    commands = NextCommands(file, examined.proofs)
     for finding in kept:
         if not examined.has_lost_bytes:
             commands.add_to(finding)
