@@ -193,7 +193,7 @@ def read_tail(source: Source) -> Tail:
     """
     where = source.path
     raw = _read_postscript(source)
-    postscript = decode(orc_pb2.PostScript, raw, f"{where}: postscript")
+    postscript = _decoded_postscript(raw, where)
     compression = _compression(postscript, where)
     start = source.size - 1 - len(raw)
     lengths = (
@@ -228,6 +228,17 @@ def _read_postscript(source: Source) -> bytes:
             f" expected {MAGIC!r}"
         )
     return raw
+
+
+def _decoded_postscript(raw: bytes, where: str) -> Message:
+    """Whatever byte is the last of a file that was cut, it is taken for the length of a postscript."""
+    try:
+        return decode(orc_pb2.PostScript, raw, where)
+    except FooterError:
+        raise FooterError(
+            f"{where}: truncated or not an ORC file: {number_of(len(raw), 'byte')} before the last one,"
+            " expected a postscript"
+        ) from None
 
 
 def _compression(postscript: Message, where: str) -> Compression:

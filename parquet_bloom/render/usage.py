@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from parquet_bloom.errors import similar
+from parquet_bloom.render.hints import command
 from parquet_bloom.render.wording import either
 from parquet_bloom.storage.source import has_data_suffix
 
@@ -66,12 +67,16 @@ def _see_help(error: click.UsageError) -> str:
 
 
 def _option_meant(error: click.NoSuchOption) -> str:
-    """Options that begin with what was typed, or else are near it; or where all are."""
+    """Options that begin with what was typed, or else are near it; or where all are. Of a letter, such as -V, that is
+    the only one that begins so."""
     typed = error.option_name
     options = [] if error.ctx is None else error.ctx.command.get_params(error.ctx)
     names = [name for each in options for name in each.opts if name.startswith("--")]
     near = [each for each in names if each.startswith(typed) and len(each) <= 2 * len(typed)]
-    if not near:
+    if len(typed) == len("-V"):
+        of_letter = [each for each in names if each.startswith(f"-{typed.lower()}")]
+        near = of_letter if len(of_letter) == 1 else []
+    elif not near:
         # Every name begins with dashes, which make none of them alike.
         bare = [name.removeprefix("--") for name in names]
         near = [f"--{each}" for each in similar(typed.lstrip("-"), bare, _NEAR)]
@@ -79,12 +84,16 @@ def _option_meant(error: click.NoSuchOption) -> str:
 
 
 def _command_meant(error: click.exceptions.NoSuchCommand) -> str:
-    """A command that is near; else all, if they are few."""
-    group, ctx = error.cmd, error.ctx
+    """The option of this name; a command that is near; one before a file; else all, if they are few."""
+    group, ctx, name = error.cmd, error.ctx, error.command_name
     names = group.list_commands(ctx) if isinstance(group, click.Group) and ctx is not None else []
-    called = [each for each in _CALLED_ELSEWHERE.get(error.command_name, ()) if each in names]
-    if near := called or similar(error.command_name, names, _NEAR):
+    if ctx is not None and any(f"--{name}" in each.opts for each in ctx.command.params):
+        return f"did you mean --{name}?"
+    called = [each for each in _CALLED_ELSEWHERE.get(name, ()) if each in names]
+    if near := called or similar(name, names, _NEAR):
         return f"did you mean {either(near)}?"
+    if has_data_suffix(name) or os.path.lexists(name):
+        return f"expected one before the file, such as {command('inspect', name)}"
     return f"expected {either(names)}" if 0 < len(names) <= _FEW else _see_help(error)
 
 
@@ -117,8 +126,8 @@ def _taken(param: click.Parameter, ctx: click.Context) -> str:
 
 
 def _name(option: click.Option) -> str:
-    """Its long name, of several the first."""
-    return next((each for each in option.opts if each.startswith("--")), option.opts[0])
+    """Its long names, of which any may have been typed."""
+    return either([each for each in option.opts if each.startswith("--")] or option.opts)
 
 
 def _without_alternatives(error: click.BadParameter) -> str:

@@ -165,7 +165,8 @@ def test_a_truncated_file_is_said_to_be_one(tmp_path):
     path = write(tmp_path / "a.orc", data[:-1])
     # The last byte is now the C of ORC: 67.
     assert problem(path) == (
-        "FooterError", f"postscript: damaged: {data[-2]} bytes, not a PostScript"
+        "FooterError",
+        f"truncated or not an ORC file: {data[-2]} bytes before the last one, expected a postscript",
     )  # fmt: skip
 
 

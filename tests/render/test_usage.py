@@ -15,6 +15,12 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
             "index find x",
             "find: no such command; expected build, add, remove, probe, compact, check or sql",
         ),
+        ("version", "version: no such command; did you mean --version?"),
+        ("-V", "-V: no such option; did you mean --version?"),
+        (
+            "lake/a.parquet -c id",
+            "lake/a.parquet: no such command; expected one before the file, such as pbloom inspect lake/a.parquet",
+        ),
         ("--foo", "--foo: no such option; see pbloom --help"),
         ("probe x --foo", "--foo: no such option; see pbloom probe --help"),
         ("probe x -y", "-y: no such option; see pbloom probe --help"),
@@ -41,7 +47,10 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
             "build x --fpp user_id=0.001",
             "--fpp: 'user_id=0.001': expected a rate between 0 and 1, such as 0.001, for all columns: user_id at another one takes a call of its own",
         ),
-        ("probe x -c a --values-from gone", "--values-from: 'gone': No such file or directory"),
+        (
+            "probe x -c a --values-from gone",
+            "--values-from or --ids: 'gone': No such file or directory",
+        ),
         (
             "rule length-prefix",
             "no such rule 'length-prefix'; `pbloom rule` lists them; diagnoses have a page of their own in the documentation",
