@@ -331,13 +331,13 @@ def literals(command: Callback) -> Callback:
             "values_from",
             type=click.File("rb"),
             metavar="FILE",
-            help="Values: one per line, or in CSV or Parquet the column called as --column, or the only one of Parquet;"
+            help="Values: one per line, or in .csv, .tsv or Parquet the column called as --column, or the only one of Parquet;"
             " - is standard input.",
         ),
         values_option(
             "--values-column",
             metavar="NAME",
-            help="The column with the values in a CSV or Parquet file, if it is called otherwise.",
+            help="The column with the values in a .csv, .tsv or Parquet file, if it is called otherwise.",
         ),
         values_option(
             "--type",

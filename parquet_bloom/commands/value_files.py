@@ -1,19 +1,24 @@
-"""Files of values to look up: text with one on each line, CSV, or Parquet."""
+"""Files of values to look up: text with one on each line, CSV, the same with tabs, or Parquet."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, BinaryIO
 
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import ColumnError, FormatError, ValueTypeError, no_column
-from parquet_bloom.values.types import LiteralInFile
+from parquet_bloom.values.types import LiteralInFile, literal
 
 if TYPE_CHECKING:
     from parquet_bloom.vocabulary import LiteralType
 
 _MAGIC = b"PAR1"
+# By the end of a name, what stands between fields.
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+# Of what would be taken for values, one on each line.
+_NOT_READ = (".json", ".jsonl", ".ndjson", ".xlsx")
 
 
 def values_in(
@@ -22,21 +27,28 @@ def values_in(
     """The values in a file, each once, which are literals if it is text. Of columns, those in the one that is `wanted`;
     if none is, in the one that is called as the one in `columns`, or of a Parquet file in the only one.
 
-    Raises FormatError for what is neither Parquet nor UTF-8, ColumnError if it is not clear which column is meant,
-    there is no such, or the first line of CSV may be a value, ValueTypeError for a null.
+    Raises FormatError for what is neither Parquet nor UTF-8, and for lines that may be more or less than a value,
+    ColumnError if it is not clear which column is meant, there is no such, or the first line of CSV may be a value,
+    ValueTypeError for a null.
     """
     data, name = file.read(), getattr(file, "name", "standard input")
     if data[:4] == _MAGIC:
-        return _in_parquet(data, name, wanted, columns)
+        return _in_parquet(data, name, wanted, columns, read_as)
+    suffix = os.path.splitext(name.lower())[1]
+    if suffix in _NOT_READ:
+        raise FormatError(
+            f"{name}: expected Parquet, .csv, .tsv, or text with a value on each line"
+        )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError(f"{name}: byte {error.start}: not UTF-8, expected values") from None
     texts: Iterable[tuple[int, str]]
-    if name.lower().endswith(".csv"):
-        texts = _in_csv(text, name, wanted, columns)
+    if delimiter := _DELIMITERS.get(suffix):
+        texts = _in_csv(text, delimiter, name, wanted, columns)
     elif wanted is None:
         texts = enumerate(_lines(text), 1)
+        _check_lines(_lines(text), name, columns)
     else:
         raise ColumnError(f"{name}: no column {wanted}: expected CSV or Parquet, found text")
     lines: dict[str, int] = {}
@@ -67,15 +79,31 @@ def _lines(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
+def _check_lines(lines: Sequence[str], name: str, columns: Sequence[str]) -> None:
+    """Raise FormatError for what would be a value that nobody means, and so be found nowhere."""
+    if lines and lines[0] in columns:
+        raise FormatError(
+            f"{name}: line 1: {lines[0]}: is the name of the column: if it is a header, call the file .csv;"
+            " if it is a value, give it with --value"
+        )
+    for number, line in enumerate(lines, 1):
+        if "\t" in line or line != line.strip():
+            what = "a tab in it" if "\t" in line.strip() else "blanks around it"
+            raise FormatError(
+                f"{name}: line {number}: a value with {what}: expected none in text, or .tsv, CSV or Parquet"
+            )
+
+
 def _in_csv(
-    text: str, name: str, wanted: str | None, columns: Sequence[str]
+    text: str, delimiter: str, name: str, wanted: str | None, columns: Sequence[str]
 ) -> Iterator[tuple[int, str]]:
     """Each value after the line in which it ends."""
     import csv
 
-    rows = csv.reader(StringIO(text, newline=""))
+    rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
     try:
         header = next(filter(None, rows), [])
+        _check_delimiter(header, delimiter, name, columns if wanted is None else [wanted])
         if wanted is None and len(header) == 1 and header[0] not in columns:
             raise ColumnError(
                 f"{name}: line {rows.line_num}: {header[0]}: expected the name of the column, {' or '.join(columns)};"
@@ -91,7 +119,23 @@ def _in_csv(
         raise FormatError(f"{name}: line {rows.line_num}: no CSV: {error}") from None
 
 
-def _in_parquet(data: bytes, name: str, wanted: str | None, columns: Sequence[str]) -> list[object]:
+def _check_delimiter(
+    header: Sequence[str], delimiter: str, name: str, columns: Sequence[str]
+) -> None:
+    """Raise FormatError where a column is among the names if something else stands between them."""
+    for other in {*";\t|,"} - {delimiter}:
+        if any(other in each and {*columns} & {*each.split(other)} for each in header):
+            found, expected = (repr(each).strip("'") for each in (other, delimiter))
+            raise FormatError(f"{name}: line 1: {found} between names, expected {expected}")
+
+
+def _in_parquet(
+    data: bytes,
+    name: str,
+    wanted: str | None,
+    columns: Sequence[str],
+    read_as: LiteralType | None,
+) -> list[object]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -110,7 +154,10 @@ def _in_parquet(data: bytes, name: str, wanted: str | None, columns: Sequence[st
         raise ValueTypeError(
             f"{name}: column {column}: {number_of(found.null_count, 'null')}, expected values"
         )
-    return list(list_values(found if pa.types.is_nested(found.type) else found.unique()))
+    values = list_values(found if pa.types.is_nested(found.type) else found.unique())
+    if read_as is not None and pa.types.is_string(found.type):
+        return [literal(str(text), read_as) for text in values]
+    return list(values)
 
 
 def _column(names: Sequence[str], file: str, wanted: str | None, columns: Sequence[str]) -> str:

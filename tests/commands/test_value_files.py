@@ -34,6 +34,7 @@ def rows(found):
         ("ids.txt", "\ufeff7\n9\n"),
         ("ids.csv", "id\n7\n9\n"),
         ("IDS.CSV", 'x,id\n"a,\n",7\n\nb,9\n'),
+        ("ids.tsv", "x\tid\na,\t7\nb\t9\n"),
     ],
 )
 @pytest.mark.parametrize("option", ["--ids", "--values-from"])
@@ -72,6 +73,33 @@ def test_what_is_no_file_of_values(folder, case):
     assert found.code == 2
     assert message in found.stderr
     assert "Traceback" not in found.stderr
+
+
+NOT_VALUES = {
+    "s.txt": ("s\nx\n", "line 1: s: is the name of the column: if it is a header, call the file .csv; if it is a value, give it with --value"),
+    "blank.txt": ("x\n y\n", "line 2: a value with blanks around it: expected none in text, or .tsv, CSV or Parquet"),
+    "tab.txt": ("x\t1\n", "line 1: a value with a tab in it: expected none in text, or .tsv, CSV or Parquet"),
+    "semicolon.csv": ("s;n\nx;1\n", "line 1: ; between names, expected ,"),
+    "comma.tsv": ("s,n\nx,1\n", "line 1: , between names, expected \\t"),
+    "list.json": ('["x"]\n', "expected Parquet, .csv, .tsv, or text with a value on each line"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOT_VALUES)
+def test_what_nobody_means_is_not_looked_for(folder, name):
+    """Text columns can hold anything, so that it would be in no file."""
+    pq.write_table(pa.table({"s": ["x", "y"]}), "text.parquet")
+    text, told = NOT_VALUES[name]
+    (folder / name).write_text(text)
+    found = outcome("find", "text.parquet", "-c", "s", "--ids", name)
+    assert (found.code, found.stdout) == (2, "")
+    assert told in found.complaint
+
+
+def test_text_in_parquet_is_read_as_a_type(folder):
+    pq.write_table(pa.table({"id": ["7", "9"]}), "ids.parquet")
+    assert rows(outcome(*COMMAND, "--ids", "ids.parquet", "--type", "int")) == ["7", "9"]
+    assert outcome(*COMMAND, "--ids", "ids.parquet").code == 2
 
 
 def test_which_column_is_meant_has_to_be_clear(folder):
