@@ -20,6 +20,7 @@ from parquet_bloom.commands.value_files import fault_of_file
 from parquet_bloom.container import number_of, some_of
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.program import FINE, NO, TROUBLE
+from parquet_bloom.render.hints import NOT_LISTED
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
 from parquet_bloom.render.wording import as_indexed, files_of, part_in, parts_in, size
 from parquet_bloom.values.given import show_values
@@ -118,9 +119,7 @@ def find(
     if report.left_out:
         complain(_left_out(report.left_out))
     if report.is_as_indexed:
-        complain(
-            "what came or changed since may not have been asked: name the folder, too, or run `pbloom index add`"
-        )
+        complain(NOT_LISTED)
     sys.exit(code)
 
 

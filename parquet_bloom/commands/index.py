@@ -25,6 +25,7 @@ from parquet_bloom.commands.table_options import newest_tables, table_views
 from parquet_bloom.container import Units, number_of
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
+from parquet_bloom.render.hints import NOT_LISTED
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.terminal import (
     complain,
@@ -238,7 +239,7 @@ def probe(
             raise click.UsageError("expected FILE or --manifest, not both")
         found, _ = file_options.FilesAsked((), manifest, None, None).found()
         named = [file.path for file in found]
-    code = NO
+    code, may_miss = NO, False
     for column in dict.fromkeys(columns):
         report = probe_index(
             index_path, column, given["values"], files=named or None, table=view, hash_key=given["hash_key"],
@@ -258,6 +259,10 @@ def probe(
         else:
             _write_answers(report)
         code = code if report.is_absent else FINE
+        is_listed = bool(named or report.tables)
+        may_miss |= not is_listed and len(report.results.not_absent) < len(report.results)
+    if may_miss and not as_json:
+        complain(NOT_LISTED)
     sys.exit(code)
 
 

@@ -10,6 +10,9 @@ from parquet_bloom.container.in_commands import AsFile, InCommands, command_for
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.vocabulary import HAS_ONE, NO_FILTER, NO_INDEX, NO_KEY, NO_MEMORY
 
+# Of what an index says on which nobody has looked at the files.
+NOT_LISTED: Final = "what came or changed since may not have been asked: name the folder, too, or run `pbloom index add`"
+
 _HINTS: Final = {
     HAS_ONE: "--existing replace rebuilds it for the rate of --fpp",
     NO_FILTER: "pbloom build adds one",

@@ -564,3 +564,16 @@ def test_a_damaged_page_ends_the_command_with_2(tmp_path, monkeypatch):
     )
     asked = outcome("index", "probe", "--index", "ix", "-c", "id", "-v", "5000")
     assert (asked.code, "unknown" in asked.stdout) == (0, True)
+
+
+def test_an_answer_without_files_says_that_nobody_has_looked(lake, tmp_path):
+    index = tmp_path / "index"
+    pb.Index.build(index, lake, "id").close()
+    value = pq.read_table(lake / "04.parquet")["id"][0].as_py()
+    told = "what came or changed since may not have been asked: name the folder, too"
+    asked = ("index", "probe", "--index", index, "-c", "id")
+    assert told in outcome(*asked, "-v", 1 << 41).stderr
+    assert told in outcome(*asked, "-v", value, "-v", 1 << 41).stderr
+    assert outcome(*asked, "-v", value).stderr == ""
+    assert outcome(*asked, "-v", 1 << 41, "--json").stderr == ""
+    assert outcome(*asked, "-v", 1 << 41, lake).stderr == ""
