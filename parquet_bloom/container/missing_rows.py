@@ -32,7 +32,7 @@ class MissingRows:
         amid others. Without pages nobody can tell."""
         if self.first_page is None or self.only_at_end:
             return False
-        are_adjacent = 1 < self.last - self.first + 1 <= 2 * self.count
+        are_adjacent = self.last - self.first + 1 <= 2 * self.count
         return are_adjacent and self.count < FEW_MISSING * num_rows
 
 

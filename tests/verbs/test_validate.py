@@ -293,3 +293,17 @@ def test_options_that_contradict_each_other_are_refused(file, options, message):
 def test_the_command_ignores_rules_by_id_and_name(broken):
     assert outcome("validate", broken, "--no-config").code == 1
     assert outcome("validate", broken, "--no-config", "--ignore", "PB305,all-bits-clear").code == 0
+
+
+def test_a_chunk_whose_description_is_lost_has_no_filter(tmp_path):
+    """As by one byte of the footer: how many values it has, nobody knows."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"s": ["a", "b"]}), path)
+
+    def lose(footer):
+        footer.row_groups[0].columns[0].meta_data = None
+
+    path.write_bytes(edited(path.read_bytes(), lose))
+    for deep in (False, True):
+        report = pb.validate(path, require=["s"], deep=deep)
+        assert [finding.rule for finding in report.findings] == ["PB310"]

@@ -64,7 +64,9 @@ class ColumnChunk:
     @property
     def known_non_null(self) -> int | None:
         """How many of its values are not null; None if the footer does not say."""
-        num_values = max(0, self.num_values or 0)
+        if self.num_values is None:
+            return None
+        num_values = max(0, self.num_values)
         if num_values == 0 or self.leaf.max_definition_level == 0:
             return num_values
         nulls = self.null_count
