@@ -91,7 +91,8 @@ def _notes(
         groups = number_of(not_numbers, "index group")
         reasons = (f"ignored by ORC Java and C++ in {groups}: the sum is NaN",)
     doubt = writers.doubt(file.generation, column, stored)
-    clear = _num_clear(stored.filters, found)
+    # Of a column that no reader looks for, writers leave them so.
+    clear = 0 if reasons else _num_clear(stored.filters, found)
     groups = number_of(clear, "index group")
     lost = f"no bit is set in {groups} that may have values" if clear else ""
     return (*reasons, *filter(None, [doubt, lost]))

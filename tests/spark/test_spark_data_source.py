@@ -71,7 +71,8 @@ def expected_rows(path):
                     filter.stored_bytes, filter.encrypted,
                 ) if filter else [None] * 14),
                 column.reason, None, "parquet", *((1, filter.fpp) if filter else [None] * 2),
-                *[None] * 5,
+                *("; ".join(column.notes) or None if name == "notes" else None
+                  for name in FILTER.names[-5:]),
             )  # fmt: skip
 
 

@@ -414,7 +414,7 @@ def test_keys_that_the_executors_find(spark, table, way):
     assert all(each["encrypted"] for each in filters)
     key.unlink()
     (trouble,) = lake.inspect(spark, path, keys={"footer": place}).troubles
-    assert trouble.message == f"{key}: No such file or directory"
+    assert trouble.message == f"footer key (file:{key}): No such file or directory"
 
 
 def test_the_place_of_an_encrypted_filter_may_be_shown(spark, table):
