@@ -45,7 +45,6 @@ from parquet_bloom.vocabulary import NO_FILTER
 if TYPE_CHECKING:
     from parquet_bloom.container import Answer, Explanation
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.verbs.values_in_files import ValuesReport
     from parquet_bloom.vocabulary import Verdict
 
 
@@ -139,7 +138,7 @@ def _show_by_value(
 ) -> int:
     """The exit code. Values at fault are only complained about."""
     from parquet_bloom.commands.value_files import fault_in_all
-    from parquet_bloom.render.by_value import write_values, write_values_with
+    from parquet_bloom.render.by_value import complain_of_unknown, write_values, write_values_with
     from parquet_bloom.verbs.values_in_files import GatheredValues
 
     complaints = answers.inputs.complaints()
@@ -156,23 +155,17 @@ def _show_by_value(
         from parquet_bloom.verbs.table_file import as_parquet
 
         write_bytes(as_parquet(report.to_arrow()))
-        _complain_of_unknown(report, "without --output, --by-value says why")
+        complain_of_unknown(report.files_unknown, report.num_files)
     elif fault_in_all(reasons, report.num_files, options.values):
         return code
     elif answers.as_json:
         write_json(report)
     elif only:
         write_values_with(only, report.results)
-        _complain_of_unknown(report, "--by-value says why")
+        complain_of_unknown(report.files_unknown, report.num_files)
     else:
         write_values(report, answers.has_all_values)
     return code
-
-
-def _complain_of_unknown(report: ValuesReport, who_says_why: str) -> None:
-    if report.files_unknown:
-        files = number_of(len(report.files_unknown), "file")
-        complain(f"{files} may hold any value, so none is absent: {who_says_why}")
 
 
 class ProbeView(SummarizedView[ProbeReport]):

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from parquet_bloom.vocabulary import LiteralType
 
 _MAGIC = b"PAR1"
-# By the end of a name, what stands between fields.
+# By the end of a name, what stands between fields; and what that and others are called.
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_CALLED = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 # Of what would be taken for values, one on each line.
 _NOT_READ = (".json", ".jsonl", ".ndjson", ".xlsx")
 
@@ -47,8 +48,9 @@ def values_in(
     if delimiter := _DELIMITERS.get(suffix):
         texts = _in_csv(text, delimiter, name, wanted, columns)
     elif wanted is None:
-        texts = enumerate(_lines(text), 1)
-        _check_lines(_lines(text), name, columns)
+        found = _lines(text)
+        _check_lines(found, name, columns)
+        texts = enumerate(found, 1)
     else:
         raise ColumnError(f"{name}: no column {wanted}: expected CSV or Parquet, found text")
     lines: dict[str, int] = {}
@@ -88,9 +90,9 @@ def _check_lines(lines: Sequence[str], name: str, columns: Sequence[str]) -> Non
         )
     for number, line in enumerate(lines, 1):
         if "\t" in line or line != line.strip():
-            what = "a tab in it" if "\t" in line.strip() else "blanks around it"
+            what = "a tab" if "\t" in line.strip() else "blanks around the value"
             raise FormatError(
-                f"{name}: line {number}: a value with {what}: expected none in text, or .tsv, CSV or Parquet"
+                f"{name}: line {number}: {what}, expected a value alone on each line; .csv and Parquet can hold others"
             )
 
 
@@ -123,10 +125,10 @@ def _check_delimiter(
     header: Sequence[str], delimiter: str, name: str, columns: Sequence[str]
 ) -> None:
     """Raise FormatError where a column is among the names if something else stands between them."""
-    for other in {*";\t|,"} - {delimiter}:
+    for other in _CALLED.keys() - {delimiter}:
         if any(other in each and {*columns} & {*each.split(other)} for each in header):
-            found, expected = (repr(each).strip("'") for each in (other, delimiter))
-            raise FormatError(f"{name}: line 1: {found} between names, expected {expected}")
+            found, expected = _CALLED[other], _CALLED[delimiter]
+            raise FormatError(f"{name}: line 1: {found} between the names, expected {expected}")
 
 
 def _in_parquet(

@@ -74,7 +74,7 @@ def _write_unknown(report: ValuesReport, in_full: bool) -> None:
         write_text(line)
 
 
-def complain_of_unknown(files: Sequence[IndexedFile], num_files: int) -> None:
+def complain_of_unknown(files: Sequence[NotAsked | IndexedFile], num_files: int) -> None:
     """That the list of absent values has to be empty."""
     for line in _about_unknown(files, num_files, "may hold any value, so none is absent"):
         complain(line)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cached_property
-from typing import Literal, TypeAlias, overload
+from typing import Literal, TypeAlias
 
-from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.storage.folder import Found
+from parquet_bloom.verbs.lazy_items import LazyItems
 
 AnsweredBy: TypeAlias = Literal["index", "filters", "values"]
 
@@ -25,8 +25,10 @@ class AskedFile:
     answered_by: AnsweredBy
 
 
-class AskedFiles(Sequence[AskedFile]):
-    """In the order of their paths; put together when they are looked at, as they can be many."""
+class AskedFiles(LazyItems[AskedFile]):
+    """In the order of their paths."""
+
+    noun = "file"
 
     def __init__(
         self, listed: Mapping[str, Found], read: Mapping[str, AskedFile], unknown: Collection[str]
@@ -36,7 +38,7 @@ class AskedFiles(Sequence[AskedFile]):
         self._listed, self._read, self._unknown = listed, read, unknown
 
     @cached_property
-    def _files(self) -> tuple[AskedFile, ...]:
+    def _items(self) -> tuple[AskedFile, ...]:
         unknown = {*self._unknown}
         listed = {
             path: AskedFile(path, file.size, file.version or None, "index")
@@ -44,16 +46,3 @@ class AskedFiles(Sequence[AskedFile]):
         }
         found = {**listed, **self._read}
         return tuple(found[path] for path in sorted(found) if path not in unknown)
-
-    def __len__(self) -> int:
-        return len(self._files)
-
-    @overload
-    def __getitem__(self, index: int) -> AskedFile: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[AskedFile, ...]: ...
-    def __getitem__(self, index: int | slice) -> AskedFile | tuple[AskedFile, ...]:
-        return self._files[index]
-
-    def __repr__(self) -> str:
-        return f"<AskedFiles: {number_of(len(self), 'file')}>"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from parquet_bloom.arguments import columns_given, files_given
 from parquet_bloom.container import IN_PYTHON, WHERE_KNOWN, number_of, some_of
@@ -28,6 +28,7 @@ from parquet_bloom.verbs.asked_files import AnsweredBy, AskedFile, AskedFiles
 from parquet_bloom.verbs.documents import VerbReport, plain
 from parquet_bloom.verbs.index_probe import check_has_files
 from parquet_bloom.verbs.keys import units_of
+from parquet_bloom.verbs.lazy_items import LazyItems
 from parquet_bloom.verbs.listed_files import ListedFiles, files_asked, list_files, names_in_index
 from parquet_bloom.verbs.several import message_of
 
@@ -64,30 +65,19 @@ class UnknownFile:
     reason: str
 
 
-class AbsentValues(Sequence[str]):
-    """Those that are in none of the rows, each once, as reports show them; found when they are looked at."""
+class AbsentValues(LazyItems[str]):
+    """Those that are in none of the rows, each once, as reports show them."""
+
+    noun = "value"
 
     def __init__(self, values: Sequence[Any] | Array, rows: Sequence[FoundRow]) -> None:
         self._values = values
         self._rows = rows
 
     @cached_property
-    def _absent(self) -> tuple[str, ...]:
+    def _items(self) -> tuple[str, ...]:
         held = {row.value for row in self._rows}
         return tuple(each for each in dict.fromkeys(show_values(self._values)) if each not in held)
-
-    def __len__(self) -> int:
-        return len(self._absent)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
-        return self._absent[index]
-
-    def __repr__(self) -> str:
-        return f"<AbsentValues: {number_of(len(self), 'value')}>"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -77,10 +77,10 @@ def test_what_is_no_file_of_values(folder, case):
 
 NOT_VALUES = {
     "s.txt": ("s\nx\n", "line 1: s: is the name of the column: if it is a header, call the file .csv; if it is a value, give it with --value"),
-    "blank.txt": ("x\n y\n", "line 2: a value with blanks around it: expected none in text, or .tsv, CSV or Parquet"),
-    "tab.txt": ("x\t1\n", "line 1: a value with a tab in it: expected none in text, or .tsv, CSV or Parquet"),
-    "semicolon.csv": ("s;n\nx;1\n", "line 1: ; between names, expected ,"),
-    "comma.tsv": ("s,n\nx,1\n", "line 1: , between names, expected \\t"),
+    "blank.txt": ("x\n y\n", "line 2: blanks around the value, expected a value alone on each line; .csv and Parquet can hold others"),
+    "tab.txt": ("x\t1\n", "line 1: a tab, expected a value alone on each line; .csv and Parquet can hold others"),
+    "semicolon.csv": ("s;n\nx;1\n", "line 1: semicolons between the names, expected commas"),
+    "comma.tsv": ("s,n\nx,1\n", "line 1: commas between the names, expected tabs"),
     "list.json": ('["x"]\n', "expected Parquet, .csv, .tsv, or text with a value on each line"),
 }  # fmt: skip
 

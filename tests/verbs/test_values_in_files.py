@@ -153,7 +153,7 @@ def test_a_parquet_file_has_a_row_for_each_value_and_file(lake, tmp_path):
         "probe", *names, str(lake / "plain.parquet"), *command, "--by-value", "-o", table, "--overwrite",
     )  # fmt: skip
     assert unknown.complaint == (
-        "1 file may hold any value, so none is absent: without --output, --by-value says why"
+        f"{lake}/plain.parquet: may hold any value, so none is absent: no filter; pbloom build adds one"
     )
     assert {row["verdict"] for row in pq.read_table(table).to_pylist()} == {"maybe", "unknown"}
 
