@@ -577,3 +577,34 @@ def test_an_answer_without_files_says_that_nobody_has_looked(lake, tmp_path):
     assert outcome(*asked, "-v", value).stderr == ""
     assert outcome(*asked, "-v", 1 << 41, "--json").stderr == ""
     assert outcome(*asked, "-v", 1 << 41, lake).stderr == ""
+
+
+@pytest.mark.parametrize("form", ["map", "slices"])
+@pytest.mark.parametrize("is_compacted", [False, True], ids=["segments", "compacted"])
+def test_gone_files_of_several_segments(tmp_path, form, is_compacted):
+    folder, nobody = tmp_path / "filtered", 50_000
+    folder.mkdir()
+
+    def write(number):
+        path = folder / f"{number}.parquet"
+        ids = range(1000 * number, 1000 * number + 600)
+        pq.write_table(pa.table({"id": ids}), path, row_group_size=200)
+        pb.build(path, columns=["id"], in_place=True, fpp=1e-6)
+        return path
+
+    first, *_ = map(write, range(3))
+    with pb.Index.build(tmp_path / "index", folder, "id", form=form) as index:
+        second = write(9)
+        index.add()
+        if is_compacted:
+            index.compact(everything=True)
+        for path in (first, second):
+            path.rename(folder / f"moved-{path.name}")
+        asked = [0, 9001, 1000, nobody]
+        verdicts = [each.verdict for each in index.probe("id", asked).results]
+        assert verdicts == ["unknown", "unknown", "maybe", "absent"]
+        assert index.new_values("id", asked, verify=True).tolist() == [False, False, False, True]
+        assert index.add().removed == 2
+        verdicts = [each.verdict for each in index.probe("id", asked).results]
+        assert verdicts == ["maybe", "maybe", "maybe", "absent"]
+        assert index.check(deep=True).findings == ()
