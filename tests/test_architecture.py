@@ -202,6 +202,7 @@ OF_ONE_FORMAT = {
     "legacy": "parquet",
     "rules.examine_orc": "orc",
     "rules.examine_parquet": "parquet",
+    "rules.footer_parquet": "parquet",
     "rules.legacy": "parquet",
     "rules.portability": "parquet",
     "rules.repair_orc": "orc",

@@ -48,7 +48,13 @@ from parquet_bloom.parquet.pages.chunk_values import (
     most_values,
 )
 from parquet_bloom.parquet.pages.pages import pages_room
-from parquet_bloom.rules import filter_bits, portability, security, structure_parquet
+from parquet_bloom.rules import (
+    filter_bits,
+    footer_parquet,
+    portability,
+    security,
+    structure_parquet,
+)
 from parquet_bloom.rules.finding import Finding, chunk_finding, not_checked
 from parquet_bloom.rules.policy import ColumnPolicy, Policy
 from parquet_bloom.rules.view import Examination, Examined, FilterView, ItemView, Twin
@@ -99,6 +105,9 @@ class ParquetExamination(Examination[Item, LeafColumn]):
     def opening(self) -> Examined:
         file, footer, parts = self.file, self.file.footer, set(self.parts)
         opening = Examined([*structure_parquet.check_footer(file, self.columns, self.parts)])
+        opening.findings += footer_parquet.check_fields(
+            footer, self.columns, self.parts, every_chunk=self.options.pages
+        )
         opening.findings += security.check_signature(file.unverified, footer.is_signed)
         opening.findings += security.check_doubts(footer, self.columns)
         opening.findings += security.check_locked(footer, self.columns, self.parts)

@@ -1,4 +1,4 @@
-"""PB124 to PB127: what the pages of a column chunk hold, against what footer, page index and page headers say of them.
+"""PB124 to PB127, PB130: what the pages of a column chunk hold, against what footer, page index and page headers say of them.
 
 Every page is decoded, and one is in memory at a time. Statistics may be wider than the values, but not narrower.
 """
@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 
 # Of a value and of a bound, so many are compared. Nobody writes bounds as long, and a value may fill a page.
 _MOST_BYTES: Final = 1 << 16
+
+
+# So many bytes more are read by readers that know of writers that left out the header of the dictionary page.
+# Source: parquet-cpp PARQUET-816.
+_ROOM_FOR_HEADERS: Final = 100
 
 
 class _Bound(NamedTuple):
@@ -305,14 +310,22 @@ class _ChunkCheck:
             # Some writers count a dictionary that nobody reads, and others do not.
             return
         if chunk.modules is PLAIN:
-            names = "total_compressed_size", "total_uncompressed_size"
-            for name, size in zip(names, self._sizes, strict=True):
-                compare("PB127", name, getattr(meta_data, name), size)
+            self._check_sizes(meta_data)
         if chunk.dictionary_page_offset:
             first = self._starts.get(PageType.DATA_PAGE)
             if first is not None:
                 compare("PB127", "data_page_offset", meta_data.data_page_offset, first)
         self._check_encodings(meta_data)
+
+    def _check_sizes(self, meta_data: ttypes.ColumnMetaData) -> None:
+        size, uncompressed = self._sizes
+        said = meta_data.total_compressed_size
+        lacking = 0 if said is None else size - said
+        room = _ROOM_FOR_HEADERS if self._file.footer.leaves_out_headers else 0
+        rule = "PB130" if lacking > room else "PB127"
+        self.claims.compare(rule, "total_compressed_size", said, size)
+        said = meta_data.total_uncompressed_size
+        self.claims.compare("PB127", "total_uncompressed_size", said, uncompressed)
 
     def _check_encodings(self, meta_data: ttypes.ColumnMetaData) -> None:
         # Not all writers list that of the dictionary.

@@ -1,6 +1,7 @@
 """Every defective file, by the id of the rule that must find it. Those of ORC are in orc_defects."""
 
 from make.defects_files import Defect
+from make.defects_footers import FOOTERS
 from make.defects_older import OLDER
 from make.defects_pages import PAGES
 from make.defects_portability import PORTABILITY
@@ -11,7 +12,7 @@ from make.defects_truth import TRUTH
 from make.orc_defect_files import OrcDefect
 from make.orc_defects import ORC
 
-ALL = (*STRUCTURE, *PAGES, *PORTABILITY, *QUALITY, *TRUTH, *SECURITY, *OLDER)
+ALL = (*STRUCTURE, *PAGES, *FOOTERS, *PORTABILITY, *QUALITY, *TRUTH, *SECURITY, *OLDER)
 
 DEFECTS: dict[str, list[Defect | OrcDefect]] = {}
 every: tuple[Defect | OrcDefect, ...] = (*ALL, *ORC)

@@ -3,7 +3,7 @@
 file     | PAR1 | pages | filters | FileMetaData | length | PAR1 |
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from parquet_bloom.native import _kernel
@@ -98,19 +98,25 @@ def without_lengths(data: bytes) -> bytes:
     return with_footer(data[:start], raw)
 
 
-def with_meta_field(data: bytes, number: int, value: tuple[int, bytes]) -> bytes:
-    """The same file with one field of the first ColumnMetaData: its type and its bytes."""
+def with_meta_field(data: bytes, number: int, value: tuple[int, bytes] | None) -> bytes:
+    """The same file with one field of the first ColumnMetaData: its type and its bytes; None: without it."""
+    return with_field(data, (4, 0, 1, 0, 3), number, value)
+
+
+def with_field(
+    data: bytes, path: Sequence[int], number: int, value: tuple[int, bytes] | None
+) -> bytes:
+    """The same file with another field in a struct of its footer, or without it. `path`: the way there, by turns
+    the id of a field and, if that is a list, the index of an item."""
     start = footer_start(data)
     raw = data[start:-8]
-
-    def inside(struct: int, wanted: int) -> int:
-        return next(field[3] for field in _kernel.fields(raw, struct) if field[0] == wanted)
-
-    [group, *_] = _kernel.elements(raw, inside(0, 4))
-    [chunk, *_] = _kernel.elements(raw, inside(group, 1))
-    meta = inside(chunk, 3)
-    new = compact.splice(raw, meta, {number: value})
-    return with_footer(data[:start], raw[:meta] + new + raw[_kernel.struct_end(raw, meta) :])
+    at, steps = 0, iter(path)
+    for step in steps:
+        _, wire, _, at, _ = next(field for field in _kernel.fields(raw, at) if field[0] == step)
+        if wire == compact.TYPE_LIST:
+            at = _kernel.elements(raw, at)[next(steps)]
+    new = compact.splice(raw, at, {number: value})
+    return with_footer(data[:start], raw[:at] + new + raw[_kernel.struct_end(raw, at) :])
 
 
 def with_index_past_the_end(data: bytes) -> bytes:

@@ -14,7 +14,7 @@ from conftest import FIXTURES, ROOT
 from parquet_bloom.container.footer_fields import FooterDescription, FooterField, Several
 from parquet_bloom.files import open_file
 from parquet_bloom.parquet.footer import compact
-from parquet_bloom.parquet.footer.definition import ENUMS, fields_of
+from parquet_bloom.parquet.footer.definition import ENUMS, fields_of, required_of
 from parquet_bloom.parquet.thrift import ttypes
 
 FILES = sorted(FIXTURES.glob("*.parquet"))
@@ -181,6 +181,7 @@ def test_bounds_mean_what_pyarrow_reads(path):
 
 
 STRUCT = re.compile(r"^(?:struct|union) (\w+) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+REQUIRED = re.compile(r"^\s+(\d+): required ", re.MULTILINE)
 FIELD = re.compile(r"^\s+\d+: (?:required |optional )?(\S+) (\w+)", re.MULTILINE)
 
 
@@ -209,3 +210,9 @@ def test_the_types_are_those_of_the_definition():
         assert {field: kind.name for field, kind in fields.items()} == spelled.get(name, {}), name
         used |= {(name, field) for field, kind in fields.items() if (kind.item or kind).words}
     assert used == set(ENUMS)
+
+
+def test_the_required_fields_are_those_of_the_definition():
+    definition = (ROOT / "thrift" / "parquet.thrift").read_text()
+    for name, body in STRUCT.findall(definition):
+        assert required_of(getattr(ttypes, name)) == {*map(int, REQUIRED.findall(body))}, name

@@ -196,6 +196,9 @@ def test_whole_pages():
             "PB125",
             "PB126",
             "PB127",
+            "PB128",
+            "PB129",
+            "PB130",
         }
         if rules:
             found[path.stem] = rules

@@ -112,7 +112,7 @@ def test_bounds_of_a_long_value(
 
 def test_what_cannot_be_decoded(tmp_path: Path) -> None:
     pages = [data_page(int64s(1, 2, 3), 3, 77)]
-    (note,) = found(tmp_path / "a.parquet", forge(Column(pages, 3, meta={"encodings": [77]})))
+    (note,) = found(tmp_path / "a.parquet", forge(Column(pages, 3)))
     assert (note.rule, note.message) == (
         "PB408", "the pages were not decoded: encoding 77 is not supported",
     )  # fmt: skip

@@ -306,4 +306,4 @@ def test_a_chunk_whose_description_is_lost_has_no_filter(tmp_path):
     path.write_bytes(edited(path.read_bytes(), lose))
     for deep in (False, True):
         report = pb.validate(path, require=["s"], deep=deep)
-        assert [finding.rule for finding in report.findings] == ["PB310"]
+        assert [finding.rule for finding in report.findings] == ["PB128", "PB310"]

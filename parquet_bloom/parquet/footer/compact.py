@@ -89,6 +89,15 @@ def encode(struct: Any) -> bytes:
     return encoded
 
 
+def is_complete(struct: Any) -> bool:
+    """Whether a generated struct has all fields that its definition requires."""
+    try:
+        struct.validate()
+    except TProtocolException:
+        return False
+    return True
+
+
 def varint(number: int) -> bytes:
     """Encode an unsigned number as LEB128."""
     encoded = bytearray()

@@ -1,4 +1,4 @@
-"""What the generated structs say about every field: its name, its type, the words of an enum.
+"""What the generated structs say about every field: its name, its type, the words of an enum, and what fits.
 
 Only the enums of fields are missing there: to Thrift's Python an enum is an i32.
 
@@ -27,6 +27,24 @@ ENUMS: Final[Mapping[tuple[str, str], Any]] = {
     ("PageEncodingStats", "encoding"): ttypes.Encoding,
 }
 
+# As the definition of a struct would spell them.
+SPELLED: Final = {
+    compact.TYPE_TRUE: "bool",
+    compact.TYPE_FALSE: "bool",
+    compact.TYPE_BYTE: "i8",
+    compact.TYPE_I16: "i16",
+    compact.TYPE_I32: "i32",
+    compact.TYPE_I64: "i64",
+    compact.TYPE_DOUBLE: "double",
+    compact.TYPE_BINARY: "binary",
+    compact.TYPE_LIST: "list",
+    compact.TYPE_SET: "set",
+    compact.TYPE_MAP: "map",
+    compact.TYPE_STRUCT: "struct",
+    compact.TYPE_UUID: "uuid",
+}
+LISTS: Final = (compact.TYPE_LIST, compact.TYPE_SET)
+
 # Types of the generated structs -> those of the compact protocol, and how the definition spells them.
 _SCALARS = {
     ttypes.TType.BOOL: (compact.TYPE_TRUE, "bool"),
@@ -51,6 +69,20 @@ class FieldType:
 
 
 @cache
+def required_of(struct: Any) -> frozenset[int]:
+    """The ids of the fields that every struct of a generated class must have."""
+    spec = list(filter(None, struct.thrift_spec))
+
+    def is_required(name: str) -> bool:
+        # The generated code has no list of them.
+        filled = struct(**{each[2]: 0 for each in spec})
+        setattr(filled, name, None)
+        return not compact.is_complete(filled)
+
+    return frozenset(each[0] for each in spec if is_required(each[2]))
+
+
+@cache
 def fields_of(struct: Any) -> Mapping[int, tuple[str, FieldType]]:
     """The names and types of the fields of a generated class, by id."""
     return {
@@ -71,3 +103,34 @@ def _type(kind: int, details: Any, enum: Any) -> FieldType:
     if enum is not None:
         return FieldType(wire, enum.__name__, words=enum._VALUES_TO_NAMES)
     return FieldType(wire, name)
+
+
+def fits(kind: FieldType, wire: int, data: bytes, at: int) -> bool:
+    """Whether readers take the field at a position for one of this type."""
+    if kind.item is None:
+        return wire == kind.wire or _one_bool(wire) == kind.wire
+    if wire != kind.wire:
+        return False
+    count, item, _ = list_header(data, at)
+    return count == 0 or _one_bool(item) == kind.item.wire
+
+
+def _one_bool(wire: int) -> int:
+    return compact.TYPE_TRUE if wire == compact.TYPE_FALSE else wire
+
+
+def type_found(data: bytes, wire: int, at: int) -> str:
+    """`i64`, `list<binary>`"""
+    if wire not in LISTS:
+        return SPELLED[wire]
+    _, item, _ = list_header(data, at)
+    return f"{SPELLED[wire]}<{SPELLED.get(item, '?')}>"
+
+
+def list_header(data: bytes, at: int) -> tuple[int, int, int]:
+    """The number of items of a list, their type, and where the first one begins."""
+    count, kind = data[at] >> 4, data[at] & 0xF
+    if count < 15:
+        return count, kind, at + 1
+    count, first = compact.read_varint(data, at + 1)
+    return count, kind, first

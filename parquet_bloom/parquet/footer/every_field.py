@@ -35,7 +35,15 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
-from parquet_bloom.parquet.footer.definition import FieldType, fields_of
+from parquet_bloom.parquet.footer.definition import (
+    LISTS,
+    SPELLED,
+    FieldType,
+    fields_of,
+    fits,
+    list_header,
+    type_found,
+)
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.foreign_fields import EXTENSIONS
 from parquet_bloom.parquet.sealed.modules import LockedModules
@@ -44,68 +52,16 @@ from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.values.literals import format_literal
 from parquet_bloom.values.types import LeafType
 
-# As the definition of a struct would spell them.
-_SPELLED: Final = {
-    compact.TYPE_TRUE: "bool",
-    compact.TYPE_FALSE: "bool",
-    compact.TYPE_BYTE: "i8",
-    compact.TYPE_I16: "i16",
-    compact.TYPE_I32: "i32",
-    compact.TYPE_I64: "i64",
-    compact.TYPE_DOUBLE: "double",
-    compact.TYPE_BINARY: "binary",
-    compact.TYPE_LIST: "list",
-    compact.TYPE_SET: "set",
-    compact.TYPE_MAP: "map",
-    compact.TYPE_STRUCT: "struct",
-    compact.TYPE_UUID: "uuid",
-}
 _INTEGERS: Final = (compact.TYPE_I16, compact.TYPE_I32, compact.TYPE_I64)
 _BITS: Final = {compact.TYPE_I16: 16, compact.TYPE_I32: 32}
-LISTS: Final = (compact.TYPE_LIST, compact.TYPE_SET)
 # What is in a list as an item with content of its own.
 NESTED: Final = (*LISTS, compact.TYPE_MAP, compact.TYPE_STRUCT)
-
-
-# ------------------------------------------------------------------------------------------------
-# Types
-
-
-def fits(kind: FieldType, wire: int, data: bytes, at: int) -> bool:
-    """Whether readers take the field at a position for one of this type."""
-    if kind.item is None:
-        return wire == kind.wire or _one_bool(wire) == kind.wire
-    if wire != kind.wire:
-        return False
-    count, item, _ = list_header(data, at)
-    return count == 0 or _one_bool(item) == kind.item.wire
-
-
-def _one_bool(wire: int) -> int:
-    return compact.TYPE_TRUE if wire == compact.TYPE_FALSE else wire
-
-
-def type_found(data: bytes, wire: int, at: int) -> str:
-    """`i64`, `list<binary>`"""
-    if wire not in LISTS:
-        return _SPELLED[wire]
-    _, item, _ = list_header(data, at)
-    return f"{_SPELLED[wire]}<{_SPELLED.get(item, '?')}>"
 
 
 def any_text(wire: int) -> FieldType:
     """The type of what nobody knows: bytes are taken for text where they can be."""
     is_binary = wire == compact.TYPE_BINARY
-    return FieldType(wire, "string" if is_binary else _SPELLED.get(wire, "?"))
-
-
-def list_header(data: bytes, at: int) -> tuple[int, int, int]:
-    """The number of items of a list, their type, and where the first one begins."""
-    count, kind = data[at] >> 4, data[at] & 0xF
-    if count < 15:
-        return count, kind, at + 1
-    count, first = compact.read_varint(data, at + 1)
-    return count, kind, first
+    return FieldType(wire, "string" if is_binary else SPELLED.get(wire, "?"))
 
 
 # ------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ Spec: parquet-format, README.md "File format", parquet.thrift.
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -220,6 +221,16 @@ class Footer:
         return application == "parquet-cpp" and version[:2] in ("0.", "1.")
 
     @read_once
+    def leaves_out_headers(self) -> bool:
+        """Whether sizes of chunks may be without the header of the dictionary page. Source: parquet-mr before
+        1.2.9, PARQUET-816."""
+        application, _, version = self.created_by.partition(" version ")
+        return (
+            application == "parquet-mr"
+            and re.match(r"$|0\.|1\.[01]\.|1\.2\.[0-8]\b", version) is not None
+        )
+
+    @read_once
     def leaves(self) -> tuple[LeafColumn, ...]:
         """The leaf columns. Raises FooterError if the schema is damaged."""
         try:
@@ -261,6 +272,10 @@ class Footer:
     @read_once
     def num_row_groups(self) -> int:
         return len(self._group_bounds) - 1
+
+    def row_group_start(self, row_group: int) -> int:
+        """Where its RowGroup begins in `raw`."""
+        return self._group_bounds[row_group]
 
     def row_group_num_rows(self, row_group: int) -> int:
         return self.row_groups.num_rows[row_group]
@@ -391,6 +406,11 @@ class Footer:
             ]
         except _kernel.ScanError as error:
             raise self._damaged(error) from None
+
+    @property
+    def num_column_orders(self) -> int | None:
+        """None if it has no list of them."""
+        return len(self._column_orders) if "column_orders" in self._fields else None
 
     def fields(self, chunk: ColumnChunk, numbers: Iterable[int]) -> Fields:
         """These fields of the chunk's ColumnMetaData, as with_fields takes them; None for missing

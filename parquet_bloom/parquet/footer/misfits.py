@@ -1,0 +1,278 @@
+"""What of a footer is not as the format defines it, so that readers refuse it, or read something else.
+
+The scan takes what it needs and skips the rest, as generated readers do; they also refuse a struct without
+a required field, and those that check no types misread what follows a field of another one. So any field
+that the format knows must be of its type, but for two that others use for something of their own:
+
+    ColumnMetaData    14, 15          see foreign_fields
+    Statistics        any struct      a filter of an older dialect
+
+Spec: parquet-format, parquet.thrift. Source: what Arrow C++ 26, parquet-java 1.17, arrow-rs (DataFusion 55),
+polars 2.1 and DuckDB 2.0 did with each of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from parquet_bloom.errors import FooterError
+from parquet_bloom.native import _kernel
+from parquet_bloom.parquet.footer import compact
+from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.definition import (
+    FieldType,
+    fields_of,
+    fits,
+    list_header,
+    required_of,
+    type_found,
+)
+from parquet_bloom.parquet.footer.footer import BLOOM_FILTER_LENGTH, BLOOM_FILTER_OFFSET, Footer
+from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.parquet.thrift import ttypes
+
+# Words without which no reader can go on, in whichever struct they are.
+_VITAL: Final = ("CompressionCodec", "FieldRepetitionType")
+# Lists that are looked at item by item, by whoever asks for one.
+_APART: Final = (ttypes.RowGroup, ttypes.ColumnChunk)
+
+# What all SchemaElements but the root have: repetition_type, without which the definition lets them do, and name.
+_OF_COLUMN: Final = frozenset({3, 4})
+
+# So many lists are remembered, none of more bytes.
+_MOST_SOUND: Final = 1000
+_SHORT: Final = 100
+
+# Lists with an item for each column, and those that were looked at last, if nothing was wrong in them: the files of
+# a folder mostly have the same.
+_LONG: Final = (ttypes.SchemaElement, ttypes.ColumnOrder)
+_KEPT_BYTES: Final = 64 << 10
+_latest: dict[Any, bytes] = {}
+
+# In place of what is not UTF-8.
+_REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
+
+# So many bytes of what is no text are shown.
+_SHOWN: Final = 40
+
+
+class Misfit(NamedTuple):
+    """The `path` of a field, as `meta_data.codec`, and what is wrong with it. `is_vital`: hardly any reader
+    gets any further; otherwise some do not."""
+
+    path: str
+    problem: str
+    expected: object = None
+    found: object = None
+    is_vital: bool = True
+
+
+class Misfits:
+    """Those of one footer: of each part the first that is vital, and the first that is not. Methods raise FooterError."""
+
+    def __init__(self, footer: Footer) -> None:
+        self._footer = footer
+        # Lists in which nothing is wrong: those of most chunks are the same.
+        self._sound: set[bytes] = set()
+
+    def of_head(self) -> Sequence[Misfit]:
+        """Of the FileMetaData, without its row groups."""
+        footer = self._footer
+        found = self._found(footer.raw, 0, ttypes.FileMetaData)
+        count, expected = footer.num_column_orders, len(footer.leaves)
+        if count not in (None, expected):
+            found.append(Misfit("column_orders", "has another number of items", expected, count))
+        return found
+
+    def of_row_group(self, row_group: int) -> Sequence[Misfit]:
+        """Of a RowGroup, without its chunks."""
+        start = self._footer.row_group_start(row_group)
+        return self._found(self._footer.raw, start, ttypes.RowGroup)
+
+    def of_chunk(self, chunk: ColumnChunk) -> Sequence[Misfit]:
+        """Of a ColumnChunk, and of its ColumnMetaData if that was decrypted."""
+        footer = self._footer
+        start = footer.chunks.one("start", *chunk.key)
+        found = self._found(footer.raw, start, ttypes.ColumnChunk, "", chunk.leaf)
+        if chunk.meta_start is None:
+            if not chunk.has_crypto_metadata:
+                found.append(Misfit("meta_data", "is missing"))
+        elif chunk.meta_start >= len(footer.raw):
+            stored = footer.meta_data(chunk)
+            found += self._found(*stored, ttypes.ColumnMetaData, "meta_data.", chunk.leaf)
+        return found
+
+    def _found(
+        self, data: bytes, at: int, struct: Any, path: str = "", leaf: LeafColumn | None = None
+    ) -> list[Misfit]:
+        reader = _Reader(data, leaf, self._sound)
+        try:
+            reader.read(at, struct, path)
+        except _kernel.ScanError as error:
+            place = f"{self._footer.where}: footer: byte {error.position}"
+            raise FooterError(f"{place}: {error.problem}") from None
+        return [*reader.found.values()]
+
+
+class _Reader:
+    """Reads structs in `data`; `leaf`: the column that they are about; `sound`: lists in which nothing is wrong,
+    which it adds to."""
+
+    def __init__(self, data: bytes, leaf: LeafColumn | None, sound: set[bytes]) -> None:
+        self._data = data
+        self._leaf = leaf
+        self._sound = sound
+        # The first that is vital, and the first that is not: a footer can have a million.
+        self.found: dict[bool, Misfit] = {}
+        self._count = 0
+
+    def read(
+        self, at: int, struct: Any, path: str, required: AbstractSet[int] | None = None
+    ) -> int:
+        """Look at the struct of a generated class at a position, and at all that is in it; returns its
+        end. `path`: of the struct, with a dot behind it; `required`: its fields, if not as the class says."""
+        data, known, plain = self._data, fields_of(struct), _plain(struct)
+        spans = _kernel.fields(data, at)
+        for number, wire, _, value, end in spans:
+            at = end
+            if plain.get(number) == wire or number not in known:
+                continue
+            name, kind = known[number]
+            if not fits(kind, wire, data, value):
+                if not _is_of_others(struct, number, wire):
+                    found = type_found(data, wire, value)
+                    self._add(f"{path}{name}", "is of another type", kind.name, found)
+            elif kind.struct is not None:
+                self.read(value, kind.struct, f"{path}{name}.")
+            elif kind.item is not None:
+                self._check_list(struct, kind.item, value, end, f"{path}{name}")
+            elif kind.words is not None or kind.name == "string":
+                self._check_value(struct, kind, value, f"{path}{name}")
+        needed = required_of(struct) if required is None else required
+        if missing := needed - {span[0] for span in spans}:
+            for number in sorted(missing):
+                self._add(f"{path}{known[number][0]}", "is missing")
+        # A zero ends it.
+        return at + 1
+
+    def _add(
+        self,
+        path: str,
+        problem: str,
+        expected: object = None,
+        found: object = None,
+        is_vital: bool = True,
+    ) -> None:
+        self._count += 1
+        self.found.setdefault(is_vital, Misfit(path, problem, expected, found, is_vital))
+
+    def _check_list(self, struct: Any, item: FieldType, at: int, end: int, path: str) -> None:
+        if item.struct in _APART:
+            return
+        if struct is ttypes.ColumnMetaData and item.name == "string":
+            self._check_path(at, path)
+            return
+        if struct is ttypes.SizeStatistics:
+            self._check_levels(list_header(self._data, at)[0], path)
+        elif item.struct is not None or item.words is not None:
+            self._check_items(struct, item, (at, end), path)
+
+    def _check_items(self, struct: Any, item: FieldType, place: tuple[int, int], path: str) -> None:
+        """Of a list of structs, or of words."""
+        start, end = place
+        is_long = item.struct in _LONG
+        stored = (
+            self._data[start:end] if end - start <= (_KEPT_BYTES if is_long else _SHORT) else b""
+        )
+        if stored and (stored in self._sound or stored == _latest.get(item.struct)):
+            return
+        before = self._count
+        count, _, at = list_header(self._data, start)
+        if item.struct is not None:
+            self._check_structs(item.struct, count, at, path)
+        for _ in range(count if item.words is not None else 0):
+            self._check_value(struct, item, at, path)
+            _, at = compact.read_varint(self._data, at)
+        if not stored or self._count > before:
+            return
+        if is_long:
+            _latest[item.struct] = stored
+        elif len(self._sound) < _MOST_SOUND:
+            self._sound.add(stored)
+
+    def _check_structs(self, struct: Any, count: int, at: int, path: str) -> None:
+        for index in range(count):
+            required = _OF_COLUMN if struct is ttypes.SchemaElement and index else None
+            at = self.read(at, struct, f"{path}[{index}].", required)
+
+    def _check_value(self, struct: Any, kind: FieldType, at: int, path: str) -> None:
+        """A word of an enum, or text."""
+        if kind.words is not None:
+            number = compact.read_zigzag(self._data, at)
+            if number not in kind.words:
+                problem, is_vital = f"is no {kind.name}", kind.name in _VITAL
+                self._add(path, problem, None, number, is_vital)
+            return
+        stored = compact.read_binary(self._data, at)
+        if not (stored.isascii() or _is_text(stored)):
+            shown, is_vital = f"0x{stored[:_SHOWN].hex()}", struct is ttypes.SchemaElement
+            self._add(path, "is not UTF-8", None, shown, is_vital)
+
+    def _check_path(self, at: int, path: str) -> None:
+        """Some readers find the column by it, others by its place."""
+        leaf = self._leaf
+        if leaf is None or _REPLACED in leaf.dotted:
+            return
+        names = [each.encode() for each in leaf.path]
+        as_usual = compact.list_header(compact.TYPE_BINARY, len(names))
+        if self._data.startswith(as_usual + b"".join(map(_as_stored, names)), at):
+            return
+        found = self._texts(at)
+        if found != names:
+            shown = b".".join(found).decode(errors="replace")[:_SHOWN]
+            self._add(path, "is not that of the column", leaf.dotted, shown)
+
+    def _texts(self, at: int) -> list[bytes]:
+        """The items of a list of texts."""
+        starts = _kernel.elements(self._data, at)[:-1]
+        return [compact.read_binary(self._data, start) for start in starts]
+
+    def _check_levels(self, count: int, path: str) -> None:
+        leaf = self._leaf
+        assert leaf is not None
+        is_definition = path.endswith(".definition_level_histogram")
+        most = leaf.max_definition_level if is_definition else leaf.max_repetition_level
+        if count not in (0, most + 1):
+            self._add(path, "has another number of levels", most + 1, count)
+
+
+@cache
+def _plain(struct: Any) -> Mapping[int, int]:
+    """The types of the fields of a generated class in which there is nothing to look at, by id."""
+    return {
+        number: kind.wire
+        for number, (_, kind) in fields_of(struct).items()
+        if (kind.struct, kind.item, kind.words) == (None, None, None) and kind.name != "string"
+    }
+
+
+def _is_of_others(struct: Any, number: int, wire: int) -> bool:
+    """Whether others use a field of another type for something of their own."""
+    if struct is ttypes.ColumnMetaData:
+        return number in (BLOOM_FILTER_OFFSET, BLOOM_FILTER_LENGTH)
+    return struct is ttypes.Statistics and wire == compact.TYPE_STRUCT
+
+
+def _as_stored(name: bytes) -> bytes:
+    return compact.binary(name)[1]
+
+
+def _is_text(stored: bytes) -> bool:
+    try:
+        stored.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
