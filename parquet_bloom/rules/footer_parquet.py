@@ -6,13 +6,11 @@ what follows from it helps nobody.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 from typing import Final
 
 from parquet_bloom.container import Place
-from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.misfits import Misfit, Misfits
@@ -29,8 +27,6 @@ _NEEDED: Final = (
     "total_compressed_size",
     "data_page_offset",
 )
-
-_ABSENT: Final = _kernel.ABSENT.to_bytes(8, sys.byteorder, signed=True)
 
 
 def check_fields(
@@ -63,10 +59,7 @@ def _incomplete(footer: Footer) -> Collection[tuple[int, int]]:
     """The row groups and columns of the chunks in which the scan has missed something, or found no codec."""
     found: set[int] = set()
     for name in _NEEDED:
-        numbers = footer.chunks.every(name)
-        # Much quicker than to look at each.
-        if _ABSENT in numbers.tobytes():
-            found.update(at for at, number in enumerate(numbers) if number == _kernel.ABSENT)
+        found.update(footer.chunks.lacking(name))
     codecs = footer.chunks.every("codec")
     if unknown := set(codecs) - CompressionCodec._VALUES_TO_NAMES.keys():
         found.update(at for at, codec in enumerate(codecs) if codec in unknown)

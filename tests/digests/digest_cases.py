@@ -601,7 +601,7 @@ def of_orc_defects(folder: Path) -> dict[str, Case]:
 
 # ------------------------------------------------------------------------------------------------
 
-KINDS = ("structure", "portability", "quality", "truth", "security", "older")
+KINDS = ("structure", "portability", "quality", "truth", "security", "older", "footers")
 
 # What there is to ask of every input, by its name; each is given a folder of its own.
 GROUPS: dict[str, Callable[[Path], dict[str, Case]]] = {

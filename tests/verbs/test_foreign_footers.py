@@ -8,13 +8,14 @@ from make.commands import outcome
 from make.footers import (
     footer_start,
     with_extension,
+    with_field,
     with_file_type,
     with_index_past_the_end,
     with_meta,
     with_meta_field,
 )
 from make.pages import data_page, int64s
-from make.parquet_files import Column, forge, written
+from make.parquet_files import Column, built, forge, written
 
 import parquet_bloom as pb
 from parquet_bloom.files import open_file
@@ -31,9 +32,9 @@ def saved(tmp_path: Path, data: bytes) -> Path:
     return path
 
 
-def refused(call, path, message):
+def refused(call, path, message, error=pb.UnsupportedError):
     data = path.read_bytes()
-    with pytest.raises(pb.UnsupportedError) as caught:
+    with pytest.raises(error) as caught:
         call()
     assert str(caught.value) == f"{path}: {message}"
     assert path.read_bytes() == data
@@ -345,3 +346,57 @@ def test_other_logical_types_are_no_references(tmp_path):
     path = saved(tmp_path, written(pa.table({"a": ["\x0c\x26\0\0"], "b": [0x26]})))
     pb.build(path, in_place=True, columns=["a"], dialect=pb.Murmur3(placement="chunk"))
     assert pb.validate(path).findings == ()
+
+
+# --- damage --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def undescribed(tmp_path):
+    """Column a has a filter that nobody finds any more, as by one byte of the footer."""
+    return saved(tmp_path, with_field(built(written(TABLE), ["a", "b"]), (4, 0, 1, 0), 3, None))
+
+
+LOST = (
+    "row group 0, column a: no ColumnMetaData, so that nobody knows what is there: take another copy of"
+    " the file"
+)
+
+
+CHANGES = {
+    "strip": lambda path: pb.strip(path, in_place=True),
+    "strip b": lambda path: pb.strip(path, columns=["b"], in_place=True),
+    "repair": lambda path: pb.repair(path, in_place=True),
+    "rebuild": lambda path: pb.repair(path, rebuild=True, in_place=True),
+    "build": lambda path: pb.build(path, columns=["b"], existing="replace", in_place=True),
+    "murmur3": lambda path: pb.build(path, columns=["b"], dialect="murmur3", in_place=True),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_what_is_not_described_is_neither_removed_nor_lost(undescribed, change):
+    """Strip called its filter removed, and replaced ones took its place."""
+    refused(lambda: change(undescribed), undescribed, LOST, pb.FooterError)
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_values_are_not_read_by_a_damaged_schema(tmp_path, change):
+    """As columns that are never null, and filters of what that yields took the place of right ones."""
+    path = saved(tmp_path, with_field(built(written(TABLE), ["a", "b"]), (2, 1), 3, None))
+    message = "footer: schema[1].repetition_type is missing: take another copy of the file"
+    refused(lambda: change(path), path, message, pb.FooterError)
+    assert f"build would refuse: {message}" in outcome("inspect", path).stdout
+
+
+def test_what_is_not_described_is_said(undescribed):
+    result = outcome("inspect", undescribed)
+    assert f"build would refuse: {LOST}" in result.stdout
+    assert "a: no ColumnMetaData" in result.stdout
+    result = outcome("probe", undescribed, "-c", "a", "-v", 5)
+    assert result.stdout.splitlines()[-1].split("\t") == [
+        "5",
+        "unknown",
+        "0",
+        "100",
+        "no ColumnMetaData",
+    ]

@@ -1,5 +1,5 @@
-"""What stands in the way of a new version of a file, as far as the footer tells: it assigns bytes behind the
-data to something, or has fields of another writer. `inspect` asks, too, and loads nothing that writes."""
+"""What stands in the way of a new version of a file, as far as the footer tells: its schema is damaged, it has lost
+what it said of a chunk, assigns bytes behind the data to something, or has fields of another writer. `inspect` asks, too, and loads nothing that writes."""
 
 from __future__ import annotations
 
@@ -7,17 +7,38 @@ from collections.abc import Iterator
 
 from parquet_bloom.errors import FooterError
 from parquet_bloom.parquet.footer import foreign_fields
+from parquet_bloom.parquet.footer.misfits import SCHEMA, Misfits
 from parquet_bloom.parquet.open_file import OpenFile
 
 
 def obstacles(file: OpenFile) -> Iterator[str]:
     """What `build` refuses the file for, or some of its columns, whatever keys there are."""
     yield from foreign_fields.obstacles(file.footer)
-    for check in (check_pages, check_indexes):
+    for check in (check_schema, check_described, check_pages, check_indexes):
         try:
             check(file)
         except FooterError as error:
             yield str(error).removeprefix(f"{file.path}: ")
+
+
+def check_schema(file: OpenFile) -> None:
+    """Raise FooterError if the schema is not as the format defines it: its values would be read as others."""
+    for each in Misfits(file.footer).of_head():
+        if each.is_vital and each.path.startswith(SCHEMA):
+            raise FooterError(
+                f"{file.path}: footer: {each.path} {each.problem}: take another copy of the file"
+            )
+
+
+def check_described(file: OpenFile) -> None:
+    """Raise FooterError if the footer does not say what one of the chunks is: nobody would find its filter, to remove
+    it or to keep it."""
+    lacking = file.footer.undescribed
+    if lacking is not None:
+        raise FooterError(
+            f"{file.path}: {file.chunk_at(lacking).where}: no ColumnMetaData, so that nobody knows what is there: take"
+            " another copy of the file"
+        )
 
 
 def check_pages(file: OpenFile) -> None:

@@ -277,6 +277,8 @@ def read_usable_header(source: Source, footer: Footer, chunk: ColumnChunk) -> St
 
 def no_filter_reason(chunk: ColumnChunk) -> str:
     """Why the footer points to no filter for a chunk, as far as the footer tells."""
+    if chunk.meta_start is None and not chunk.has_crypto_metadata:
+        return "no ColumnMetaData"
     if chunk.leaf.type.physical == "BOOLEAN":
         return f"{NO_FILTER}: BOOLEAN columns get none"
     if chunk.num_values == 0:

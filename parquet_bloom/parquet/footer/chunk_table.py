@@ -20,6 +20,7 @@ _META_DATA = _PLACE["meta_start"]
 _FILE_PATH, _CRYPTO = _PLACE["has_file_path"], _PLACE["has_crypto_metadata"]
 
 _ABSENT = _kernel.ABSENT
+_ABSENT_BYTES = array("q", [_ABSENT]).tobytes()
 
 
 def known(number: int) -> int | None:
@@ -39,6 +40,14 @@ class ChunkTable:
     def every(self, field: str) -> array[int]:
         """One field of all chunks; _kernel.ABSENT where the footer lacks it."""
         return self._numbers[_PLACE[field] :: _WIDTH]
+
+    def lacking(self, field: str) -> Sequence[int]:
+        """The chunks, counted row group by row group, for which the footer lacks a field."""
+        numbers = self.every(field)
+        # Much quicker than to look at each.
+        if _ABSENT_BYTES not in numbers.tobytes():
+            return ()
+        return [index for index, number in enumerate(numbers) if number == _ABSENT]
 
     def part(self, field: str, row_group: int) -> array[int]:
         """One field of the chunks of a row group."""

@@ -303,6 +303,14 @@ class Footer:
         fit the memory budget, EncryptionError if it cannot be decrypted."""
         _ = self._opened
 
+    @read_once
+    def undescribed(self) -> ChunkKey | None:
+        """The first chunk without a ColumnMetaData that is not encrypted; None if there is none."""
+        encrypted = self.chunks.every("has_crypto_metadata")
+        found = (index for index in self.chunks.lacking("meta_start") if not encrypted[index])
+        index = next(found, None)
+        return None if index is None else divmod(index, len(self.leaves))
+
     @property
     def has_locked_chunks(self) -> bool:
         """Whether there is no key for one of them."""

@@ -34,6 +34,9 @@ from parquet_bloom.parquet.footer.footer import BLOOM_FILTER_LENGTH, BLOOM_FILTE
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.thrift import ttypes
 
+# How the paths of what is in the schema begin.
+SCHEMA: Final = "schema["
+
 # Words without which no reader can go on, in whichever struct they are.
 _VITAL: Final = ("CompressionCodec", "FieldRepetitionType")
 # Lists that are looked at item by item, by whoever asks for one.
