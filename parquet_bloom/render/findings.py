@@ -207,11 +207,30 @@ class ValidationView(SummarizedView[ValidationReport]):
         for group in found:
             for line in group.painted_lines:
                 write_text(f"  {line}")
+        for command in self._diagnosing(report):
+            write_line(f"  next: {command}")
         for command in next_commands(item for group in found for item in group.findings):
             write_line(f"  {command}")
         if not found and not report.checked.filters:
             for line in self._next_lines.lines(report.path, "advise FILE"):
                 write_line(f"  {line}")
+
+    def _diagnosing(self, report: ValidationReport) -> list[str]:
+        """What says what the writer did, before another filter takes the place of the only evidence."""
+        columns = dict.fromkeys(each.column for each in report.findings if _may_be_diagnosed(each))
+        return united(
+            line.removeprefix("next: ")
+            for column in columns
+            for line in self._next_lines.lines(report.path, _DIAGNOSE, column)
+        )
+
+
+_DIAGNOSE: Final = "validate FILE -c COLUMN --diagnose"
+
+
+def _may_be_diagnosed(found: Finding) -> bool:
+    is_done = found.diagnosis is not None or found.undiagnosed is not None
+    return found.rule == "PB401" and not is_done and "--diagnose" not in (found.next or "")
 
 
 def _numbers(report: ValidationReport) -> Counter[str]:

@@ -145,3 +145,14 @@ def test_what_was_not_looked_up_is_said(out_of_order):
         " pbloom validate 'my data.parquet'"
     )
     assert len(outcome("repair", out_of_order, "--dry-run", "--drop-bad").stdout.splitlines()) == 1
+
+
+def test_the_writer_can_be_asked_about_before_the_filter_is_made_again(tmp_path):
+    """That takes the evidence away."""
+    defect = next(each for each in ALL if str(each) == "PB401 UUIDs as text")
+    path = defect.make(tmp_path)
+    diagnose = f"  next: pbloom validate {path} -c {defect.column} --diagnose"
+    repair = f"  next: pbloom repair {path} --rebuild --in-place"
+    assert outcome("validate", path).stdout.splitlines()[-2:] == [diagnose, repair]
+    assert outcome(*shlex.split(diagnose)[2:]).stdout.splitlines()[-1] == repair
+    assert diagnose not in outcome("validate", path, "--diagnose").stdout
