@@ -69,7 +69,6 @@ FOOTERS = (
     of_file("a version of 16 bits", (), 1, SHORT),
     of_file("no name", ELEMENT, 4),
     of_file("no UTF-8", ELEMENT, 4, NO_TEXT),
-    of_file("no repetition type", ELEMENT, 3),
     Defect("column orders", "PB128", making(with_orders), None, None),
     Defect("no ColumnMetaData", "PB128", making(with_no_meta_data)),
     of_file("no codec", META_DATA, 4, **IN_A),

@@ -122,7 +122,7 @@ def test_what_lies_where():
 
 
 def element(name, **fields):
-    return ttypes.SchemaElement(name=name, **fields)
+    return ttypes.SchemaElement(**{"name": name, "repetition_type": 0} | fields)
 
 
 def test_levels_count_optional_and_repeated_steps():

@@ -187,7 +187,7 @@ def test_hostile_thrift(write: Callable[[bytes], Path], raw: bytes) -> None:
 def _schema(*elements: tuple[str, int | None, int | None]) -> Callable[[ttypes.FileMetaData], None]:
     def edit(footer: ttypes.FileMetaData) -> None:
         footer.schema = [
-            ttypes.SchemaElement(name=name, type=kind, num_children=children)
+            ttypes.SchemaElement(name=name, type=kind, num_children=children, repetition_type=0)
             for name, kind, children in elements
         ]
 
@@ -231,7 +231,7 @@ def test_deep_nesting_with_many_leaves(write: Callable[[bytes], Path]) -> None:
     elements = [("r", None, 1), *[("g", None, 1)] * 480, ("g", None, leaves)]
     footer = ttypes.FileMetaData(version=2, schema=[], num_rows=0, row_groups=[])
     _schema(*elements)(footer)
-    leaf = ttypes.SchemaElement(name="a", type=2)
+    leaf = ttypes.SchemaElement(name="a", type=2, repetition_type=0)
     footer.schema += [leaf] * leaves
     path = write(with_footer(MAGIC, footer))
     done = pbloom("inspect", path, address_space=ADDRESS_SPACE)

@@ -51,7 +51,7 @@ def test_no_writer_at_hand_has_any(path: Path) -> None:
         ((), 6, NO_TEXT, "created_by is not UTF-8: None, 0xe978, False"),
         ((), 6, SHORT, "created_by is of another type: string, i16, True"),
         (ELEMENT, 4, None, "schema[1].name is missing: None, None, True"),
-        (ELEMENT, 3, (compact.TYPE_I32, b"\x0e"), "schema[1].repetition_type is no FieldRepetitionType: None, 7, True"),
+        ((2, 0), 3, (compact.TYPE_I32, b"\x0e"), "schema[0].repetition_type is no FieldRepetitionType: None, 7, False"),
         (ELEMENT, 6, (compact.TYPE_I32, compact.zigzag(99)), "schema[1].converted_type is no ConvertedType: None, 99, False"),
         (GROUP, 3, None, "num_rows is missing: None, None, True"),
         (GROUP, 4, (compact.TYPE_LIST, b"\x1c\x15\0\0"), "sorting_columns[0].descending is missing: None, None, True"),

@@ -380,12 +380,38 @@ def test_what_is_not_described_is_neither_removed_nor_lost(undescribed, change):
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-def test_values_are_not_read_by_a_damaged_schema(tmp_path, change):
-    """As columns that are never null, and filters of what that yields took the place of right ones."""
-    path = saved(tmp_path, with_field(built(written(TABLE), ["a", "b"]), (2, 1), 3, None))
-    message = "footer: schema[1].repetition_type is missing: take another copy of the file"
+def test_a_damaged_footer_is_not_edited(tmp_path, change):
+    """What follows a field of another type may be something else."""
+    path = saved(tmp_path, with_field(built(written(TABLE), ["a", "b"]), (), 6, A_LIST))
+    message = "footer: created_by is of another type: take another copy of the file"
     refused(lambda: change(path), path, message, pb.FooterError)
     assert f"build would refuse: {message}" in outcome("inspect", path).stdout
+
+
+@pytest.mark.parametrize("change", [pb.strip, pb.repair], ids=["strip", "repair"])
+def test_a_damaged_chunk_is_not_edited(tmp_path, change):
+    """pyarrow, which does not look at the types of items, reads on; what strip wrote it did not."""
+    data = with_meta(built(written(TABLE), ["a", "b"]), 0, 0, bloom_filter_length=None)
+    of_i16 = compact.TYPE_LIST, bytes([1 << 4 | compact.TYPE_I16, 0])
+    path = saved(tmp_path, with_field(data, (4, 0, 1, 0, 3), 13, of_i16))
+    message = (
+        "row group 0, column a: ColumnMetaData field 13, encoding_stats: expected list<PageEncodingStats>, found"
+        " list<i16>: take another copy of the file"
+    )
+    refused(lambda: change(path, in_place=True), path, message, pb.FooterError)
+
+
+@pytest.mark.parametrize("number", [17, None], ids=["unknown", "missing"])
+def test_no_value_is_absent_by_a_column_without_repetition_type(tmp_path, number):
+    """find read its pages as if they had no levels, and said so of values that are there."""
+    value = None if number is None else (compact.TYPE_I32, compact.zigzag(number))
+    path = saved(tmp_path, with_field(written(TABLE), (2, 1), 3, value))
+    message = f"schema: column a: expected a repetition type, found {number or 'none'}"
+    for verb in ("find", "probe"):
+        result = outcome(verb, path, "-c", "a", "-v", 5)
+        assert (result.code, result.stdout.count("absent")) == (2, 0)
+        assert result.complaint.startswith(f"{path}: ")
+        assert result.complaint.endswith(message)
 
 
 def test_what_is_not_described_is_said(undescribed):

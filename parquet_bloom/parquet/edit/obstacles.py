@@ -1,4 +1,4 @@
-"""What stands in the way of a new version of a file, as far as the footer tells: its schema is damaged, it has lost
+"""What stands in the way of a new version of a file, as far as the footer tells: it is damaged, it has lost
 what it said of a chunk, assigns bytes behind the data to something, or has fields of another writer. `inspect` asks, too, and loads nothing that writes."""
 
 from __future__ import annotations
@@ -7,24 +7,25 @@ from collections.abc import Iterator
 
 from parquet_bloom.errors import FooterError
 from parquet_bloom.parquet.footer import foreign_fields
-from parquet_bloom.parquet.footer.misfits import SCHEMA, Misfits
+from parquet_bloom.parquet.footer.misfits import Misfits
 from parquet_bloom.parquet.open_file import OpenFile
 
 
 def obstacles(file: OpenFile) -> Iterator[str]:
     """What `build` refuses the file for, or some of its columns, whatever keys there are."""
     yield from foreign_fields.obstacles(file.footer)
-    for check in (check_schema, check_described, check_pages, check_indexes):
+    for check in (check_fields, check_described, check_pages, check_indexes):
         try:
             check(file)
         except FooterError as error:
             yield str(error).removeprefix(f"{file.path}: ")
 
 
-def check_schema(file: OpenFile) -> None:
-    """Raise FooterError if the schema is not as the format defines it: its values would be read as others."""
+def check_fields(file: OpenFile) -> None:
+    """Raise FooterError if what the footer says of the file is not as the format defines it: bytes of it have changed,
+    and what follows them may be read as something else."""
     for each in Misfits(file.footer).of_head():
-        if each.is_vital and each.path.startswith(SCHEMA):
+        if each.is_vital:
             raise FooterError(
                 f"{file.path}: footer: {each.path} {each.problem}: take another copy of the file"
             )

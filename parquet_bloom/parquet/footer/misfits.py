@@ -14,7 +14,6 @@ polars 2.1 and DuckDB 2.0 did with each of these.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -34,16 +33,10 @@ from parquet_bloom.parquet.footer.footer import BLOOM_FILTER_LENGTH, BLOOM_FILTE
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.thrift import ttypes
 
-# How the paths of what is in the schema begin.
-SCHEMA: Final = "schema["
-
-# Words without which no reader can go on, in whichever struct they are.
-_VITAL: Final = ("CompressionCodec", "FieldRepetitionType")
+# Words without which no reader can go on; without those of the schema, nothing here does.
+_VITAL: Final = ("CompressionCodec",)
 # Lists that are looked at item by item, by whoever asks for one.
 _APART: Final = (ttypes.RowGroup, ttypes.ColumnChunk)
-
-# What all SchemaElements but the root have: repetition_type, without which the definition lets them do, and name.
-_OF_COLUMN: Final = frozenset({3, 4})
 
 # So many lists are remembered, none of more bytes.
 _MOST_SOUND: Final = 1000
@@ -132,11 +125,9 @@ class _Reader:
         self.found: dict[bool, Misfit] = {}
         self._count = 0
 
-    def read(
-        self, at: int, struct: Any, path: str, required: AbstractSet[int] | None = None
-    ) -> int:
+    def read(self, at: int, struct: Any, path: str) -> int:
         """Look at the struct of a generated class at a position, and at all that is in it; returns its
-        end. `path`: of the struct, with a dot behind it; `required`: its fields, if not as the class says."""
+        end. `path`: of the struct, with a dot behind it."""
         data, known, plain = self._data, fields_of(struct), _plain(struct)
         spans = _kernel.fields(data, at)
         for number, wire, _, value, end in spans:
@@ -154,8 +145,7 @@ class _Reader:
                 self._check_list(struct, kind.item, value, end, f"{path}{name}")
             elif kind.words is not None or kind.name == "string":
                 self._check_value(struct, kind, value, f"{path}{name}")
-        needed = required_of(struct) if required is None else required
-        if missing := needed - {span[0] for span in spans}:
+        if missing := required_of(struct) - {span[0] for span in spans}:
             for number in sorted(missing):
                 self._add(f"{path}{known[number][0]}", "is missing")
         # A zero ends it.
@@ -208,8 +198,7 @@ class _Reader:
 
     def _check_structs(self, struct: Any, count: int, at: int, path: str) -> None:
         for index in range(count):
-            required = _OF_COLUMN if struct is ttypes.SchemaElement and index else None
-            at = self.read(at, struct, f"{path}[{index}].", required)
+            at = self.read(at, struct, f"{path}[{index}].")
 
     def _check_value(self, struct: Any, kind: FieldType, at: int, path: str) -> None:
         """A word of an enum, or text."""

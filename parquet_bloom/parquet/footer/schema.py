@@ -191,6 +191,7 @@ def _walk(
         if at >= len(elements):
             raise FooterError("schema: ends inside a group")
         element = elements[at]
+        _check_repetition(element)
         optional = element.repetition_type == ttypes.FieldRepetitionType.OPTIONAL
         repeated = element.repetition_type == ttypes.FieldRepetitionType.REPEATED
         below = place.below(element, number)
@@ -205,6 +206,16 @@ def _walk(
             leaves.append(LeafColumn(len(leaves), *of_leaf))
             at += 1
     return at
+
+
+def _check_repetition(element: ttypes.SchemaElement) -> None:
+    """Raise FooterError if there is none: nobody knows then which levels pages have, and values would be others."""
+    found = element.repetition_type
+    if found not in ttypes.FieldRepetitionType._VALUES_TO_NAMES:
+        number = "none" if found is None else found
+        raise FooterError(
+            f"schema: column {element.name}: expected a repetition type, found {number}"
+        )
 
 
 def level_of(elements: Sequence[ttypes.SchemaElement], path: Sequence[str]) -> int | None:

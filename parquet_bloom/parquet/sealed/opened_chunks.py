@@ -22,8 +22,10 @@ from parquet_bloom.errors import EncryptionError, FooterError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey, ChunkTable
+from parquet_bloom.parquet.footer.definition import fields_of, fits, type_found
 from parquet_bloom.parquet.sealed.modules import PLAIN, LockedModules, Modules, named
 from parquet_bloom.parquet.sealed.protection import EncryptedChunk
+from parquet_bloom.parquet.thrift import ttypes
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.schema import LeafColumn
@@ -195,10 +197,26 @@ class OpenedChunks:
                 )
         return {number: field for number, field in fields.items() if number not in kept}
 
+    def _check_types(self, key: ChunkKey, stored: Sequence[compact.StoredField]) -> None:
+        """Raise FooterError if a field is not of its type: some readers, which check none, may still read it, and
+        would not any more if what follows it was edited, which they take for something else."""
+        known = fields_of(ttypes.ColumnMetaData)
+        for number, wire, _, value, _ in stored:
+            if number in _REPLACEABLE or number not in known:
+                continue
+            name, kind = known[number]
+            if not fits(kind, wire, self.text, value):
+                found = type_found(self.text, wire, value)
+                raise FooterError(
+                    f"{self._named(key)}: ColumnMetaData field {number}, {name}: expected {kind.name}, found {found}:"
+                    " take another copy of the file"
+                )
+
     def _edit(self, key: ChunkKey, edit: Edit, seal: Seal | None) -> tuple[int, int, bytes]:
         """The start and end of the bytes to replace, and the new bytes."""
         start, end = (self.table.one(field, *key) for field in ("meta_start", "meta_end"))
         stored = _kernel.fields(self.text, start)
+        self._check_types(key, stored)
         fields = self._applicable(key, stored, edit.fields)
         meta_data = compact.spliced(self.text, stored, fields)
         if key not in self._copies:
