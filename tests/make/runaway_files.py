@@ -171,7 +171,9 @@ def row_groups(count: int, *, filters: bool = False) -> bytes:
 def columns(count: int, top: str = "") -> bytes:
     """No row group, and so many columns, below a group of this name if it has one."""
     leaves = [ttypes.SchemaElement(Type.INT64, None, FieldRepetitionType.REQUIRED, "a")] * count
-    group = [ttypes.SchemaElement(name=top, num_children=count)] if top else []
+    group = (
+        [ttypes.SchemaElement(None, None, FieldRepetitionType.REQUIRED, top, count)] if top else []
+    )
     children = 1 if top else count
     footer = ttypes.FileMetaData(
         version=2,
