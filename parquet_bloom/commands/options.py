@@ -525,8 +525,11 @@ def destinations(command: Callback) -> Callback:
         inputs.are_replaced = in_place and not dry_run
 
         def destination_of(path: str) -> Destination:
+            target = outputs.get(path, output)
+            if outputs and not dry_run:
+                with_parent(outputs[path])
             return Destination(
-                output=output if dry_run or not outputs else with_parent(outputs[path]),
+                output=target,
                 in_place=in_place,
                 overwrite=overwrite,
                 in_folder=bool(outputs),
