@@ -205,6 +205,8 @@ class Answers:
         self.verbose = verbose
         self.has_all_values = verbose or is_kept
         self.is_table = is_table
+        # What to say of a file that is not to be read by people, once it is written.
+        self.afterwards: list[str] = []
 
     @property
     def at_once(self) -> bool:

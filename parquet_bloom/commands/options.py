@@ -54,7 +54,7 @@ from parquet_bloom.options import MAX_SEED, Destination
 from parquet_bloom.parallel import LEAST_MEMORY, set_memory
 from parquet_bloom.parallel import memory as memory_budget
 from parquet_bloom.program import FINE
-from parquet_bloom.render.terminal import answering_to
+from parquet_bloom.render.terminal import answering_to, write_text
 from parquet_bloom.storage.paths import outputs_in, with_parent
 from parquet_bloom.vocabulary import Dialect, FileLayout, LiteralType, Verdict, words
 
@@ -295,8 +295,13 @@ def answered(one_each: str = "file", goes_to: Decorator = answer_options) -> Dec
             answers = Answers(
                 inputs, as_json=as_json, verbose=verbose, is_kept=is_kept, is_table=is_table
             )
-            with answering([path for path, _ in inputs.files], output, overwrite):
-                command(answers=answers, **given)
+            try:
+                with answering([path for path, _ in inputs.files], output, overwrite):
+                    command(answers=answers, **given)
+            except SystemExit:
+                for text in answers.afterwards:
+                    write_text(f"{output}: {text}")
+                raise
 
         return with_answers
 
