@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 @option.columns()
 @option.row_groups
 @findings_on_page
-@option.fpp
+@option.fpp_to_report
 @option.ignore_checksums
 @option.threads
 @option.access
