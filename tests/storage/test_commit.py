@@ -367,6 +367,17 @@ def test_a_dry_run_foresees_that_an_output_exists(broken: Path) -> None:
     assert outcome(*write, "--dry-run", "--overwrite").code == 0
 
 
+def test_a_dry_run_foresees_that_a_table_owns_the_file(broken: Path) -> None:
+    log = broken.parent / "_delta_log"
+    log.mkdir()
+    (log / f"{0:020}.json").touch()
+    write = ("build", broken, *ARGUMENTS["build"])
+    result = outcome(*write, "--in-place")
+    assert f"{broken}: belongs to the Delta Lake table " in result.complaint
+    assert outcome(*write, "--in-place", "--dry-run") == result
+    assert outcome(*write, "--dry-run").code == 0
+
+
 @pytest.mark.usefixtures("ordinary")
 def test_an_answer_does_not_overwrite_what_is_write_protected(source: Path) -> None:
     output = source.with_name("answer.txt")
