@@ -138,7 +138,12 @@ def _show_by_value(
 ) -> int:
     """The exit code. Values at fault are only complained about."""
     from parquet_bloom.commands.value_files import fault_in_all
-    from parquet_bloom.render.by_value import complain_of_unknown, write_values, write_values_with
+    from parquet_bloom.render.by_value import (
+        complain_of_unknown,
+        totals,
+        write_values,
+        write_values_with,
+    )
     from parquet_bloom.verbs.values_in_files import GatheredValues
 
     complaints = answers.inputs.complaints()
@@ -154,7 +159,9 @@ def _show_by_value(
     if answers.is_table:
         from parquet_bloom.verbs.table_file import as_parquet
 
-        write_bytes(as_parquet(report.to_arrow()))
+        table = report.to_arrow()
+        write_bytes(as_parquet(table))
+        answers.afterwards.append(f"{number_of(table.num_rows, 'row')}; {totals(report)}")
         complain_of_unknown(report.files_unknown, report.num_files)
     elif fault_in_all(reasons, report.num_files, options.values):
         return code

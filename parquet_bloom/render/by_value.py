@@ -28,20 +28,24 @@ if TYPE_CHECKING:
 
 def write_values(report: ValuesReport, in_full: bool) -> None:
     """With `in_full`, every value has a line, and every file is named."""
-    results = report.results
-    verdicts = [f"{report.absent:,} in no file", f"{report.maybe:,} maybe in some"]
-    if report.unknown:
-        verdicts.append(f"{report.unknown:,} unknown")
-    write_text(
-        f"{report.column} in {number_of(report.num_files, 'file')}: {number_of(len(results), 'value')},"
-        f" {', '.join(verdicts)}; {size(bytes_taken(report))} read to find out"
-    )
+    write_text(totals(report))
     _write_chance(report)
     if in_full:
-        _write_table(results, in_full)
+        _write_table(report.results, in_full)
     else:
         _write_some(report)
     _write_unknown(report, in_full)
+
+
+def totals(report: ValuesReport) -> str:
+    """`id in 300 files: 10,000 values, 58 in no file, 9,942 maybe in some; 1.5 MiB read to find out`"""
+    verdicts = [f"{report.absent:,} in no file", f"{report.maybe:,} maybe in some"]
+    if report.unknown:
+        verdicts.append(f"{report.unknown:,} unknown")
+    return (
+        f"{report.column} in {number_of(report.num_files, 'file')}: {number_of(len(report.results), 'value')},"
+        f" {', '.join(verdicts)}; {size(bytes_taken(report))} read to find out"
+    )
 
 
 def write_values_with(verdict: Verdict, results: Iterable[ValueInFiles | IndexedValue]) -> None:

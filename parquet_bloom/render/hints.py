@@ -25,6 +25,9 @@ _HINTS_LIKE: Final = {
     re.compile(r"the most allowed: misses the target of [\d.]+ %$"): (
         "a higher --max-bytes or --fpp allows one, --force writes this one"
     ),
+    re.compile(r"the most possible: misses the target of [\d.]+ %$"): (
+        "a higher --fpp allows one, --force writes this one"
+    ),
     re.compile(r"value sample: no column .*"): (
         "line 1 was read as names of columns; with one --column, each line is a value of it"
     ),

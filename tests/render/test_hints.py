@@ -25,6 +25,10 @@ from parquet_bloom.render.hints import for_many, in_options, next_line, with_hin
             "FPP 97.8 % at 4096 bytes, the most allowed: misses the target of 0.1 %",
             "; a higher --max-bytes or --fpp allows one, --force writes this one",
         ),
+        (
+            "FPP 97.8 % at 134217728 bytes, the most possible: misses the target of 0.1 %",
+            "; a higher --fpp allows one, --force writes this one",
+        ),
     ],
 )
 def test_reasons(message, with_its_hint):

@@ -144,9 +144,15 @@ def test_a_parquet_file_has_a_row_for_each_value_and_file(lake, tmp_path):
     names = [str(lake / name) for name in WITH_FILTERS]
     table, command = tmp_path / "in.parquet", ("--values-from", tmp_path / "ids", "-c", "id")
     found = outcome("probe", *names, *command, "--by-value", "-o", table)
-    assert (found.code, found.output) == (0, "")
     report = pb.probe_values(names, "id", [*dict.fromkeys(asked(60)[1:])])
-    assert pq.read_table(table).equals(report.to_arrow())
+    rows = report.to_arrow()
+    assert pq.read_table(table).equals(rows)
+    totals = outcome("probe", *names, *command, "--by-value").stdout.splitlines()[0]
+    assert totals.startswith(f"id in {len(names)} files: 61 values, {report.absent} in no file, ")
+    assert found.output == f"{table}: {rows.num_rows} rows; {totals}\n"
+    assert found.code == 0
+    again = outcome("probe", *names, *command, "--by-value", "-o", table)
+    assert again.output == f"pbloom: {table}: already exists: use --overwrite to replace it\n"
     refused = outcome("probe", *names, *command, "-o", tmp_path / "other.parquet")
     assert refused.complaint.startswith("--output: a table of Parquet: expected --by-value and")
     unknown = outcome(
