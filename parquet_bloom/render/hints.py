@@ -8,7 +8,7 @@ from typing import Final
 
 from parquet_bloom.container.in_commands import AsFile, InCommands, command_for
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.vocabulary import HAS_ONE, NO_FILTER, NO_INDEX, NO_KEY, NO_MEMORY
+from parquet_bloom.vocabulary import HAS_ONE, IS_INDEX, NO_FILTER, NO_INDEX, NO_KEY, NO_MEMORY
 
 # Of what an index says on which nobody has looked at the files.
 NOT_LISTED: Final = "what came or changed since may not have been asked: name the folder, too, or run `pbloom index add`"
@@ -19,6 +19,7 @@ _HINTS: Final = {
     NO_MEMORY: "--memory raises it",
     NO_KEY: "--keys, --kms or --column-key gives it",
     NO_INDEX: "pbloom index build makes one",
+    IS_INDEX: "pbloom index probe --index asks it, pbloom index check --index proves it",
 }
 # By reasons that have numbers or names in them.
 _HINTS_LIKE: Final = {
