@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 from parquet_bloom.arguments import columns_needed, files_given, paths_given, threads_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ColumnError, ParquetBloomError, RewriteError, complaint
+from parquet_bloom.errors import (
+    ColumnError,
+    EncryptionError,
+    ParquetBloomError,
+    RewriteError,
+    complaint,
+)
 from parquet_bloom.files import FORMATS
 from parquet_bloom.index.asking import hash_key_given, key_of
 from parquet_bloom.index.manifest import (
@@ -510,6 +516,9 @@ def _has(file: Askable, column: str) -> bool:
         file.column(column)
     except ColumnError:
         return False
+    except EncryptionError:
+        # It is there, but another key was given for it.
+        pass
     return True
 
 
