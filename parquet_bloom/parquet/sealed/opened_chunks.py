@@ -22,7 +22,13 @@ from parquet_bloom.errors import EncryptionError, FooterError, TamperedError, Un
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey, ChunkTable
-from parquet_bloom.parquet.sealed.modules import PLAIN, LockedModules, MislockedModules, Modules, named
+from parquet_bloom.parquet.sealed.modules import (
+    PLAIN,
+    LockedModules,
+    MislockedModules,
+    Modules,
+    named,
+)
 from parquet_bloom.parquet.sealed.protection import EncryptedChunk
 
 if TYPE_CHECKING:
