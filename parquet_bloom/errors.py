@@ -198,9 +198,10 @@ _BY_COMMAND = {
 _LACKED = ("numpy", "orjson", "pyarrow", "rich")
 
 # Keys that nobody was asked for, and what gives them.
+COLUMN_KEY_GIVEN_BY = "--column-key, --keys or --kms gives it"
 _GIVE_KEYS = {
     "no key for the footer": "--footer-key, --keys or --kms gives it",
-    "no key for column ": "--column-key, --keys or --kms gives it",
+    "no key for column ": COLUMN_KEY_GIVEN_BY,
 }
 
 # What Python says.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.key_options import arguments_of, hash_key_arguments
 from parquet_bloom.commands.key_options import hash_key as hash_key_option
 from parquet_bloom.commands.parameters import PARQUET_FILE
 from parquet_bloom.commands.sections import (
@@ -25,7 +27,7 @@ from parquet_bloom.commands.table_options import newest_tables, table_views
 from parquet_bloom.container import Units, number_of
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
-from parquet_bloom.render.hints import NOT_LISTED
+from parquet_bloom.render.hints import NOT_LISTED, next_line
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.terminal import (
     complain,
@@ -354,6 +356,9 @@ def check(
         write_json(report)
     else:
         _write_check(report)
+        if report.is_mended_by_add:
+            again = (*arguments_of(keys), *hash_key_arguments(hash_key))
+            write_text(next_line("index", "add", "--index", report.index, *again))
     sys.exit(NO if report.findings else FINE)
 
 
@@ -363,7 +368,8 @@ def _write_check(report: IndexCheck) -> None:
         write_text(f"{finding.problem}: {finding.message}")
     values = f", {number_of(report.values, 'value')} looked up"
     unread = "; the files were not read: --deep does that"
-    left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}"
+    left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}: pbloom index compact"
+    left += f" removes {'it' if report.unneeded == 1 else 'them'}"
     num_unknown = len({each.path for each in report.not_indexed})
     unknown = f"; of {number_of(num_unknown, 'file')} a column is unknown" * bool(num_unknown)
     write_text(
@@ -513,9 +519,18 @@ def _write_value(value: IndexedValue, among: IndexedValues) -> None:
 
 def _where(file: IndexedFile, units: Units) -> str:
     if file.pages:
-        pages = shortened([f"{group}/{page}" for group, page in file.pages])
-        return f"{file.verdict}, pages {pages}"
+        return f"{file.verdict}, {_pages(file.pages, units)}"
     if file.parts:
         parts = units.part + "s" * (len(file.parts) > 1)
         return f"{file.verdict}, {parts} {shortened([str(group) for group in file.parts])}"
     return file.verdict
+
+
+def _pages(pages: Sequence[tuple[int, int]], units: Units) -> str:
+    """`row group 0: page 3; row group 2: pages 0, 1`"""
+    page, places = units.group if units.has_groups else "page", []
+    for part, of_part in groupby(pages[:MOST_SHOWN], key=itemgetter(0)):
+        numbers = [str(number) for _, number in of_part]
+        places.append(f"{units.part} {part}: {page}{'s' * (len(numbers) > 1)} {', '.join(numbers)}")
+    more = f", … ({len(pages):,} in all)" * (len(pages) > MOST_SHOWN)
+    return "; ".join(places) + more

@@ -197,7 +197,7 @@ def find(
     index, as for Index. cache: a pb.Cache, for those who look more than once. All others as for inspect.
 
     Files that cannot be read are `unknown` in the report. Raises ValueTypeError for what can be a value in none of the
-    files, and with an index for what cannot be looked for, ColumnError if the index is not about this column, or no
+    files, with an index in none of those that it knows, or cannot be looked for, ColumnError if the index is not about this column, or no
     file has one of `columns`, UnsupportedError if their types in several files do not go together, FileNotFoundError if
     there are no files, RewriteError for what is no table, EncryptionError unless `hash_key` is that of the index,
     FormatError for a damaged index, OSError.
@@ -402,8 +402,8 @@ class _RowSearch:
             self._ask_others(self._tables, candidates, files)
         if progress:
             progress(len(candidates), len(candidates))
-        if candidates and len(self._no_values) == len(candidates):
-            # The values are at fault, and no file.
+        if self._index is None and candidates and len(self._no_values) == len(candidates):
+            # The values are at fault, and no file. What an index has looked up can be values elsewhere.
             raise ValueTypeError(self._unknown[0].reason)
         not_listed = [
             *self._not_listed,

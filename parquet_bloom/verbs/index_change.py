@@ -10,12 +10,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from parquet_bloom.arguments import columns_needed, files_given, paths_given, threads_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ColumnError, ParquetBloomError, RewriteError, complaint
+from parquet_bloom.errors import (
+    ColumnError,
+    EncryptionError,
+    ParquetBloomError,
+    RewriteError,
+    complaint,
+)
 from parquet_bloom.files import FORMATS
 from parquet_bloom.index.asking import hash_key_given, key_of
 from parquet_bloom.index.manifest import (
@@ -215,6 +221,13 @@ class ReadFile:
 _FAILURES: Final = (ParquetBloomError, OSError, ValueError, MemoryError)
 
 
+class Readable(Protocol):
+    """What files are read as, and how; see ListedFiles."""
+
+    def read_as(self, path: str, column: str) -> str: ...
+    def open(self, path: str, keys: Keys | None) -> Container: ...
+
+
 class FileIndexer:
     """Adds files to the new segments of an index with the terms of `index`."""
 
@@ -223,7 +236,7 @@ class FileIndexer:
     ) -> None:
         self._builder, self._index, self._key, self._threads = builder, index, key, threads
 
-    def add(self, file: Found, among: ListedFiles, keys: Keys | None) -> ReadFile:
+    def add(self, file: Found, among: Readable, keys: Keys | None) -> ReadFile:
         """Index a file, or keep why it is not."""
         columns = self._index.columns
         read_as = {column: among.read_as(file.path, column) for column in columns}
@@ -510,6 +523,9 @@ def _has(file: Askable, column: str) -> bool:
         file.column(column)
     except ColumnError:
         return False
+    except EncryptionError:
+        # It is there, but another key was given for it.
+        pass
     return True
 
 

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 IndexProblem = Literal[
     "damaged", "new", "changed", "gone", "unlisted", "unread", "lost", "unexplained"
 ]
-
+# What `add` sees by itself; anything else takes a new index, or files that can be looked at.
+_MENDED_BY_ADD: Final = frozenset[IndexProblem](("new", "changed", "gone"))
 
 _OF_FILTER: Final[Mapping[IndexProblem, str]] = {
     "lost": "bits of its filter are not in the slices",
@@ -73,6 +74,12 @@ class IndexCheck(VerbReport):
 
     def __repr__(self) -> str:
         return f"<IndexCheck {self.index}: {number_of(len(self.findings), 'finding')}>"
+
+    @property
+    def is_mended_by_add(self) -> bool:
+        """Whether something is new, changed or gone, and nothing else is wrong."""
+        found = {finding.problem for finding in self.findings}
+        return bool(found) and found <= _MENDED_BY_ADD
 
 
 def check_index(

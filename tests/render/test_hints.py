@@ -19,6 +19,15 @@ from parquet_bloom.render.hints import for_many, in_options, next_line, with_hin
         ("a.parquet: row group 0, column a: no filter", "; pbloom build adds one"),
         ("has a filter already", "; --existing replace rebuilds it for the rate of --fpp"),
         ("a.parquet: column a: encrypted, no key", "; --keys, --kms or --column-key gives it"),
+        (
+            "a.parquet: unknown: row group 0, column a: encrypted: no key for column a (the file names no key)",
+            "; --column-key, --keys or --kms gives it",
+        ),
+        (
+            "a: encrypted, no key: wrapped by master key 'users'",
+            "; --keys, --kms or --master-key gives it",
+        ),
+        ("a: encrypted, no key: one was given for b", ""),
         ("a.parquet: no filter: BOOLEAN columns get none", ""),
         ("there is no filter", ""),
         (
