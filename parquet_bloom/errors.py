@@ -213,9 +213,9 @@ def complaint(error: BaseException) -> str:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, MissingKeyError):
         ways = (way for missed, way in _GIVE_KEYS.items() if missed in str(error))
-        return "; ".join((_of_command(str(error)), *ways))
+        return "; ".join((for_command(str(error)), *ways))
     if isinstance(error, ParquetBloomError | ValueError | OSError):
-        return _of_command(str(error))
+        return for_command(str(error))
     if isinstance(error, MemoryError):
         return "out of memory"
     if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
@@ -227,8 +227,8 @@ def complaint(error: BaseException) -> str:
     return f"internal error, please report what --debug shows: {type(error).__name__}: {error}"
 
 
-def _of_command(message: str) -> str:
-    """A message in whose place the command says what its users can do."""
+def for_command(message: str) -> str:
+    """A message of Python's callers, as the command says it: with what its users can do."""
     for name, option in _BY_COMMAND.items():
         message = message.replace(name, option)
     return message

@@ -18,7 +18,13 @@ from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.commands.table_options import table_views
 from parquet_bloom.commands.value_files import fault_of_file
 from parquet_bloom.container import number_of, some_of
-from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.errors import (
+    ColumnError,
+    MissingKeyError,
+    ValueTypeError,
+    complaint,
+    for_command,
+)
 from parquet_bloom.program import FINE, NO, TROUBLE
 from parquet_bloom.render.hints import NOT_LISTED
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
@@ -101,8 +107,9 @@ def find(
                     hash_key=given["hash_key"], keys=keys, storage_options=storage_options(),
                     progress=show,
                 )  # fmt: skip
-        except ValueTypeError as error:
-            complain(fault_of_file(str(error), given["values"]) or str(error))
+        except (ColumnError, MissingKeyError, ValueTypeError) as error:
+            told = complaint(error)
+            complain(fault_of_file(told, given["values"]) or told)
             code = TROUBLE
             continue
         _save(report, given["values"], output, given["report"], overwrite)
@@ -186,8 +193,9 @@ def _complain_of_unknown(report: FindReport, asked: Sequence[object]) -> None:
     for file in report.unknown:
         paths_by_reason.setdefault(file.reason, []).append(file.path)
     for reason, paths in paths_by_reason.items():
-        files, fault = files_of(paths, report.num_files), fault_of_file(reason, asked)
-        complain(f"{fault}; unknown: {files}" if fault else f"{files}: unknown: {reason}")
+        told = for_command(reason)
+        files, fault = files_of(paths, report.num_files), fault_of_file(told, asked)
+        complain(f"{fault}; unknown: {files}" if fault else f"{files}: unknown: {told}")
 
 
 def _left_out(paths: Sequence[str]) -> str:

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 from parquet_bloom.arguments import columns_given, files_given
 from parquet_bloom.container import IN_PYTHON, WHERE_KNOWN, number_of, some_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ColumnError, ParquetBloomError, ValueTypeError, no_column
+from parquet_bloom.errors import (
+    ColumnError,
+    MissingKeyError,
+    ParquetBloomError,
+    UnsupportedError,
+    ValueTypeError,
+    no_column,
+)
 from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.manifest import existing
 from parquet_bloom.index.states import state_of, state_unless_asked_for
@@ -197,8 +204,8 @@ def find(
     index, as for Index. cache: a pb.Cache, for those who look more than once. All others as for inspect.
 
     Files that cannot be read are `unknown` in the report. Raises ValueTypeError for what can be a value in none of the
-    files, and with an index for what cannot be looked for, ColumnError if the index is not about this column, or no
-    file has one of `columns`, UnsupportedError if their types in several files do not go together, FileNotFoundError if
+    files, and with an index for what cannot be looked for, ColumnError if no file has the column, the index is not about
+    it, or no file has one of `columns`, MissingKeyError if there is a key for none of the files, UnsupportedError if their types in several files do not go together, FileNotFoundError if
     there are no files, RewriteError for what is no table, EncryptionError unless `hash_key` is that of the index,
     FormatError for a damaged index, OSError.
     """
@@ -322,6 +329,8 @@ class _RowSearch:
         self._unknown: list[UnknownFile] = []
         # What cannot be a value of the column in a file.
         self._no_values: list[ValueTypeError] = []
+        # Of files that lack the column, or a key for it.
+        self._not_askable: list[ColumnError | MissingKeyError] = []
         # Folders of which nobody knows the files.
         self._not_listed: list[UnknownFile] = []
         self.left_out = LeftOut()
@@ -405,6 +414,9 @@ class _RowSearch:
         if candidates and len(self._no_values) == len(candidates):
             # The values are at fault, and no file.
             raise ValueTypeError(self._unknown[0].reason)
+        if self._not_askable and len(self._not_askable) == self._num_files:
+            # As every verb that could ask none of several files.
+            raise self._not_askable[0]
         not_listed = [
             *self._not_listed,
             *(
@@ -483,6 +495,8 @@ class _RowSearch:
         except (ParquetBloomError, OSError) as error:
             if isinstance(error, ValueTypeError):
                 self._no_values.append(error)
+            elif isinstance(error, ColumnError | MissingKeyError):
+                self._not_askable.append(error)
             self._unknown.append(
                 UnknownFile(path, message_of(path, error).removeprefix(f"{path}: "))
             )
@@ -500,6 +514,8 @@ class _RowSearch:
 
     def _places_in(self, file: Askable, candidate: _Candidate) -> Places:
         """Where in a file values may be."""
+        if reason := file.unanswerable(self.column):
+            raise UnsupportedError(f"{file.path}: {reason}")
         column = file.column(self.column)
         file.check_answers(None, None)
         places = candidate.places.get(file.source.version)

@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
+from make.encrypted_files import OWN, encrypted, keys_of
+from make.encrypting import Recipe
 from make.parquet_files import open_parquet
 
 import parquet_bloom as pb
@@ -268,6 +270,44 @@ def test_what_is_a_value_in_no_file_is_an_error_in_python(tmp_path):
     pq.write_table(pa.table({"id": [5.5]}), tmp_path / "c.parquet")
     report = pb.find(tmp_path, "id", [5.5, 7])
     assert ([row.value for row in report.rows], len(report.unknown)) == (["5.5"], 2)
+
+
+def test_a_column_that_no_file_has_is_an_error_as_in_probe(tmp_path):
+    for name in "ab":
+        pq.write_table(pa.table({"id": [5, 7]}), tmp_path / f"{name}.parquet")
+    told = f"{tmp_path}/a.parquet: no column ids; did you mean id?"
+    for verb in (pb.find, pb.probe):
+        with pytest.raises(ColumnError) as caught:
+            verb(tmp_path, "ids", 5)
+        assert str(caught.value) == told
+    found = outcome("find", tmp_path, "-c", "ids,id", "-v", "5")
+    assert (found.code, found.stderr) == (2, f"pbloom: {told}\n")
+    assert found.stdout.splitlines()[-1].startswith("2 rows in 2 files: ")
+    pq.write_table(pa.table({"ids": [5]}), tmp_path / "c.parquet")
+    report = pb.find(tmp_path, "ids", 5)
+    assert (len(report.rows), [file.reason for file in report.unknown]) == (
+        1, ["no column ids; did you mean id?"] * 2
+    )  # fmt: skip
+    (tmp_path / "c.parquet").write_bytes(b"no file")
+    assert len(pb.find(tmp_path, "ids", 5).unknown) == 3
+
+
+def test_files_without_a_key_for_any_are_an_error(tmp_path):
+    recipe = Recipe(columns={"int64": OWN})
+    for name in "ab":
+        encrypted(tmp_path, recipe, name=f"{name}.parquet")
+    with pytest.raises(pb.MissingKeyError, match=r"a\.parquet: the footer is encrypted: no key"):
+        pb.find(tmp_path, "int64", 5)
+    found = outcome("find", tmp_path, "-c", "int64", "-v", "5")
+    assert found.complaint.endswith("; --footer-key, --keys or --kms gives it")
+    keys = keys_of(recipe, columns={})
+    with pytest.raises(
+        pb.MissingKeyError, match=r"a\.parquet: row group 0, column int64: .*no key"
+    ):
+        pb.find(tmp_path, "int64", 5, keys=keys)
+    pq.write_table(pa.table({"int64": [5]}), tmp_path / "c.parquet")
+    report = pb.find(tmp_path, "int64", 5)
+    assert (len(report.rows), len(report.unknown)) == (1, 2)
 
 
 def test_a_file_that_is_gone_is_said_in_words(tmp_path):
