@@ -183,6 +183,11 @@ REPLACE = "use overwrite=True to replace it"
 # And of one of several outputs in a folder.
 REPLACE_OR_RESUME = f"{REPLACE}, or resume=True to go on with the others"
 
+# What makes values of a column of others.
+LIST = "pass a list of literals"
+LITERAL = "pb.literal(…) to read it from text"
+TEXT = "str(…) to make text of it"
+
 # What they say of an option, and what users of the command say.
 _BY_COMMAND = {
     "overwrite=True": "--overwrite",
@@ -192,6 +197,9 @@ _BY_COMMAND = {
     "sole_writer=True": "--sole-writer",
     "by build_table and strip_table, which also commit the new sizes": "with --table, which also commits the new sizes",
     "expected columns=": "name them with -c",
+    LIST: "repeat -v for each",
+    LITERAL: "--type TYPE to read it from text",
+    TEXT: "--type string to make text of it",
 }
 
 # What an install without its dependencies may lack: docs/install.md.

@@ -23,6 +23,7 @@ from parquet_bloom.commands.sections import (
 from parquet_bloom.commands.store_options import storage_options, stores
 from parquet_bloom.commands.table_options import newest_tables, table_views
 from parquet_bloom.container import Units, number_of
+from parquet_bloom.errors import for_command
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
 from parquet_bloom.render.hints import NOT_LISTED
@@ -502,7 +503,11 @@ def _write_value(value: IndexedValue, among: IndexedValues) -> None:
     write_table(
         ("file", "where", "reason"),
         [
-            (each.path, _where(each, among.units_of(each.path)), each.reason)
+            (
+                each.path,
+                _where(each, among.units_of(each.path)),
+                each.reason and for_command(each.reason),
+            )
             for each in value.files[:MOST_FILES]
         ],
         ("reason…", "file…", "where…"),

@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from make.leaves import DAYS, SOME_UUID, TEN, ZEROS, big, i4, i8, i12, int96_for
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.values.encode import Encodings, encode
 from parquet_bloom.values.literals import TYPES, encode_given, encode_literal
+from parquet_bloom.values.types import literal
 
 DAY_MICROS = 86_400_000_000
 
@@ -492,3 +494,27 @@ def test_text_where_a_number_is_expected_is_shown_as_text(text: str, shown: str)
     assert str(refused.value) == (
         f"{shown}: cannot be a value of INT64: expected an integer, or pb.literal(…) to read it from text"
     )
+
+
+FLOATS = (
+    "; .astype('int64') makes integers of floats, after .dropna() where a pandas Series has gaps"
+)
+REFUSED: list[tuple[str, object, str]] = [
+    ("INT64", np.float64(7), "7.0: cannot be a value of INT64: expected an integer" + FLOATS),
+    ("INT64", np.float32("nan"), "nan: cannot be a value of INT64: expected an integer" + FLOATS),
+    ("INT64", np.float64(7.5), "7.5: cannot be a value of INT64: expected an integer"),
+    ("INT64", 7.0, "7.0: cannot be a value of INT64: expected an integer"),
+    ("INT32 DATE", np.float64(7), "7.0: cannot be a value of INT32 DATE: expected a date"),
+    ("BYTE_ARRAY STRING", 7, "7: cannot be a value of BYTE_ARRAY STRING: expected text or bytes, or str(…) to make text of it"),
+    ("BYTE_ARRAY STRING", 7.5, "7.5: cannot be a value of BYTE_ARRAY STRING: expected text or bytes"),
+    ("BYTE_ARRAY STRING", True, "True: cannot be a value of BYTE_ARRAY STRING: expected text or bytes"),
+    ("BYTE_ARRAY", 7, "7: cannot be a value of BYTE_ARRAY: expected text or bytes"),
+    ("INT32 DATE", literal("2024-01-01,2024-01-02"), "2024-01-01,2024-01-02: cannot be a value of INT32 DATE: expected a date such as 2024-01-31; if these are several values, pass a list of literals"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spelling", "value", "told"), REFUSED)
+def test_what_would_be_a_value_is_hinted_at(spelling: str, value: object, told: str) -> None:
+    with pytest.raises(ValueTypeError) as refused:
+        encode_given(leaf(spelling), value)
+    assert str(refused.value) == told
