@@ -71,6 +71,11 @@ class IndexCheck(VerbReport):
     not_indexed: tuple[NotIndexed, ...]
     findings: tuple[IndexFinding, ...]
 
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.findings
+
     def __repr__(self) -> str:
         return f"<IndexCheck {self.index}: {number_of(len(self.findings), 'finding')}>"
 
