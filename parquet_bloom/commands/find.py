@@ -153,7 +153,7 @@ def _write(report: FindReport, asked: Sequence[object]) -> None:
         write_table(
             (report.column, "file", part, "row", *names),
             [
-                (row.value, row.path, str(row.part), str(row.row), *cells)
+                (row.value, row.path, str(row.row_group), str(row.row), *cells)
                 for row, cells in zip(report.rows, values, strict=True)
             ],
             _gives(report.column, part, names),
@@ -169,7 +169,7 @@ def _write(report: FindReport, asked: Sequence[object]) -> None:
         _complain_of_unknown(report, asked)
     if len(report.unknown) == report.num_files:
         return
-    read = f"{parts_in(report.parts_read, report.formats)} of {number_of(report.files_read, 'file')} read"
+    read = f"{parts_in(report.row_groups_read, report.formats)} of {number_of(report.files_read, 'file')} read"
     where = some_of(len(report.found_in), report.num_files, "file")
     write_text(
         f"{number_of(len(report.rows), 'row')} in {where}{_since(report)}: {read}, {size(report.bytes_read)}{_not_found(report, asked)}"

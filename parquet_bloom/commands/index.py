@@ -520,7 +520,7 @@ def _where(file: IndexedFile, units: Units) -> str:
     if file.pages:
         pages = shortened([f"{group}/{page}" for group, page in file.pages])
         return f"{file.verdict}, pages {pages}"
-    if file.parts:
-        parts = units.part + "s" * (len(file.parts) > 1)
-        return f"{file.verdict}, {parts} {shortened([str(group) for group in file.parts])}"
+    if file.row_groups:
+        parts = units.part + "s" * (len(file.row_groups) > 1)
+        return f"{file.verdict}, {parts} {shortened([str(group) for group in file.row_groups])}"
     return file.verdict

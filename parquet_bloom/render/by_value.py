@@ -113,7 +113,7 @@ def _write_table(values: Sequence[ValueInFiles], in_full: bool) -> None:
             each.value,
             each.verdict,
             f"{len(each.files):,}",
-            f"{sum(len(file.parts) for file in each.files):,}",
+            f"{sum(len(file.row_groups) for file in each.files):,}",
             f"{sum(file.rows_to_read for file in each.files):,}",
             _files(each, in_full),
         )

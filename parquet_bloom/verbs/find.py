@@ -55,12 +55,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FoundRow:
-    """A row that holds a value: `row_in_part` counts from 0 in the row group, `row` in the file."""
+    """A row that holds a value: `row_in_row_group` counts from 0 in the row group, which is a stripe of an ORC file, and `row`
+    in the file."""
 
     value: str
     path: str
-    part: int
-    row_in_part: int
+    row_group: int
+    row_in_row_group: int
     row: int
 
 
@@ -90,8 +91,8 @@ class AbsentValues(LazyItems[str]):
 @dataclass(frozen=True, slots=True, repr=False)
 class FindReport(VerbReport):
     """The `rows` that hold values of a column; `absent`: the values that no file holds, none while a file is `unknown`. Of `num_files`, `files_by_index` hold none of the values by an `index` in
-    its `generation`, and `files_by_filters` none by their own filters; of `files_read`, values were read in `parts_read`
-    row groups, there in `pages_read` data pages. What could not be asked is `unknown`. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector or
+    its `generation`, and `files_by_filters` none by their own filters; of `files_read`, values were read in
+    `row_groups_read` row groups or stripes, there in `pages_read` data pages. What could not be asked is `unknown`. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector or
     a delete file: they are still in the file, until it is written anew. `left_out`: files in the folders that were given,
     which nobody asked because of their names. `asked`: the files that were asked, each in its state; of those that no one has named, without
     what an index alone ruled out. `inputs`: the names that were given, none for all files of an index; `tables`:
@@ -107,7 +108,7 @@ class FindReport(VerbReport):
     files_by_index: int
     files_by_filters: int
     files_read: int
-    parts_read: int
+    row_groups_read: int
     pages_read: int
     bytes_read: int
     rows: tuple[FoundRow, ...]
@@ -433,7 +434,7 @@ class _RowSearch:
             files_by_index=self._num_files - len(candidates),
             files_by_filters=self._files_by_filters,
             files_read=self._files_read,
-            parts_read=self._parts_read,
+            row_groups_read=self._parts_read,
             pages_read=self._pages_read,
             bytes_read=self._bytes_read,
             rows=tuple(rows),

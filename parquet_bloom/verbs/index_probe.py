@@ -39,13 +39,13 @@ _GONE: Final = "gone since it was indexed, perhaps moved: index add brings the i
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """What an index says of one file about a value: `maybe` in `parts`, row groups or stripes, and there in `pages`,
+    """What an index says of one file about a value: `maybe` in `row_groups`, which are the stripes of an ORC file, and there in `pages`,
     data pages of the column; `unknown` with the `reason`. Empty where places are files: anywhere in it. If nothing is
-    known of some parts alone, these are among the others, and the `reason` is about them."""
+    known of some of them alone, these are among the others, and the `reason` is about them."""
 
     path: str
     verdict: Verdict
-    parts: tuple[int, ...] = ()
+    row_groups: tuple[int, ...] = ()
     pages: tuple[tuple[int, int], ...] = ()
     reason: str | None = None
 
@@ -323,7 +323,7 @@ class IndexAnswers:
         named = (f"row group {part}: {reason}" for part, reason in sorted(reasons.items()))
         parts: set[int] = set()
         if self._kind != "file":
-            parts = {*reasons, *(maybe.parts if maybe else ())}
+            parts = {*reasons, *(maybe.row_groups if maybe else ())}
         is_maybe = maybe is not None and maybe.verdict == "maybe"
         verdict: Verdict = "maybe" if is_maybe else "unknown"
         return IndexedFile(path, verdict, tuple(sorted(parts)), reason="; ".join(named))

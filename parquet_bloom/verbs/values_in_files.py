@@ -46,11 +46,11 @@ _BYTES_KEPT = 24
 
 @dataclass(frozen=True, slots=True)
 class ValueInFile:
-    """A file that may hold a value, in `parts`, row groups or stripes. `reason`: why a verdict is `unknown`."""
+    """A file that may hold a value, in these `row_groups`, which are the stripes of an ORC file. `reason`: why a verdict is `unknown`."""
 
     path: str
     verdict: Verdict
-    parts: tuple[int, ...]
+    row_groups: tuple[int, ...]
     rows_to_read: int
     reason: str | None = None
 
@@ -307,7 +307,7 @@ class _Hits:
         return ValueInFile(
             path=self._paths[file],
             verdict="maybe" if any(reason is None for _, reason in found) else "unknown",
-            parts=tuple(dict.fromkeys(answer.place.part for answer, _ in found)),
+            row_groups=tuple(dict.fromkeys(answer.place.part for answer, _ in found)),
             rows_to_read=sum(answer.num_rows for answer, _ in found),
             reason=next((reason for _, reason in found if reason is not None), None),
         )

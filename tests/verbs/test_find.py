@@ -52,7 +52,9 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rows_of(report: pb.FindReport) -> list[tuple[str, int, int, int]]:
-    return [(Path(row.path).name, row.part, row.row_in_part, row.row) for row in report.rows]
+    return [
+        (Path(row.path).name, row.row_group, row.row_in_row_group, row.row) for row in report.rows
+    ]
 
 
 def expected(lake: Path, column: str, value: object) -> list[tuple[str, int, int, int]]:
@@ -121,7 +123,7 @@ def test_only_the_pages_that_an_index_names_are_read(tmp_path):
     assert report.values["other"].to_pylist() == [4321, 4321]
     assert report.pages_read == 1 + 1 + 100 + 1
     one = pb.find(tmp_path / "0.parquet", "id", 4321, columns="other", index=tmp_path / "index")
-    assert (one.pages_read, one.parts_read) == (2, 1)
+    assert (one.pages_read, one.row_groups_read) == (2, 1)
     assert one.bytes_read < 20_000
 
 
@@ -232,9 +234,9 @@ def test_only_what_may_hold_a_value_is_read(lake, tmp_path):
     value = pq.read_table(lake / "4.parquet")["int"][350].as_py() or 1
     pb.Index.build(tmp_path / "index", lake, "int").close()
     report = pb.find(lake, "int", 10**6, index=tmp_path / "index")
-    assert (report.num_files, report.parts_read, report.rows) == (5, 0, ())
+    assert (report.num_files, report.row_groups_read, report.rows) == (5, 0, ())
     assert report.is_absent
-    assert pb.find(lake, "int", value, index=tmp_path / "index").parts_read > 0
+    assert pb.find(lake, "int", value, index=tmp_path / "index").row_groups_read > 0
 
 
 def test_files_that_the_index_does_not_know_are_asked_themselves(lake, tmp_path):

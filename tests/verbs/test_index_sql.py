@@ -52,7 +52,9 @@ def places_of(report: pb.IndexReport, kind: str) -> set[tuple]:
             elif kind == "page":
                 found |= {(result.value, "maybe", file.path, *page) for page in file.pages}
             else:
-                found |= {(result.value, "maybe", file.path, group, None) for group in file.parts}
+                found |= {
+                    (result.value, "maybe", file.path, group, None) for group in file.row_groups
+                }
     return found
 
 
@@ -98,7 +100,7 @@ def test_an_answer_as_a_file_that_engines_join(lake, tmp_path):
             (result.value, file.path, part)
             for result in index.probe("id", range(140, 400)).results
             for file in result.files
-            for part in file.parts
+            for part in file.row_groups
         }
     assert {tuple(row.values()) for row in rows} == expected
     assert "exists" in pbloom(*words, "-o", answer).complaint

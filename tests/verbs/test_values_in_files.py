@@ -58,7 +58,7 @@ def test_value_by_value_as_each_file_says(lake, number):
         assert [file.path for file in result.files] == [*left]
         for file in result.files:
             groups = left[file.path]
-            assert file.parts == tuple(dict.fromkeys(group.place.part for group in groups))
+            assert file.row_groups == tuple(dict.fromkeys(group.place.part for group in groups))
             assert file.rows_to_read == sum(group.num_rows for group in groups)
             assert file.verdict == ("unknown" if values[at] is None else "maybe")
     assert report.files_unknown == (pb.NotAsked(str(names[-1]), "no filter"),)
