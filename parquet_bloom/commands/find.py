@@ -29,7 +29,7 @@ from parquet_bloom.program import FINE, NO, TROUBLE
 from parquet_bloom.render.hints import NOT_LISTED
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
 from parquet_bloom.render.wording import as_indexed, files_of, part_in, parts_in, size
-from parquet_bloom.values.given import show_values
+from parquet_bloom.values.given import show_value, show_values
 from parquet_bloom.verbs.find import FindReport
 from parquet_bloom.verbs.find import find as find_rows
 
@@ -153,7 +153,7 @@ def _write(report: FindReport, asked: Sequence[object]) -> None:
         write_table(
             (report.column, "file", part, "row", *names),
             [
-                (row.value, row.path, str(row.row_group), str(row.row), *cells)
+                (show_value(row.value), row.path, str(row.row_group), str(row.row), *cells)
                 for row, cells in zip(report.rows, values, strict=True)
             ],
             _gives(report.column, part, names),
@@ -211,7 +211,7 @@ def _not_found(report: FindReport, asked: Sequence[object]) -> str:
     values = {*show_values(asked)}
     if len(values) < 2:
         return ""
-    left = len(values - {row.value for row in report.rows})
+    left = len(values - {show_value(row.value) for row in report.rows})
     return f"; {left:,} of {len(values):,} values in no {'other ' * bool(report.unknown)}file"
 
 

@@ -37,6 +37,7 @@ from parquet_bloom.render.terminal import (
     write_text,
 )
 from parquet_bloom.render.wording import MOST_SHOWN, as_indexed, first_files, shortened, size
+from parquet_bloom.values.given import show_value
 from parquet_bloom.verbs.index_probe import (
     IndexedFile,
     IndexedValue,
@@ -475,14 +476,16 @@ def _write_many(values: IndexedValues) -> None:
     )
     if absent:
         some = islice((at for at in range(len(values)) if at not in others), MOST_SHOWN)
-        write_text(f"in no file: {shortened([values[at].value for at in some], absent)}")
+        write_text(
+            f"in no file: {shortened([show_value(values[at].value) for at in some], absent)}"
+        )
     shown = [values[number] for number in left[:MOST_SHOWN]]
     if shown:
         write_table(
             ("value", "verdict", "files", "in"),
             [
                 (
-                    each.value,
+                    show_value(each.value),
                     each.verdict,
                     f"{len(each.files):,}",
                     first_files([file.path for file in each.files]),
@@ -497,9 +500,11 @@ def _write_many(values: IndexedValues) -> None:
 
 def _write_value(value: IndexedValue, among: IndexedValues) -> None:
     if not value.files:
-        write_text(f"{value.value}: {painted(value.verdict)}")
+        write_text(f"{show_value(value.value)}: {painted(value.verdict)}")
         return
-    write_text(f"{value.value}: {painted(value.verdict)} in {number_of(len(value.files), 'file')}")
+    write_text(
+        f"{show_value(value.value)}: {painted(value.verdict)} in {number_of(len(value.files), 'file')}"
+    )
     write_table(
         ("file", "where", "reason"),
         [

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from parquet_bloom.arguments import columns_given, files_given
-from parquet_bloom.container import IN_PYTHON, WHERE_KNOWN, number_of, some_of
+from parquet_bloom.container import AS_TEXT, IN_PYTHON, WHERE_KNOWN, number_of, some_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
     ColumnError,
@@ -30,7 +30,7 @@ from parquet_bloom.reads.columns import telling
 from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.left_out import LeftOut
-from parquet_bloom.values.given import list_values, show_values
+from parquet_bloom.values.given import list_values, python_values, show_value, show_values
 from parquet_bloom.verbs.asked_files import AnsweredBy, AskedFile, AskedFiles
 from parquet_bloom.verbs.documents import VerbReport, plain
 from parquet_bloom.verbs.index_probe import check_has_files
@@ -56,9 +56,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class FoundRow:
     """A row that holds a value: `row_in_row_group` counts from 0 in the row group, which is a stripe of an ORC file, and `row`
-    in the file."""
+    in the file. `value`: as Python has it, the text of a literal."""
 
-    value: str
+    value: Any = field(metadata=AS_TEXT)
     path: str
     row_group: int
     row_in_row_group: int
@@ -73,8 +73,8 @@ class UnknownFile:
     reason: str
 
 
-class AbsentValues(LazyItems[str]):
-    """Those that are in none of the rows, each once, as reports show them."""
+class AbsentValues(LazyItems[Any]):
+    """Those that are in none of the rows, each once."""
 
     noun = "value"
 
@@ -83,9 +83,11 @@ class AbsentValues(LazyItems[str]):
         self._rows = rows
 
     @cached_property
-    def _items(self) -> tuple[str, ...]:
+    def _items(self) -> tuple[Any, ...]:
         held = {row.value for row in self._rows}
-        return tuple(each for each in dict.fromkeys(show_values(self._values)) if each not in held)
+        return tuple(
+            each for each in dict.fromkeys(python_values(self._values)) if each not in held
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -113,7 +115,7 @@ class FindReport(VerbReport):
     bytes_read: int
     rows: tuple[FoundRow, ...]
     unknown: tuple[UnknownFile, ...]
-    absent: Sequence[str] = field(default=(), compare=False)
+    absent: Sequence[Any] = field(default=(), compare=False, metadata=AS_TEXT)
     asked: Sequence[AskedFile] = field(default=(), compare=False, metadata=IN_PYTHON)
     deleted_in: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -341,9 +343,9 @@ class _RowSearch:
         self._started = time.time()
 
     @cached_property
-    def _texts(self) -> list[str]:
-        """The values as reports show them."""
-        return show_values(self._values)
+    def _asked_for(self) -> list[Any]:
+        """The values as reports have them."""
+        return python_values(self._values)
 
     def add_gone(self, errors: Sequence[OSError]) -> None:
         """Sources of an index where nothing is any more: whether their files are gone, too, nobody knows."""
@@ -365,7 +367,9 @@ class _RowSearch:
         self._made = asked.manifest.made
         found = asked.look_up(self.column, self._values)
         for value, reason in found.not_asked.items():
-            raise ValueTypeError(f"{self._texts[value]}: cannot be looked for: {reason}")
+            raise ValueTypeError(
+                f"{show_value(self._asked_for[value])}: cannot be looked for: {reason}"
+            )
         places: dict[str, dict[str, dict[int, set[int] | None]]] = {}
         for hits in found.hits:
             for unit, place in hits.distinct_places:
@@ -543,7 +547,9 @@ class _RowSearch:
             while len(first_rows) <= part:
                 num_rows = file.describe_part(len(first_rows) - 1).num_rows
                 first_rows.append(first_rows[-1] + num_rows)
-            rows.append(FoundRow(self._texts[value], file.path, part, row, first_rows[part] + row))
+            rows.append(
+                FoundRow(self._asked_for[value], file.path, part, row, first_rows[part] + row)
+            )
         return rows
 
     def _values_of(

@@ -8,12 +8,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from copy import copy
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from parquet_bloom.arguments import files_given
-from parquet_bloom.container import UNITS, Units, number_of
+from parquet_bloom.container import AS_TEXT, UNITS, Units, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, no_column
 from parquet_bloom.index.asking import AskedIndex, FoundValues, Hits
@@ -52,9 +52,9 @@ class IndexedFile:
 
 @dataclass(frozen=True, slots=True)
 class IndexedValue:
-    """The verdict on a value: `absent` only if it is absent in every file. `files`: the others."""
+    """The verdict on a `value`, as Python has it: `absent` only if it is absent in every file. `files`: the others."""
 
-    value: str
+    value: Any = field(metadata=AS_TEXT)
     verdict: Verdict
     files: tuple[IndexedFile, ...]
 
@@ -66,8 +66,8 @@ class IndexedValues(ValueAnswers[IndexedValue]):
         super().__init__(values)
         self._answers = answers
 
-    def _of(self, number: int, text: str) -> IndexedValue:
-        return self._answers.of(number, text)
+    def _of(self, number: int, value: Any) -> IndexedValue:
+        return self._answers.of(number, value)
 
     @property
     def absent(self) -> NDArray[np.bool_]:
@@ -303,10 +303,10 @@ class IndexAnswers:
             for unit in units.values()
         }
 
-    def of(self, value: int, text: str) -> IndexedValue:
-        if value in self._not_asked:
-            return IndexedValue(text, "unknown", ())
-        maybe = self._maybe(value)
+    def of(self, number: int, value: Any) -> IndexedValue:
+        if number in self._not_asked:
+            return IndexedValue(value, "unknown", ())
+        maybe = self._maybe(number)
         files = {**maybe, **self._unknown} if self._unknown else maybe
         verdict: Verdict = "absent"
         if files or self._parts:
@@ -314,7 +314,7 @@ class IndexAnswers:
             verdict = "maybe" if are_maybe else "unknown"
         for path, reasons in self._parts.items():
             files[path] = self._with_parts(files.get(path), path, reasons)
-        return IndexedValue(text, verdict, tuple([files[path] for path in sorted(files)]))
+        return IndexedValue(value, verdict, tuple([files[path] for path in sorted(files)]))
 
     def _with_parts(
         self, maybe: IndexedFile | None, path: str, reasons: Mapping[int, str]

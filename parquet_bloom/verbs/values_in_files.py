@@ -20,7 +20,7 @@ from math import expm1, inf, log1p
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import files_given
-from parquet_bloom.container import WHERE_KNOWN, number_of
+from parquet_bloom.container import AS_TEXT, WHERE_KNOWN, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.options import ProbeOptions
@@ -57,10 +57,10 @@ class ValueInFile:
 
 @dataclass(frozen=True, slots=True)
 class ValueInFiles:
-    """The verdict on a value: `absent` only if it is absent in every file. `files`: those whose filters do not
+    """The verdict on a `value`, as Python has it: `absent` only if it is absent in every file. `files`: those whose filters do not
     exclude it; files that are unknown for all values are in the report."""
 
-    value: str
+    value: Any = field(metadata=AS_TEXT)
     verdict: Verdict
     files: tuple[ValueInFile, ...]
 
@@ -95,12 +95,12 @@ class ValuesInFiles(ValueAnswers[ValueInFiles]):
         """Which values may be in a file, as its filter says. Shape (n,), dtype bool."""
         return self._hits.hit(len(self), by_filter=True)
 
-    def _of(self, number: int, text: str) -> ValueInFiles:
+    def _of(self, number: int, value: Any) -> ValueInFiles:
         files = self._hits.files_of(number)
         verdict: Verdict = "unknown" if files or self._are_unknown else "absent"
         if any(each.verdict == "maybe" for each in files):
             verdict = "maybe"
-        return ValueInFiles(text, verdict, files)
+        return ValueInFiles(value, verdict, files)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

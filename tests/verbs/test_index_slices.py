@@ -106,7 +106,7 @@ def test_row_groups_of_which_nothing_is_known(lake, tmp_path):
         assert left["row_group"].to_pylist() == [1, 2, 4]
         rows = pb.find(part, "id", [70, 1, 290], index=tmp_path / "index").rows
         assert [(row.value, row.row_group, row.row) for row in rows] == [
-            ("1", 0, 1), ("70", 1, 70), ("290", 4, 290),
+            (1, 0, 1), (70, 1, 70), (290, 4, 290),
         ]  # fmt: skip
     with pb.Index.build(tmp_path / "auto", lake, "id", form="auto") as index:
         kinds = [bool(segment.map) for segment in index._asked.manifest.segments]
@@ -446,6 +446,7 @@ def test_duckdb_asks_slices(lake, tmp_path, form, places):
 def places_of(report: pb.IndexReport, count: int, places: str) -> Iterator[tuple[Any, ...]]:
     """Value, verdict, path and row group, as a query has them."""
     for result in report.results[:count]:
+        value = str(result.value)
         for file in result.files:
             reasons = (file.reason or "").split("; ")
             unknown = {
@@ -453,10 +454,10 @@ def places_of(report: pb.IndexReport, count: int, places: str) -> Iterator[tuple
             }
             if places == "file" or not file.row_groups:
                 if file.verdict == "maybe":
-                    yield result.value, "maybe", file.path, None
+                    yield value, "maybe", file.path, None
                 if file.reason is not None:
-                    yield result.value, "unknown", file.path, None
+                    yield value, "unknown", file.path, None
             else:
                 for part in file.row_groups:
                     verdict = "unknown" if part in unknown else "maybe"
-                    yield result.value, verdict, file.path, part
+                    yield value, verdict, file.path, part
