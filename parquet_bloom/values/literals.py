@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from datetime import date, time
+from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from math import isinf, isnan
@@ -133,8 +133,12 @@ def _way_out(leaf: LeafType, value: object) -> str:
     plain = plain_value(value)
     if isinstance(plain, int) and not isinstance(plain, bool) and leaf.logical_name in _TEXTS:
         return f", or {TEXT}"
+    is_of_numpy = type(value).__module__ == "numpy"
+    is_moment = isinstance(value, datetime) or (is_of_numpy and isinstance(plain, TimestampNanos))
+    if leaf.logical_name == "DATE" and is_moment:
+        return "; .date() makes a date of it, .dt.date of those of a pandas Series"
     holds_integers = leaf.physical in INTEGERS and leaf.logical_name in ("", "INTEGER")
-    if holds_integers and type(value).__module__ == "numpy" and _may_be_integer(plain):
+    if holds_integers and is_of_numpy and _may_be_integer(plain):
         return "; .astype('int64') makes integers of floats, after .dropna() where a pandas Series has gaps"
     return ""
 

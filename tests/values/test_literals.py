@@ -1,5 +1,6 @@
 """Typed literals: what a user writes, the bytes that are hashed, and the words of every refusal."""
 
+from datetime import datetime, time
 from decimal import Decimal
 
 import numpy as np
@@ -281,6 +282,7 @@ A_DATE = "a date such as 2024-01-31"
 A_DECIMAL = "a decimal such as 12.34"
 
 # (column, literal, what is expected instead)
+DATES = "; .date() makes a date of it, .dt.date of those of a pandas Series"
 REFUSED: list[tuple[str, str, str]] = [
     *(("INT32", text, "an integer") for text in ("", "1.0", "abc", " 1", "1 ", "0x10", "1_000")),
     *(("INT32", text, "an integer") for text in ("--1", "1e3", "true", "12\n")),
@@ -357,8 +359,8 @@ def test_a_literal_that_cannot_be_a_value(spelling: str, text: str, expected: st
 @pytest.mark.parametrize(
     ("spelling", "text", "shown", "expected"),
     [
-        ("FIXED_LEN_BYTE_ARRAY(3)", "text", "0x74657874", "3 bytes, found 4"),
-        ("FIXED_LEN_BYTE_ARRAY(3)", '""', "0x", "3 bytes, found 0"),
+        ("FIXED_LEN_BYTE_ARRAY(3)", "text", "text", "3 bytes, found 4"),
+        ("FIXED_LEN_BYTE_ARRAY(3)", '""', "an empty text", "3 bytes, found 0"),
     ],
 )
 def test_text_of_another_length(spelling: str, text: str, shown: str, expected: str) -> None:
@@ -401,7 +403,7 @@ REFUSED_AS: list[tuple[str, str, str, str, str]] = [
     ("INT32 DATE", "10:00", "time", "10:00", "a date"),
     ("INT64", "10:00", "time", "10:00", "an integer"),
     ("INT32", "1.5", "float", "1.5", "an integer"),
-    ("INT32 DECIMAL(9,2)", "1.5", "float", "1.5", "a decimal"),
+    ("INT32 DECIMAL(9,2)", "1.5", "float", "1.5", "a decimal, not a float"),
     ("INT64", "1.5", "decimal", "1.5", "an integer"),
     ("FIXED_LEN_BYTE_ARRAY(4)", str(SOME_UUID), "uuid", f"0x{SOME_UUID.hex}", "4 bytes, found 16"),
     ("INT64", str(SOME_UUID), "uuid", str(SOME_UUID), "an integer"),
@@ -505,6 +507,11 @@ REFUSED: list[tuple[str, object, str]] = [
     ("INT64", np.float64(7.5), "7.5: cannot be a value of INT64: expected an integer"),
     ("INT64", 7.0, "7.0: cannot be a value of INT64: expected an integer"),
     ("INT32 DATE", np.float64(7), "7.0: cannot be a value of INT32 DATE: expected a date"),
+    ("INT32 DATE", datetime(2024, 1, 3), "2024-01-03 00:00:00: cannot be a value of INT32 DATE: expected a date" + DATES),
+    ("INT32 DATE", np.datetime64("2024-01-03", "s"), "2024-01-03T00:00:00: cannot be a value of INT32 DATE: expected a date" + DATES),
+    ("INT32 DATE", time(1), "01:00:00: cannot be a value of INT32 DATE: expected a date"),
+    ("INT32 DECIMAL(9,2)", 1.25, "1.25: cannot be a value of INT32 DECIMAL(9,2): expected a decimal, not a float"),
+    ("FIXED_LEN_BYTE_ARRAY(2)", "äö", "äö: cannot be a value of FIXED_LEN_BYTE_ARRAY(2): expected 2 bytes, found 4"),
     ("BYTE_ARRAY STRING", 7, "7: cannot be a value of BYTE_ARRAY STRING: expected text or bytes, or str(…) to make text of it"),
     ("BYTE_ARRAY STRING", 7.5, "7.5: cannot be a value of BYTE_ARRAY STRING: expected text or bytes"),
     ("BYTE_ARRAY STRING", True, "True: cannot be a value of BYTE_ARRAY STRING: expected text or bytes"),
