@@ -27,7 +27,7 @@ def check_reference(hash_key: str | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class IndexOptions:
-    """An index in a folder, as executors open it, and its terms; see build_index. `hash_key`: where executors find it."""
+    """An index in a folder, as executors open it, and its terms; see Index.build. `hash_key`: where executors find it."""
 
     place: str
     columns: tuple[str, ...]

@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
-from parquet_bloom.arguments import columns_given, files_given
+from parquet_bloom.arguments import columns_given, files_given, name_given
 from parquet_bloom.container import AS_TEXT, IN_PYTHON, WHERE_KNOWN, number_of, some_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
@@ -19,7 +19,6 @@ from parquet_bloom.errors import (
     ParquetBloomError,
     UnsupportedError,
     ValueTypeError,
-    no_column,
 )
 from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.manifest import existing
@@ -33,7 +32,7 @@ from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.values.given import list_values, python_values, show_value, show_values
 from parquet_bloom.verbs.asked_files import AnsweredBy, AskedFile, AskedFiles
 from parquet_bloom.verbs.documents import VerbReport, plain
-from parquet_bloom.verbs.index_probe import check_has_files
+from parquet_bloom.verbs.index_probe import check_column, check_has_files
 from parquet_bloom.verbs.keys import units_of
 from parquet_bloom.verbs.lazy_items import LazyItems
 from parquet_bloom.verbs.listed_files import ListedFiles, files_asked, list_files, names_in_index
@@ -204,15 +203,18 @@ def find(
 
     Only row groups are read that filters, or an `index`, do not exclude, and only pages that the index or the file's
     page indexes name; of a file that the index does not know in its state, its own filters are asked. hash_key: of the
-    index, as for Index. cache: a pb.Cache, for those who look more than once. All others as for inspect.
+    index, as for Index. cache: a pb.Cache, for those who look more than once. progress: called
+    with (files done, files in all). All others as for inspect.
 
     Files that cannot be read are `unknown` in the report. Raises ValueTypeError for what can be a value in none of the
     files, and with an index for what cannot be looked for, ColumnError if no file has the column, the index is not about
-    it, or no file has one of `columns`, MissingKeyError if there is a key for none of the files, UnsupportedError if their types in several files do not go together, FileNotFoundError if
-    there are no files, RewriteError for what is no table, EncryptionError unless `hash_key` is that of the index,
+    it, or no file has one of `columns`, UnsupportedError if the types of these in several files do not go together,
+    MissingKeyError if there is a key for none of the files, FileNotFoundError if there are no files, RewriteError for what is no table, EncryptionError unless `hash_key` is that of the index,
     FormatError for a damaged index, OSError.
     """
-    search = _RowSearch(column, list_values(values), columns_given(columns), keys, cache)
+    search = _RowSearch(
+        name_given("column", column), list_values(values), columns_given(columns), keys, cache
+    )
     with _candidates(search, files, table, index, hash_key, storage_options) as (found, among):
         return search.report(found, among, progress)
 
@@ -266,10 +268,7 @@ def _candidates(
     folder = open_folder(with_options(os.fspath(index), storage_options))
     opener = open_source if search.cache is None else search.cache.open_lasting
     with closing(AskedIndex(folder, existing(folder), hash_key, opener)) as asked:
-        if search.column not in asked.manifest.columns:
-            raise ColumnError(
-                f"{folder.path}: {no_column(search.column, asked.manifest.columns, 'index')}"
-            )
+        check_column(folder.path, asked.manifest, search.column)
         about = asked.manifest
         if among is None and about.tables:
             # As these are now: what they have put in the place of files, the index does not know.

@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from parquet_bloom.arguments import files_given
+from parquet_bloom.arguments import files_given, name_given
 from parquet_bloom.container import AS_TEXT, UNITS, Units, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, no_column
@@ -136,19 +136,7 @@ def probe_index(
     hash_key: bytes | str | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> IndexReport:
-    """Which files of an index may hold values of `column`.
-
-    values: as for probe. files: paths, URLs, globs and folders: the answer is about these as they are now, and
-    `unknown` for those that the index does not know, or not in this state. table: `files` are tables of this kind, in
-    whose place are their live files; a TableView says of which version. Without them, it is about all files as
-    they were when the index was made or added to; only those that may hold a value are looked at again, and one that
-    is gone is `unknown`. hash_key: as
-    for build_index.
-
-    Raises FileNotFoundError if there is no index, ColumnError if it is not about this column, ValueTypeError for
-    what cannot be a value of it, RewriteError for what is no table, EncryptionError unless `hash_key` is that of the
-    index, FormatError for damage, OSError.
-    """
+    """Which files of an index may hold values of `column`, as Index.probe."""
     among = files_if_given(files, table, storage_options)
     folder = open_folder(with_options(os.fspath(index), storage_options))
     with closing(AskedIndex(folder, existing(folder), hash_key)) as asked:
@@ -160,7 +148,7 @@ def files_if_given(
     table: TableChoice | TableView | None,
     storage_options: Mapping[str, str] | None,
 ) -> ListedFiles | None:
-    """The files that an answer is to be about, None for those of the index. Raises as probe_index."""
+    """The files that an answer is to be about, None for those of the index. Raises as Index.probe."""
     if files is None:
         if table is not None:
             raise TypeError("files: None, expected the tables")
@@ -174,7 +162,7 @@ def files_if_given(
 
 def check_column(path: str, index: Manifest, column: str) -> None:
     """Raise ColumnError unless the index is about this column."""
-    if column not in index.columns:
+    if name_given("column", column) not in index.columns:
         raise ColumnError(f"{path}: {no_column(column, index.columns, 'index')}")
 
 

@@ -292,6 +292,24 @@ def test_a_column_that_no_file_has_is_an_error_as_in_probe(tmp_path):
     assert len(pb.find(tmp_path, "ids", 5).unknown) == 3
 
 
+def test_what_is_no_column_and_no_file_is_a_wrong_argument(lake, tmp_path):
+    pb.Index.build(tmp_path / "index", lake, "int").close()
+    told = r"^column: \['int'\], expected one name$"
+    for verb in (pb.find, pb.probe, pb.probe_values):
+        with pytest.raises(TypeError, match=told):
+            verb(lake, ["int"], 5)
+    with pytest.raises(TypeError, match=told), pb.Index(tmp_path / "index") as index:
+        index.probe(["int"], 5)
+    # And not each line of it.
+    with (
+        (lake / "0.parquet").open("rb") as file,
+        pytest.raises(
+            TypeError, match=r"^files: <_io.BufferedReader name=.*>, expected a path or a list"
+        ),
+    ):
+        pb.find(file, "int", 5)
+
+
 def test_files_without_a_key_for_any_are_an_error(tmp_path):
     recipe = Recipe(columns={"int64": OWN})
     for name in "ab":
