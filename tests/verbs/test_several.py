@@ -12,6 +12,8 @@ from make.commands import outcome
 
 import parquet_bloom as pb
 from parquet_bloom.index import states
+from parquet_bloom.parquet.filters import asked
+from parquet_bloom.values.literals import encode_given
 
 
 @pytest.fixture
@@ -145,6 +147,21 @@ def test_find_shows_what_is_unknown(lake):
     assert repr(pb.find("lake", "id", 10**9)) == (
         "<FindReport id: 0 rows in 2 files; 1 unknown: not a Parquet file: 7 bytes, expected 12 or more>"
     )
+
+
+@pytest.mark.parametrize("verb", [pb.find, pb.probe])
+def test_values_that_no_file_can_hold_are_refused_once_for_all(lake, monkeypatch, verb):
+    """With many, of which the last is none, each file would take as long as all these."""
+    encoded = []
+    monkeypatch.setattr(
+        asked, "encode_given", lambda *given: encoded.append(given) or encode_given(*given)
+    )
+    with pytest.raises(
+        pb.ValueTypeError,
+        match=r"column id: 5\.5: cannot be a value of INT64: expected an integer$",
+    ):
+        verb(["lake"] * 3, "id", [5, 6, 5.5])
+    assert [value for _, value in encoded] == [5, 6, 5.5]
 
 
 def test_report_of_several(lake):
