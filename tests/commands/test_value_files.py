@@ -226,6 +226,18 @@ def test_a_line_that_only_some_files_cannot_hold(folder):
     assert found.complaint == f"{problem}; unknown: a.parquet"
 
 
+def test_a_row_that_only_some_files_cannot_hold(folder):
+    pq.write_table(pa.table({"id": ["7"]}), "text.parquet")
+    pq.write_table(pa.table({"id": ["7"]}), "ids.parquet")
+    told = "ids.parquet: row 0: '7': cannot be a value of INT64: expected an integer, or --type TYPE to read it from text"
+    files = ("a.parquet", "text.parquet", "-c", "id")
+    found = outcome("find", *files, "--ids", "ids.parquet")
+    assert (found.code, found.complaint) == (2, f"{told}; unknown: a.parquet")
+    assert outcome("index", "build", "--index", "ix", *files).code == 0
+    asked = outcome("index", "probe", "--index", "ix", "-c", "id", "--ids", "ids.parquet")
+    assert f"a.parquet\tunknown\t{told}" in asked.stdout
+
+
 def test_each_value_counts_once(folder):
     (folder / "ids").write_text("7\n5\n7\n5\n")
     pq.write_table(pa.table({"id": [7, 5, 7]}), "ids.parquet")
