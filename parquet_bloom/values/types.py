@@ -184,7 +184,7 @@ class TextInFile(str):
     file: str
     row: int
 
-    def __new__(cls, text: str, file: str, row: int) -> Self:
+    def __new__(cls, text: str, file: str = "", row: int = 0) -> Self:
         made = super().__new__(cls, text)
         made.file, made.row = file, row
         return made

@@ -1,5 +1,8 @@
 """Typed literals: what a user writes, the bytes that are hashed, and the words of every refusal."""
 
+import copy
+import pickle
+from collections.abc import Callable
 from datetime import datetime, time
 from decimal import Decimal
 
@@ -12,7 +15,7 @@ from make.leaves import DAYS, SOME_UUID, TEN, ZEROS, big, i4, i8, i12, int96_for
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.values.encode import Encodings, encode
 from parquet_bloom.values.literals import TYPES, encode_given, encode_literal
-from parquet_bloom.values.types import literal
+from parquet_bloom.values.types import TextInFile, literal
 
 DAY_MICROS = 86_400_000_000
 
@@ -525,3 +528,15 @@ def test_what_would_be_a_value_is_hinted_at(spelling: str, value: object, told: 
     with pytest.raises(ValueTypeError) as refused:
         encode_given(leaf(spelling), value)
     assert str(refused.value) == told
+
+
+@pytest.mark.parametrize("copied", [copy.copy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_text_in_a_file_is_known_by_its_row_where_it_is_sent(copied: Callable[[str], str]) -> None:
+    """As to the executors of Spark."""
+    text = copied(TextInFile("seven", "ids.parquet", 3))
+    assert (text, hash(text)) == ("seven", hash("seven"))
+    with pytest.raises(ValueTypeError) as refused:
+        encode_given(leaf("INT64"), text)
+    assert str(refused.value) == (
+        "ids.parquet: row 3: 'seven': cannot be a value of INT64: expected an integer, or pb.literal(…) to read it from text"
+    )
