@@ -25,6 +25,7 @@ from parquet_bloom.commands.sections import (
 from parquet_bloom.commands.store_options import storage_options, stores
 from parquet_bloom.commands.table_options import newest_tables, table_views
 from parquet_bloom.container import Units, number_of
+from parquet_bloom.errors import for_command
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
 from parquet_bloom.render.hints import NOT_LISTED, next_line
@@ -38,6 +39,7 @@ from parquet_bloom.render.terminal import (
     write_text,
 )
 from parquet_bloom.render.wording import MOST_SHOWN, as_indexed, first_files, shortened, size
+from parquet_bloom.values.given import show_value
 from parquet_bloom.verbs.index_probe import (
     IndexedFile,
     IndexedValue,
@@ -480,14 +482,16 @@ def _write_many(values: IndexedValues) -> None:
     )
     if absent:
         some = islice((at for at in range(len(values)) if at not in others), MOST_SHOWN)
-        write_text(f"in no file: {shortened([values[at].value for at in some], absent)}")
+        write_text(
+            f"in no file: {shortened([show_value(values[at].value) for at in some], absent)}"
+        )
     shown = [values[number] for number in left[:MOST_SHOWN]]
     if shown:
         write_table(
             ("value", "verdict", "files", "in"),
             [
                 (
-                    each.value,
+                    show_value(each.value),
                     each.verdict,
                     f"{len(each.files):,}",
                     first_files([file.path for file in each.files]),
@@ -502,13 +506,19 @@ def _write_many(values: IndexedValues) -> None:
 
 def _write_value(value: IndexedValue, among: IndexedValues) -> None:
     if not value.files:
-        write_text(f"{value.value}: {painted(value.verdict)}")
+        write_text(f"{show_value(value.value)}: {painted(value.verdict)}")
         return
-    write_text(f"{value.value}: {painted(value.verdict)} in {number_of(len(value.files), 'file')}")
+    write_text(
+        f"{show_value(value.value)}: {painted(value.verdict)} in {number_of(len(value.files), 'file')}"
+    )
     write_table(
         ("file", "where", "reason"),
         [
-            (each.path, _where(each, among.units_of(each.path)), each.reason)
+            (
+                each.path,
+                _where(each, among.units_of(each.path)),
+                each.reason and for_command(each.reason),
+            )
             for each in value.files[:MOST_FILES]
         ],
         ("reason…", "file…", "where…"),
@@ -520,9 +530,9 @@ def _write_value(value: IndexedValue, among: IndexedValues) -> None:
 def _where(file: IndexedFile, units: Units) -> str:
     if file.pages:
         return f"{file.verdict}, {_pages(file.pages, units)}"
-    if file.parts:
-        parts = units.part + "s" * (len(file.parts) > 1)
-        return f"{file.verdict}, {parts} {shortened([str(group) for group in file.parts])}"
+    if file.row_groups:
+        parts = units.part + "s" * (len(file.row_groups) > 1)
+        return f"{file.verdict}, {parts} {shortened([str(group) for group in file.row_groups])}"
     return file.verdict
 
 

@@ -372,6 +372,7 @@ def literals(command: Callback) -> Callback:
     ) -> object:  # fmt: skip
         if values_column is not None and values_from is None:
             raise click.UsageError("--values-column: expected with --values-from or --ids only")
+        from parquet_bloom.values.literals import check_literal
         from parquet_bloom.values.types import literal
 
         values: tuple[object, ...] = tuple(literal(text, read_as) for text in dict.fromkeys(texts))
@@ -385,6 +386,9 @@ def literals(command: Callback) -> Callback:
             if values_from is not None:
                 raise click.UsageError(f"{values_from.name}: no values")
             raise click.UsageError("expected at least one --value, or --values-from or --ids")
+        for each in values if read_as is not None else ():
+            if isinstance(each, literal):
+                check_literal(each)
         return command(values=values, **given)
 
     return with_literals

@@ -39,6 +39,7 @@ from parquet_bloom.render.wording import (
     size,
     where,
 )
+from parquet_bloom.values.given import show_value
 from parquet_bloom.verbs.probe import ProbedValue, ProbeReport, probe_file
 from parquet_bloom.vocabulary import NO_FILTER
 
@@ -220,7 +221,7 @@ class ProbeView(SummarizedView[ProbeReport]):
             ("value", "verdict", to_read, "rows to read", "reason"),
             [
                 (
-                    result.value,
+                    show_value(result.value),
                     result.verdict,
                     listed(_names(_to_read(result)), verbose),
                     str(result.rows_to_read),
@@ -275,7 +276,7 @@ class ExplanationView(ReportView[ProbeReport]):
     def write(self, report: ProbeReport, verbose: bool = False) -> None:
         write_line(report.path)
         verdicts = {
-            (result.value, group.place): group.verdict
+            (show_value(result.value), group.place): group.verdict
             for result in report.results
             for group in result.groups
         }

@@ -19,6 +19,7 @@ from parquet_bloom.render.wording import (
     shortened,
     size,
 )
+from parquet_bloom.values.given import show_value
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue
@@ -52,7 +53,7 @@ def write_values_with(verdict: Verdict, results: Iterable[ValueInFiles | Indexed
     """The values alone, each on a line, for another program."""
     for each in results:
         if each.verdict == verdict:
-            write_line(each.value)
+            write_line(show_value(each.value))
 
 
 def _write_some(report: ValuesReport) -> None:
@@ -60,7 +61,7 @@ def _write_some(report: ValuesReport) -> None:
     results = report.results
     first = results.absent.nonzero()[0][:MOST_SHOWN].tolist()
     if first:
-        absent = [results[number].value for number in first]
+        absent = [show_value(results[number].value) for number in first]
         write_text(f"in no file: {shortened(absent, report.absent)}")
     left = results.hit.nonzero()[0].tolist()
     _write_table([results[number] for number in left[:MOST_SHOWN]], in_full=False)
@@ -114,10 +115,10 @@ def _write_table(values: Sequence[ValueInFiles], in_full: bool) -> None:
         return
     rows = [
         (
-            each.value,
+            show_value(each.value),
             each.verdict,
             f"{len(each.files):,}",
-            f"{sum(len(file.parts) for file in each.files):,}",
+            f"{sum(len(file.row_groups) for file in each.files):,}",
             f"{sum(file.rows_to_read for file in each.files):,}",
             _files(each, in_full),
         )

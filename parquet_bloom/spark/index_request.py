@@ -41,7 +41,7 @@ class IndexedTable:
 
 @dataclass(frozen=True, slots=True)
 class IndexOptions:
-    """An index in a folder, as executors open it, and its terms; see build_index. `hash_key`: where executors find it;
+    """An index in a folder, as executors open it, and its terms; see Index.build. `hash_key`: where executors find it;
     `table`: if it is about one, and not about files."""
 
     place: str

@@ -72,6 +72,11 @@ class IndexCheck(VerbReport):
     not_indexed: tuple[NotIndexed, ...]
     findings: tuple[IndexFinding, ...]
 
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.findings
+
     def __repr__(self) -> str:
         return f"<IndexCheck {self.index}: {number_of(len(self.findings), 'finding')}>"
 
@@ -92,15 +97,7 @@ def check_index(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> IndexCheck:
-    """Prove an index: that its files are whole and lead engines to the same keys as us, and that it knows all files as
-    they are now.
-
-    deep: read all values, or filters, again, too, and prove that each is found where it is, and that nothing else is.
-    hash_key: as for build_index; without deep, none is needed. All others as for inspect.
-
-    Raises FileNotFoundError if there is no index, EncryptionError unless `hash_key` is that of the index, FormatError
-    if its manifest is damaged, OSError.
-    """
+    """Prove an index, as Index.check; without `deep`, no `hash_key` is needed."""
     flag_given("deep", deep)
     folder = open_folder(with_options(os.fspath(index), storage_options))
     manifest = existing(folder)

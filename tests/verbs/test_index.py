@@ -59,7 +59,7 @@ def test_every_value_is_found_where_it_is(lake, tmp_path, places, column):
                     for result in index.probe(column, few).results:
                         (file,) = [each for each in result.files if each.path == str(path)]
                         assert file.verdict == result.verdict == "maybe"
-                        assert places == "file" or at in file.parts
+                        assert places == "file" or at in file.row_groups
                         assert (places == "page") == bool(file.pages)
 
 
@@ -430,7 +430,7 @@ def test_values_of_orc_are_found_where_they_are(orc_lake, tmp_path, column, plac
         for at, result in enumerate(results):
             found = {Path(file.path).name: file for file in result.files}
             here = found[f"{at // 500}.orc"]
-            assert (here.verdict, here.parts) == ("maybe", (0,))
+            assert (here.verdict, here.row_groups) == ("maybe", (0,))
             if places == "page":
                 assert (0, at % 500 // 100) in here.pages
             assert found[f"{at // 500}.parquet"].verdict == "maybe"

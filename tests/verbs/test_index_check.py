@@ -40,6 +40,7 @@ def index(lake: Path, tmp_path: Path, request: pytest.FixtureRequest) -> pb.Inde
 
 
 def problems(report: pb.IndexCheck) -> list[tuple[str, str]]:
+    assert report.ok == (report.findings == ())
     return [(finding.problem, finding.message) for finding in report.findings]
 
 
