@@ -207,11 +207,11 @@ def find(
     with (files done, files in all). All others as for inspect.
 
     Files that cannot be read are `unknown` in the report. Raises ValueTypeError for what can be a value in none of the
-    files, with an index in none of those that it knows, or cannot be looked for, ColumnError if no file has the column,
-    the index is not about it, or no file has one of `columns`, UnsupportedError if the types of these in several files do
-    not go together, MissingKeyError if there is a key for none of the files, FileNotFoundError if there are no files,
-    RewriteError for what is no table, EncryptionError unless `hash_key` is that of the index,
-    FormatError for a damaged index, OSError.
+    files, with an index in none of those that it knows, or cannot be looked for; without an index ColumnError if no file
+    has the column, MissingKeyError if there is a key for none of them; ColumnError if the index is not about the column,
+    or no file has one of `columns`, UnsupportedError if the types of these in several files do not go together,
+    FileNotFoundError if there are no files, RewriteError for what is no table, EncryptionError unless `hash_key` is that
+    of the index, FormatError for a damaged index, OSError.
     """
     search = _RowSearch(
         name_given("column", column), list_values(values), columns_given(columns), keys, cache
@@ -404,6 +404,14 @@ class _RowSearch:
             for path in sorted(wanted if files is None else wanted & files.found.keys())
         ]
 
+    def _check_answers(self, candidates: Sequence[_Candidate]) -> None:
+        """Raise what the verbs raise that could ask none of several files."""
+        if candidates and len(self._no_values) == len(candidates):
+            # The values are at fault, and no file.
+            raise ValueTypeError(self._unknown[0].reason)
+        if self._not_askable and len(self._not_askable) == self._num_files:
+            raise self._not_askable[0]
+
     def report(
         self, candidates: Sequence[_Candidate], files: ListedFiles, progress: Progress | None
     ) -> FindReport:
@@ -416,12 +424,9 @@ class _RowSearch:
             self._ask_others(self._tables, candidates, files)
         if progress:
             progress(len(candidates), len(candidates))
-        if self._index is None and candidates and len(self._no_values) == len(candidates):
-            # The values are at fault, and no file. What an index has looked up can be values elsewhere.
-            raise ValueTypeError(self._unknown[0].reason)
-        if self._not_askable and len(self._not_askable) == self._num_files:
-            # As every verb that could ask none of several files.
-            raise self._not_askable[0]
+        if self._index is None:
+            # What an index has looked up is an answer, whatever has become of the files.
+            self._check_answers(candidates)
         not_listed = [
             *self._not_listed,
             *(
