@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -112,6 +113,7 @@ def find(
             complain(fault_of_file(told, given["values"]) or told)
             code = TROUBLE
             continue
+        report = _in_words_of_commands(report)
         _save(report, given["values"], output, given["report"], overwrite)
         if as_json:
             write_json(report)
@@ -128,6 +130,11 @@ def find(
     if report.is_as_indexed:
         complain(NOT_LISTED)
     sys.exit(code)
+
+
+def _in_words_of_commands(report: FindReport) -> FindReport:
+    unknown = tuple(replace(file, reason=for_command(file.reason)) for file in report.unknown)
+    return replace(report, unknown=unknown)
 
 
 def _save(
@@ -193,9 +200,8 @@ def _complain_of_unknown(report: FindReport, asked: Sequence[object]) -> None:
     for file in report.unknown:
         paths_by_reason.setdefault(file.reason, []).append(file.path)
     for reason, paths in paths_by_reason.items():
-        told = for_command(reason)
-        files, fault = files_of(paths, report.num_files), fault_of_file(told, asked)
-        complain(f"{fault}; unknown: {files}" if fault else f"{files}: unknown: {told}")
+        files, fault = files_of(paths, report.num_files), fault_of_file(reason, asked)
+        complain(f"{fault}; unknown: {files}" if fault else f"{files}: unknown: {reason}")
 
 
 def _left_out(paths: Sequence[str]) -> str:

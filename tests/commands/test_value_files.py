@@ -1,6 +1,7 @@
 """Values from files: text, CSV and Parquet."""
 
 import io
+import json
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -233,6 +234,8 @@ def test_a_row_that_only_some_files_cannot_hold(folder):
     files = ("a.parquet", "text.parquet", "-c", "id")
     found = outcome("find", *files, "--ids", "ids.parquet")
     assert (found.code, found.complaint) == (2, f"{told}; unknown: a.parquet")
+    as_json = json.loads(outcome("find", *files, "--ids", "ids.parquet", "--json").stdout)
+    assert as_json["unknown"] == [{"path": "a.parquet", "reason": f"column id: {told}"}]
     assert outcome("index", "build", "--index", "ix", *files).code == 0
     asked = outcome("index", "probe", "--index", "ix", "-c", "id", "--ids", "ids.parquet")
     assert f"a.parquet\tunknown\t{told}" in asked.stdout
