@@ -202,7 +202,7 @@ def ask_open(index: Path, num_files: int) -> dict[str, float]:
             began = time.process_time()
             report = found.probe("id", wanted[:count])
             times[name] = time.process_time() - began
-    places = sum(len(file.parts) for result in report.results for file in result.files)
+    places = sum(len(file.row_groups) for result in report.results for file in result.files)
     assert all(result.files for result in report.results)
     return {**times, "false": places / len(wanted) - 1}
 

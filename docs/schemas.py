@@ -91,6 +91,9 @@ def of_class(kind: type[Any], units: Units, name_of_format: str = "") -> Schema:
 
 def of_field(field: Field[Any], kind: type[Any], units: Units) -> Schema:
     """Items that are made when they are asked for are of a class that the report names."""
+    if field.metadata.get("as_text"):
+        text: Schema = {"type": "string"}
+        return text if field.type == "Any" else {"type": "array", "items": text}
     item = getattr(kind, "_item", None)
     if item is not None and field.name == kind._rows[0]:
         return {"type": "array", "items": of_class(item, units)}

@@ -135,7 +135,8 @@ def path_given(argument: str, path: object, expected: str = "one path") -> str:
 
 def paths_given(argument: str, paths: object) -> list[str]:
     """One path, or several. Raises TypeError as path_given."""
-    if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable):
+    is_open = hasattr(paths, "read")
+    if is_open or isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable):
         return [path_given(argument, paths, _PATHS)]
     return [path_given(argument, path, _PATHS) for path in _items(argument, paths, _PATHS)]
 

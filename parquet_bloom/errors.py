@@ -183,6 +183,11 @@ REPLACE = "use overwrite=True to replace it"
 # And of one of several outputs in a folder.
 REPLACE_OR_RESUME = f"{REPLACE}, or resume=True to go on with the others"
 
+# What makes values of a column of others.
+LIST = "pass a list of literals"
+LITERAL = "pb.literal(…) to read it from text"
+TEXT = "str(…) to make text of it"
+
 # What they say of an option, and what users of the command say.
 _BY_COMMAND = {
     "overwrite=True": "--overwrite",
@@ -192,15 +197,19 @@ _BY_COMMAND = {
     "sole_writer=True": "--sole-writer",
     "by build_table and strip_table, which also commit the new sizes": "with --table, which also commits the new sizes",
     "expected columns=": "name them with -c",
+    LIST: "repeat -v for each",
+    LITERAL: "--type TYPE to read it from text",
+    TEXT: "--type string to make text of it",
 }
 
 # What an install without its dependencies may lack: docs/install.md.
 _LACKED = ("numpy", "orjson", "pyarrow", "rich")
 
 # Keys that nobody was asked for, and what gives them.
+COLUMN_KEY_GIVEN_BY = "--column-key, --keys or --kms gives it"
 _GIVE_KEYS = {
     "no key for the footer": "--footer-key, --keys or --kms gives it",
-    "no key for column ": "--column-key, --keys or --kms gives it",
+    "no key for column ": COLUMN_KEY_GIVEN_BY,
 }
 
 # What Python says.
@@ -213,9 +222,9 @@ def complaint(error: BaseException) -> str:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, MissingKeyError):
         ways = (way for missed, way in _GIVE_KEYS.items() if missed in str(error))
-        return "; ".join((_of_command(str(error)), *ways))
+        return "; ".join((for_command(str(error)), *ways))
     if isinstance(error, ParquetBloomError | ValueError | OSError):
-        return _of_command(str(error))
+        return for_command(str(error))
     if isinstance(error, MemoryError):
         return "out of memory"
     if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
@@ -227,8 +236,8 @@ def complaint(error: BaseException) -> str:
     return f"internal error, please report what --debug shows: {type(error).__name__}: {error}"
 
 
-def _of_command(message: str) -> str:
-    """A message in whose place the command says what its users can do."""
+def for_command(message: str) -> str:
+    """A message of Python's callers, as the command says it: with what its users can do."""
     for name, option in _BY_COMMAND.items():
         message = message.replace(name, option)
     return message

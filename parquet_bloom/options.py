@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, fields
+from dataclasses import field, fields, replace
 from datetime import datetime
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, Self, cast
@@ -135,20 +135,27 @@ class Destination(VerbOptions):
             raise ValueError(f"output, in_place: {found}, expected one of them")
 
     def target(self, source: str | os.PathLike[str]) -> Target:
-        """Where that is for one file. Raises RewriteError for an output that must not be written."""
-        from parquet_bloom.storage.new_version import Target, resolve_target
+        """Where that is for one file. Raises RewriteError for an output that must not be written, in a dry run too."""
+        from parquet_bloom.storage.new_version import Target, can_be_foreseen, resolve_target
 
+        path = path_given("path", source, PATH_OR_URL)
         output = None if self.output is None else path_given("output", self.output)
-        if self.dry_run:
+        has_place = self.in_place or output is not None
+        if self.dry_run and not (has_place and can_be_foreseen(path, output, self.in_folder)):
             return Target(None, in_place=self.in_place)
-        return resolve_target(
-            path_given("path", source, PATH_OR_URL),
+        target = resolve_target(
+            path,
             output,
             self.overwrite,
             self.unconditional,
             self.in_table,
             self.in_folder,
         )
+        if self.dry_run:
+            return replace(target, name=None)
+        if not self.in_table:
+            target.recover_first()
+        return target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

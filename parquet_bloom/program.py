@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import click
 from click.core import augment_usage_errors
@@ -174,6 +174,10 @@ def _interruption_behind(error: BaseException | None) -> KeyboardInterrupt | Non
     return None
 
 
+# Longer than the first sentence of any command's help.
+_LONGEST_HELP: Final = 1_000
+
+
 class Ordered(click.Group):
     """Commands, listed in the order in which they are given. All of its options are in --help."""
 
@@ -185,6 +189,17 @@ class Ordered(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """What each does, on as many lines as that takes."""
+        named = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        about = [
+            (name, command.get_short_help_str(_LONGEST_HELP).rstrip("."))
+            for name, command in named
+            if command is not None and not command.hidden
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(about)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         with augment_usage_errors(ctx):

@@ -73,7 +73,7 @@ class SurveyedFile:
 @dataclass(frozen=True, slots=True)
 class JudgedColumn:
     """The verdict on a column in all files of a table, and the evidence for it. `fpp`: the rate to build at; `offers`:
-    what others would cost and save, if that is asked for."""
+    what it and others would cost and save, if that is asked for."""
 
     evidence: Evidence
     basis: AdviceBasis
@@ -90,7 +90,12 @@ class JudgedColumn:
         """The same at a rate that a budget has chosen."""
         evidence = replace(self.evidence, other_rate=offer, is_budgeted=True)
         verdict, reason = judge(evidence)
-        return replace(self, evidence=evidence, verdict=verdict, reason=reason, fpp=offer.rate)
+        offers = self.offers
+        if offers and offer.rate not in {each.rate for each in offers}:
+            offers = tuple(sorted((*offers, offer), key=lambda each: -each.rate))
+        return replace(
+            self, evidence=evidence, verdict=verdict, reason=reason, fpp=offer.rate, offers=offers
+        )
 
 
 # ------------------------------------------------------------------------------------------------

@@ -182,6 +182,8 @@ class AdviceView(SummarizedView[AdviceReport]):
             write_text(line)
         if is_summed_up:
             write_text("-c NAME shows a column, --verbose shows all.")
+        elif not verbose and any(map(_is_longer, report.columns)):
+            write_text("Where reasons end with …, --verbose shows the rest.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,8 +243,13 @@ def _reasons(judged: Sequence[_Judged], verbose: bool) -> Iterator[str]:
 
 
 def _clause(advice: ColumnAdvice) -> str:
-    first, more, _ = advice.reason.partition("; ")
-    return f"{first} …" if more else first
+    first = advice.reason.partition("; ")[0]
+    return f"{first} …" if _is_longer(advice) else first
+
+
+def _is_longer(advice: ColumnAdvice) -> bool:
+    """Whether the reason has more than its first clause."""
+    return "; " in advice.reason
 
 
 def _heading(report: AdviceReport, judged: Sequence[_Judged], in_full: bool) -> str:
@@ -352,9 +359,16 @@ def _write_rates(judged: Sequence[_Judged], unit: str, sums_up: bool, in_full: b
             f"{sum(each.groups_filter for each in offers) / len(chosen):,.2f}",
         )
 
-    by_rate = [list(offers) for offers in zip(*(each.rates or () for each in chosen), strict=True)]
+    by_rate: dict[float, list[RateOffer]] = {}
+    for offer in (offer for each in chosen for offer in each.rates or ()):
+        by_rate.setdefault(offer.fpp, []).append(offer)
     advised = [offer for each in chosen for offer in each.rates or () if offer.fpp == each.fpp]
-    rows = [row(exact_percent(offers[0].fpp), offers) for offers in by_rate]
+    # A budget has rates that are told of some columns only.
+    rows = [
+        row(exact_percent(rate), offers)
+        for rate, offers in by_rate.items()
+        if len(offers) == len(chosen)
+    ]
     if sums_up and len(advised) == len(chosen):
         rows.append(row("as recommended", advised))
     without = sum(each.groups_statistics or 0.0 for each in chosen) / len(chosen)
@@ -397,14 +411,15 @@ def _next_lines(
     """None if only some row groups were judged, or `build` would refuse."""
     if options.parts or any(each.obstacles for each in reports):
         return
-    path = inputs.files[0].path if inputs.files else ""
+    path = next((each.path for each in inputs.files if each.path not in inputs.unread), "")
+    names = [name for name in inputs.names if name not in inputs.unread]
     for build in _to_build(reports, options):
         command = f"pbloom build FILE {build.choosing} --in-place"
         again = (*build.others, *_as_for_advice(options), *keys)
         found = command_for(inputs.in_commands(path), command, {"COLUMN": build.columns}, again)
         if found is not None:
             is_one = len(inputs.files) == 1
-            yield f"next: {found if is_one else for_many(found, path, inputs.names)}"
+            yield f"next: {found if is_one else for_many(found, path, names)}"
 
 
 def _to_build(reports: Sequence[AdviceReport], options: AdviseOptions) -> Iterator[_Build]:

@@ -71,8 +71,8 @@ def build(
 
     No page is rewritten: filters and a new footer follow the existing data. Each filter is as small
     as the target rate allows; you need not know the number of distinct values. What gets no filter is
-    reported with the reason. In an ORC file, each index group gets a filter for as many values as it
-    has rows.
+    reported with the reason, and is no error: a filter that is there already, or a column that can have
+    none. In an ORC file, each index group gets a filter for as many values as it has rows.
 
     With --table, they are appended to the files of tables, and a commit to each table records the new
     sizes; one with many files gets several. Without --column, the table's properties say for which

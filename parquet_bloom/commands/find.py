@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,12 +19,18 @@ from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.commands.table_options import table_views
 from parquet_bloom.commands.value_files import fault_of_file
 from parquet_bloom.container import number_of, some_of
-from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.errors import (
+    ColumnError,
+    MissingKeyError,
+    ValueTypeError,
+    complaint,
+    for_command,
+)
 from parquet_bloom.program import FINE, NO, TROUBLE
 from parquet_bloom.render.hints import NOT_LISTED
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
 from parquet_bloom.render.wording import as_indexed, files_of, part_in, parts_in, size
-from parquet_bloom.values.given import show_values
+from parquet_bloom.values.given import show_value, show_values
 from parquet_bloom.verbs.find import FindReport
 from parquet_bloom.verbs.find import find as find_rows
 
@@ -101,10 +108,12 @@ def find(
                     hash_key=given["hash_key"], keys=keys, storage_options=storage_options(),
                     progress=show,
                 )  # fmt: skip
-        except ValueTypeError as error:
-            complain(fault_of_file(str(error), given["values"]) or str(error))
+        except (ColumnError, MissingKeyError, ValueTypeError) as error:
+            told = complaint(error)
+            complain(fault_of_file(told, given["values"]) or told)
             code = TROUBLE
             continue
+        report = _in_words_of_commands(report)
         _save(report, given["values"], output, given["report"], overwrite)
         if as_json:
             write_json(report)
@@ -121,6 +130,11 @@ def find(
     if report.is_as_indexed:
         complain(NOT_LISTED)
     sys.exit(code)
+
+
+def _in_words_of_commands(report: FindReport) -> FindReport:
+    unknown = tuple(replace(file, reason=for_command(file.reason)) for file in report.unknown)
+    return replace(report, unknown=unknown)
 
 
 def _save(
@@ -146,7 +160,7 @@ def _write(report: FindReport, asked: Sequence[object]) -> None:
         write_table(
             (report.column, "file", part, "row", *names),
             [
-                (row.value, row.path, str(row.part), str(row.row), *cells)
+                (show_value(row.value), row.path, str(row.row_group), str(row.row), *cells)
                 for row, cells in zip(report.rows, values, strict=True)
             ],
             _gives(report.column, part, names),
@@ -162,7 +176,7 @@ def _write(report: FindReport, asked: Sequence[object]) -> None:
         _complain_of_unknown(report, asked)
     if len(report.unknown) == report.num_files:
         return
-    read = f"{parts_in(report.parts_read, report.formats)} of {number_of(report.files_read, 'file')} read"
+    read = f"{parts_in(report.row_groups_read, report.formats)} of {number_of(report.files_read, 'file')} read"
     where = some_of(len(report.found_in), report.num_files, "file")
     write_text(
         f"{number_of(len(report.rows), 'row')} in {where}{_since(report)}: {read}, {size(report.bytes_read)}{_not_found(report, asked)}"
@@ -203,7 +217,7 @@ def _not_found(report: FindReport, asked: Sequence[object]) -> str:
     values = {*show_values(asked)}
     if len(values) < 2:
         return ""
-    left = len(values - {row.value for row in report.rows})
+    left = len(values - {show_value(row.value) for row in report.rows})
     return f"; {left:,} of {len(values):,} values in no {'other ' * bool(report.unknown)}file"
 
 

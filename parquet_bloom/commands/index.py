@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from parquet_bloom.commands import file_options
 from parquet_bloom.commands import options as option
+from parquet_bloom.commands.key_options import arguments_of, hash_key_arguments
 from parquet_bloom.commands.key_options import hash_key as hash_key_option
 from parquet_bloom.commands.parameters import PARQUET_FILE
 from parquet_bloom.commands.sections import (
@@ -23,9 +25,10 @@ from parquet_bloom.commands.sections import (
 from parquet_bloom.commands.store_options import storage_options, stores
 from parquet_bloom.commands.table_options import newest_tables, table_views
 from parquet_bloom.container import Units, number_of
+from parquet_bloom.errors import for_command
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
-from parquet_bloom.render.hints import NOT_LISTED
+from parquet_bloom.render.hints import NOT_LISTED, next_line
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.terminal import (
     complain,
@@ -36,6 +39,7 @@ from parquet_bloom.render.terminal import (
     write_text,
 )
 from parquet_bloom.render.wording import MOST_SHOWN, as_indexed, first_files, shortened, size
+from parquet_bloom.values.given import show_value
 from parquet_bloom.verbs.index_probe import (
     IndexedFile,
     IndexedValue,
@@ -354,6 +358,9 @@ def check(
         write_json(report)
     else:
         _write_check(report)
+        if report.is_mended_by_add:
+            again = (*arguments_of(keys), *hash_key_arguments(hash_key))
+            write_text(next_line("index", "add", "--index", report.index, *again))
     sys.exit(NO if report.findings else FINE)
 
 
@@ -363,7 +370,8 @@ def _write_check(report: IndexCheck) -> None:
         write_text(f"{finding.problem}: {finding.message}")
     values = f", {number_of(report.values, 'value')} looked up"
     unread = "; the files were not read: --deep does that"
-    left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}"
+    left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}: pbloom index compact"
+    left += f" removes {'it' if report.unneeded == 1 else 'them'}"
     num_unknown = len({each.path for each in report.not_indexed})
     unknown = f"; of {number_of(num_unknown, 'file')} a column is unknown" * bool(num_unknown)
     write_text(
@@ -474,14 +482,16 @@ def _write_many(values: IndexedValues) -> None:
     )
     if absent:
         some = islice((at for at in range(len(values)) if at not in others), MOST_SHOWN)
-        write_text(f"in no file: {shortened([values[at].value for at in some], absent)}")
+        write_text(
+            f"in no file: {shortened([show_value(values[at].value) for at in some], absent)}"
+        )
     shown = [values[number] for number in left[:MOST_SHOWN]]
     if shown:
         write_table(
             ("value", "verdict", "files", "in"),
             [
                 (
-                    each.value,
+                    show_value(each.value),
                     each.verdict,
                     f"{len(each.files):,}",
                     first_files([file.path for file in each.files]),
@@ -496,13 +506,19 @@ def _write_many(values: IndexedValues) -> None:
 
 def _write_value(value: IndexedValue, among: IndexedValues) -> None:
     if not value.files:
-        write_text(f"{value.value}: {painted(value.verdict)}")
+        write_text(f"{show_value(value.value)}: {painted(value.verdict)}")
         return
-    write_text(f"{value.value}: {painted(value.verdict)} in {number_of(len(value.files), 'file')}")
+    write_text(
+        f"{show_value(value.value)}: {painted(value.verdict)} in {number_of(len(value.files), 'file')}"
+    )
     write_table(
         ("file", "where", "reason"),
         [
-            (each.path, _where(each, among.units_of(each.path)), each.reason)
+            (
+                each.path,
+                _where(each, among.units_of(each.path)),
+                each.reason and for_command(each.reason),
+            )
             for each in value.files[:MOST_FILES]
         ],
         ("reason…", "file…", "where…"),
@@ -513,9 +529,18 @@ def _write_value(value: IndexedValue, among: IndexedValues) -> None:
 
 def _where(file: IndexedFile, units: Units) -> str:
     if file.pages:
-        pages = shortened([f"{group}/{page}" for group, page in file.pages])
-        return f"{file.verdict}, pages {pages}"
-    if file.parts:
-        parts = units.part + "s" * (len(file.parts) > 1)
-        return f"{file.verdict}, {parts} {shortened([str(group) for group in file.parts])}"
+        return f"{file.verdict}, {_pages(file.pages, units)}"
+    if file.row_groups:
+        parts = units.part + "s" * (len(file.row_groups) > 1)
+        return f"{file.verdict}, {parts} {shortened([str(group) for group in file.row_groups])}"
     return file.verdict
+
+
+def _pages(pages: Sequence[tuple[int, int]], units: Units) -> str:
+    """`row group 0: page 3; row group 2: pages 0, 1`"""
+    page, places = units.group if units.has_groups else "page", []
+    for part, of_part in groupby(pages[:MOST_SHOWN], key=itemgetter(0)):
+        numbers = [str(number) for _, number in of_part]
+        places.append(f"{units.part} {part}: {page}{'s' * (len(numbers) > 1)} {', '.join(numbers)}")
+    more = f", … ({len(pages):,} in all)" * (len(pages) > MOST_SHOWN)
+    return "; ".join(places) + more

@@ -61,6 +61,8 @@ class Inputs:
         self.files, self.errors = found
         # What means these files and no others, if anything does.
         self.names: tuple[str, ...] = ()
+        # The paths of those that failed.
+        self.unread: set[str] = set()
         self._told: set[str] = set()
         # Whether new versions take their places.
         self.are_replaced = False
@@ -129,6 +131,7 @@ class Inputs:
             if complaint(missing) not in complaints.told:
                 complain(complaint(missing))
                 complaints.told.add(complaint(missing))
+            self.unread.add(str(missing.filename))
             failed(str(missing.filename), complaint(missing))
         bar = progress if complaints.are_gathered else no_progress
         troubles = (ParquetBloomError, OSError, ValueError, MemoryError)
@@ -158,6 +161,7 @@ class Inputs:
                 if message not in complaints.told:
                     show_traceback(error)
                 complaints.add(path, message)
+                self.unread.add(path)
                 failed(path, message)
                 return TROUBLE
             return FINE
@@ -201,6 +205,8 @@ class Answers:
         self.verbose = verbose
         self.has_all_values = verbose or is_kept
         self.is_table = is_table
+        # What to say of a file that is not to be read by people, once it is written.
+        self.afterwards: list[str] = []
 
     @property
     def at_once(self) -> bool:

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from parquet_bloom.commands.parameters import FILE
 from parquet_bloom.commands.sections import Callback, Decorator, encryption_option, together
-from parquet_bloom.encryption.settings import SETTINGS, TABLES, key_arguments
+from parquet_bloom.encryption.settings import SETTINGS, TABLES, key_arguments, place_of_key
 from parquet_bloom.render.terminal import complain
 
 if TYPE_CHECKING:
@@ -24,6 +24,14 @@ GivenKeys: TypeAlias = "Keys | None"
 def arguments_of(keys: GivenKeys) -> tuple[str, ...]:
     """The options that give the next command the same keys."""
     return keys.arguments if keys else ()
+
+
+def hash_key_arguments(hash_key: str | None) -> tuple[str, ...]:
+    """The same for the key of an index. Who has set PBLOOM_HASH_KEY does not give it again."""
+    source = click.get_current_context().get_parameter_source("hash_key")
+    if hash_key is None or source is ParameterSource.ENVIRONMENT:
+        return ()
+    return "--hash-key", place_of_key(hash_key)
 
 
 # Setting of a keys file -> how the value looks, the help.

@@ -6,6 +6,7 @@ order of the help; it says what the command gets if that is not what was typed.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -50,12 +51,16 @@ from parquet_bloom.commands.sections import (
 )
 from parquet_bloom.commands.store_options import stores
 from parquet_bloom.commands.table_options import table_views
+from parquet_bloom.container import number_of
 from parquet_bloom.options import MAX_SEED, Destination
 from parquet_bloom.parallel import LEAST_MEMORY, set_memory
 from parquet_bloom.parallel import memory as memory_budget
 from parquet_bloom.program import FINE
-from parquet_bloom.render.terminal import answering_to
+from parquet_bloom.render.hints import command as in_shell
+from parquet_bloom.render.terminal import answering_to, complain, write_text
+from parquet_bloom.render.wording import size
 from parquet_bloom.storage.paths import outputs_in, with_parent
+from parquet_bloom.storage.source import is_url, local_name
 from parquet_bloom.vocabulary import Dialect, FileLayout, LiteralType, Verdict, words
 
 if TYPE_CHECKING:
@@ -124,6 +129,13 @@ fpp_to_advise = filters_option(
     help="Judge filters of this false positive rate, between 0 and 1, and recommend no other."
     "  [default: 0.01, or a lower one where there are many row groups]",
 )
+fpp_to_report = filters_option(
+    "--fpp",
+    type=RATE,
+    metavar="RATE",
+    help="Judge filters of this false positive rate, between 0 and 1, in the advice.  [default: 0.01; for several files a"
+    " lower one where there are many row groups]",
+)
 engines = columns_option(
     "--engine",
     "engines",
@@ -191,6 +203,8 @@ ignore_checksums = files_option(
     help="Read pages even if their checksums are wrong; checksums that are all 0 count"
     " as missing anyway.",
 )
+# In seconds: what is younger may be another run's.
+USUAL_AGE: Final = 3600.0
 older_than = files_option(
     "--older-than",
     callback=age_in_seconds,
@@ -295,8 +309,13 @@ def answered(one_each: str = "file", goes_to: Decorator = answer_options) -> Dec
             answers = Answers(
                 inputs, as_json=as_json, verbose=verbose, is_kept=is_kept, is_table=is_table
             )
-            with answering([path for path, _ in inputs.files], output, overwrite):
-                command(answers=answers, **given)
+            try:
+                with answering([path for path, _ in inputs.files], output, overwrite):
+                    command(answers=answers, **given)
+            except SystemExit:
+                for text in answers.afterwards:
+                    write_text(f"{output}: {text}")
+                raise
 
         return with_answers
 
@@ -353,6 +372,7 @@ def literals(command: Callback) -> Callback:
     ) -> object:  # fmt: skip
         if values_column is not None and values_from is None:
             raise click.UsageError("--values-column: expected with --values-from or --ids only")
+        from parquet_bloom.values.literals import check_literal
         from parquet_bloom.values.types import literal
 
         values: tuple[object, ...] = tuple(literal(text, read_as) for text in dict.fromkeys(texts))
@@ -366,6 +386,9 @@ def literals(command: Callback) -> Callback:
             if values_from is not None:
                 raise click.UsageError(f"{values_from.name}: no values")
             raise click.UsageError("expected at least one --value, or --values-from or --ids")
+        for each in values if read_as is not None else ():
+            if isinstance(each, literal):
+                check_literal(each)
         return command(values=values, **given)
 
     return with_literals
@@ -456,6 +479,22 @@ def _table_named(names: Sequence[str]) -> str:
     return ""
 
 
+def _folders_listed(names: Sequence[str]) -> list[str]:
+    return [name for name in names if not is_url(name) and os.path.isdir(local_name(name))]
+
+
+def _tell_of_left(folders: Sequence[str], written: Sequence[str]) -> None:
+    """That killed runs have left temporary files beside those that are `written`, below these folders."""
+    from parquet_bloom.storage.leftovers import left_beside
+
+    if left := left_beside(written, USUAL_AGE):
+        taken = size(sum(each.size for each in left))
+        complain(
+            f"killed runs have left {number_of(len(left), 'temporary file')}, {taken}:"
+            f" `{in_shell('clean-temp', *folders)}` removes what is older than an hour"
+        )
+
+
 def destinations(command: Callback) -> Callback:
     """Where new versions go: exactly one of -o, --output-dir, --in-place, and --append-in-place of a
     command that has it, or only --dry-run. The command gets `answers`, about its files, and
@@ -525,8 +564,11 @@ def destinations(command: Callback) -> Callback:
         inputs.are_replaced = in_place and not dry_run
 
         def destination_of(path: str) -> Destination:
+            target = outputs.get(path, output)
+            if outputs and not dry_run:
+                with_parent(outputs[path])
             return Destination(
-                output=output if dry_run or not outputs else with_parent(outputs[path]),
+                output=target,
                 in_place=in_place,
                 overwrite=overwrite,
                 in_folder=bool(outputs),
@@ -534,6 +576,14 @@ def destinations(command: Callback) -> Callback:
             )
 
         answers = Answers(inputs, as_json=as_json, verbose=verbose)
-        return command(answers=answers, destination_of=destination_of, of_table=None, **given)
+        written = [os.fspath(outputs.get(each.path, each.path)) for each in inputs.files]
+        folders = _folders_listed(files.names) if output_dir is None else [str(output_dir)]
+        try:
+            return command(answers=answers, destination_of=destination_of, of_table=None, **given)
+        except SystemExit:
+            # Folders of files that are named one by one are not listed for that.
+            if folders and (in_place or output_dir is not None):
+                _tell_of_left(folders, written)
+            raise
 
     return with_destinations

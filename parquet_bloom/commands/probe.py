@@ -39,6 +39,7 @@ from parquet_bloom.render.wording import (
     size,
     where,
 )
+from parquet_bloom.values.given import show_value
 from parquet_bloom.verbs.probe import ProbedValue, ProbeReport, probe_file
 from parquet_bloom.vocabulary import NO_FILTER
 
@@ -138,7 +139,12 @@ def _show_by_value(
 ) -> int:
     """The exit code. Values at fault are only complained about."""
     from parquet_bloom.commands.value_files import fault_in_all
-    from parquet_bloom.render.by_value import complain_of_unknown, write_values, write_values_with
+    from parquet_bloom.render.by_value import (
+        complain_of_unknown,
+        totals,
+        write_values,
+        write_values_with,
+    )
     from parquet_bloom.verbs.values_in_files import GatheredValues
 
     complaints = answers.inputs.complaints()
@@ -154,7 +160,9 @@ def _show_by_value(
     if answers.is_table:
         from parquet_bloom.verbs.table_file import as_parquet
 
-        write_bytes(as_parquet(report.to_arrow()))
+        table = report.to_arrow()
+        write_bytes(as_parquet(table))
+        answers.afterwards.append(f"{number_of(table.num_rows, 'row')}; {totals(report)}")
         complain_of_unknown(report.files_unknown, report.num_files)
     elif fault_in_all(reasons, report.num_files, options.values):
         return code
@@ -213,7 +221,7 @@ class ProbeView(SummarizedView[ProbeReport]):
             ("value", "verdict", to_read, "rows to read", "reason"),
             [
                 (
-                    result.value,
+                    show_value(result.value),
                     result.verdict,
                     listed(_names(_to_read(result)), verbose),
                     str(result.rows_to_read),
@@ -268,7 +276,7 @@ class ExplanationView(ReportView[ProbeReport]):
     def write(self, report: ProbeReport, verbose: bool = False) -> None:
         write_line(report.path)
         verdicts = {
-            (result.value, group.place): group.verdict
+            (show_value(result.value), group.place): group.verdict
             for result in report.results
             for group in result.groups
         }

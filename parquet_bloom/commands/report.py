@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 @option.columns()
 @option.row_groups
 @findings_on_page
-@option.fpp
+@option.fpp_to_report
 @option.ignore_checksums
 @option.threads
 @option.access
@@ -126,7 +126,8 @@ def _of_one_file(
         )
     from parquet_bloom.render.report import render_report
 
-    return render_report(found).encode(), summary(found.validation), FINE
+    build = () if options.parts or keys else _build_options(None)
+    return render_report(found, build).encode(), summary(found.validation), FINE
 
 
 def _of_many(

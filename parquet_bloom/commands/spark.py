@@ -33,7 +33,7 @@ from parquet_bloom.commands.sections import (
     spark_option,
     together,
 )
-from parquet_bloom.commands.table_options import building_in_tables
+from parquet_bloom.commands.table_options import building_in_tables, newest_tables
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import SparkError, complaint, install
 from parquet_bloom.index.manifest import IndexForm, Places
@@ -121,6 +121,10 @@ _ONLY_FILES = {
 }  # fmt: skip
 
 
+# What an index is to be, which takes no Spark to say.
+_INDEX_TERMS = ("index", "columns", "places", "form", "include_encrypted", "hash_key")
+
+
 def _needs_columns(command: Callback) -> Callback:
     """Files have no properties that say which columns get filters."""
 
@@ -188,15 +192,20 @@ def _verb(*options: Decorator) -> Decorator:
             named = _named(given)
             if of_table is None and "since" in given:
                 given["since"] = file_options.time_of_files(given["since"])
-            is_in_catalog = of_table is not None and of_table.catalog is not None
+            table = of_table or given.get("view")
+            is_in_catalog = table is not None and table.catalog is not None
             if not is_in_catalog and will_be_here(master, remote, conf):
                 _check_names(given["paths"] or ())
             name = described.__name__
-            elsewhere: dict[str, Any] = {
-                "clean_temp": cleaning.clean_temp,
-                "index": lake_index.index,
-            }
-            verb = elsewhere.get(name) or getattr(verbs, name)
+            verb: Any
+            if name == "index":
+                # What is refused is refused before Java has started.
+                terms = {each: given.pop(each) for each in _INDEX_TERMS}
+                verb = lake_index.IndexJob.of(
+                    given.pop("paths"), table=given.pop("view"), **terms
+                ).run
+            else:
+                verb = cleaning.clean_temp if name == "clean_temp" else getattr(verbs, name)
             with session(master, remote, conf) as connected:
                 if ship:
                     ship_package(connected)
@@ -460,6 +469,7 @@ def strip() -> None:
 
 
 @_verb(
+    newest_tables,
     files_option(
         "--index", "index", required=True, metavar="DIR", help="Folder of the index; can be a URL."
     ),
@@ -489,12 +499,14 @@ def index() -> None:
     """Make an index over files, or bring one up to date: which of them hold a value.
 
     Executors read what is new or has changed, and write segments; one manifest by this process names them. Of an
-    index that is there, --column is not needed, and PATH is what it is about from now on, too.
+    index that is there, --column is not needed, and PATH is what it is about from now on, too. With --table, it is
+    about the live files of one table, which this process lists.
 
     \b
     Examples:
       pbloom spark index /lake/events --index /lake/_users.index -c user_id
       pbloom spark index --index /lake/_users.index
+      pbloom spark index --table auto /lake/t --index /lake/_t.index -c user_id
       pbloom index probe --index /lake/_users.index -c user_id -v 42
     """
 

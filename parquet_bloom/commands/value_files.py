@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, BinaryIO
 
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import ColumnError, FormatError, ValueTypeError, no_column
-from parquet_bloom.values.types import LiteralInFile, literal
+from parquet_bloom.values.types import LiteralInFile, TextInFile
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from parquet_bloom.vocabulary import LiteralType
 
 _MAGIC = b"PAR1"
@@ -60,11 +63,12 @@ def values_in(
 
 
 def fault_of_file(reason: str, values: Iterable[object]) -> str:
-    """Of the reason why a file could not be asked for `values`, what a line of their own file is to blame for; empty
-    if none is."""
-    name = next((each.file for each in values if isinstance(each, LiteralInFile)), None)
-    _, found, fault = reason.partition(f"{name}: line ")
-    return found + fault
+    """Of the reason why a file could not be asked for `values`, what a line or row of their own file is to blame for;
+    empty if none is."""
+    in_file = LiteralInFile | TextInFile
+    name = next((each.file for each in values if isinstance(each, in_file)), "")
+    found = re.search(rf"{re.escape(name)}: (?:line|row) \d", reason) if name else None
+    return reason[found.start() :] if found else ""
 
 
 def fault_in_all(reasons: Sequence[str], num_files: int, values: Iterable[object]) -> str:
@@ -156,10 +160,26 @@ def _in_parquet(
         raise ValueTypeError(
             f"{name}: column {column}: {number_of(found.null_count, 'null')}, expected values"
         )
-    values = list_values(found if pa.types.is_nested(found.type) else found.unique())
-    if read_as is not None and pa.types.is_string(found.type):
-        return [literal(str(text), read_as) for text in values]
-    return list(values)
+    if pa.types.is_dictionary(found.type):
+        found = found.cast(found.type.value_type)
+    if _is_text(found.type) or (read_as == "string" and pa.types.is_integer(found.type)):
+        return _in_rows(found, name, read_as)
+    return list(list_values(found if pa.types.is_nested(found.type) else found.unique()))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    # The names of all that pyarrow has for it.
+    return str(kind) in ("string", "large_string", "string_view")
+
+
+def _in_rows(found: pa.ChunkedArray, name: str, read_as: LiteralType | None) -> list[object]:
+    """Text, or what is to be text, each with the first row that it stands in."""
+    rows: dict[object, int] = {}
+    for row, each in enumerate(found.to_pylist()):
+        rows.setdefault(each, row)
+    if read_as is None:
+        return [TextInFile(str(each), name, row) for each, row in rows.items()]
+    return [LiteralInFile(str(each), read_as, name, row=row) for each, row in rows.items()]
 
 
 def _column(names: Sequence[str], file: str, wanted: str | None, columns: Sequence[str]) -> str:

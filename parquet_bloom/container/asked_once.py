@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
+from parquet_bloom.errors import ValueTypeError
+
 ColumnType = TypeVar("ColumnType")
 Asked = TypeVar("Asked")
 
@@ -14,18 +16,29 @@ MOST_KEPT: Final = 100_000
 
 class AskedOnce(Generic[ColumnType, Asked]):
     """What `make` makes of values for a column, kept for the next file if its column is equal and these are the
-    same values, in a tuple: others could have changed."""
+    same values, in a tuple: others could have changed. So is why it makes nothing of them."""
 
     def __init__(self, make: Callable[[ColumnType, Any], Asked]) -> None:
         self._make = make
-        self._latest: tuple[ColumnType, object, Asked] | None = None
+        self._latest: tuple[ColumnType, object, Asked | ValueTypeError] | None = None
 
     def __call__(self, column: ColumnType, values: Any) -> Asked:
         """Raises ValueTypeError for what the column cannot hold."""
+        asked = self._known(column, values)
+        if isinstance(asked, ValueTypeError):
+            # Another one, as each keeps where it was raised.
+            raise ValueTypeError(str(asked))
+        return asked
+
+    def _known(self, column: ColumnType, values: Any) -> Asked | ValueTypeError:
         latest = self._latest
         if latest is not None and latest[1] is values and latest[0] == column:
             return latest[2]
-        asked = self._make(column, values)
+        asked: Asked | ValueTypeError
+        try:
+            asked = self._make(column, values)
+        except ValueTypeError as error:
+            asked = error.with_traceback(None)
         if isinstance(values, tuple) and len(values) <= MOST_KEPT:
             self._latest = column, values, asked
         return asked

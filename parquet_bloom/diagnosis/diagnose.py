@@ -22,20 +22,22 @@ from numpy.typing import NDArray
 from parquet_bloom.container import number_of
 from parquet_bloom.container.missing_rows import FEW_MISSING
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.diagnosis.diagnosis import Deviation, Diagnosis
+from parquet_bloom.diagnosis.diagnosis import CLOSED_EARLY, Deviation, Diagnosis
 from parquet_bloom.diagnosis.evidence import (
     MAX_CHANCE,
     MAX_LOG_LUCK,
     MAX_LOG_LUCK_OF_NEAREST,
+    MIN_MISSING,
     MIN_SHARE,
     MIN_TRIED,
     NOTHING_TRIED,
     UNREADABLE,
     Trial,
+    is_closed_early,
     too_few,
     too_full,
 )
-from parquet_bloom.diagnosis.hashes import OTHER_HASHES, XXH64, Hash
+from parquet_bloom.diagnosis.hashes import MURMUR3_SEEDS, OTHER_HASHES, SEEDS, XXH64, Hash
 from parquet_bloom.diagnosis.key_forms import AS_STORED, KeyForm, key_forms
 from parquet_bloom.diagnosis.layouts import (
     AS_DESCRIBED,
@@ -127,12 +129,20 @@ def _diagnosis(
             f"none of {number_of(search.num_tried, 'combination')} explains it; tried on"
             f" {number_of(len(missing), 'missing value')}:"
             f" {number_of(len(forms) + len(rare_forms), 'other form')} of the values,"
-            f" {len(OTHER_HASHES)} other hashes, {number_of(len(places), 'other layout')} of the bits,"
+            f" {len(OTHER_HASHES)} other hashes ({_hashes_tried()}),"
+            f" {number_of(len(places), 'other layout')} of the bits,"
             f" pairs of these, {number_of(len(choices), 'other place')} of the bitset, other salts,"
-            f" filters of other chunks, pages that were not inserted; {_nearest(file, chunk, search)}"
+            f" filters of other chunks, lost blocks, pages and last rows that were not inserted;"
+            f" {_nearest(file, chunk, search)}"
             f"{_DAMAGED_VALUES if share_missing < FEW_MISSING else ''}"
         )
     )
+
+
+def _hashes_tried() -> str:
+    """Which OTHER_HASHES are."""
+    of_xxh64, of_murmur3 = (", ".join(ranges(seeds)) for seeds in (SEEDS, MURMUR3_SEEDS))
+    return f"XXH64 with the seeds {of_xxh64}; Murmur3 x64_128 with {of_murmur3}; XXH32, XXH3, FNV-1a, djb2"
 
 
 def _best(
@@ -510,9 +520,6 @@ def longest_run(flags: NDArray[np.bool_]) -> tuple[int, int]:
 # Pages whose values were inserted, and pages whose values were not
 
 
-# Fewer values can be missing for any reason.
-MIN_MISSING = 8
-
 # As many as one sentence can bear.
 MAX_RANGES = 8
 
@@ -569,36 +576,30 @@ def closed_early(
     """Whether all values of the first rows are found, and those that only later rows have by luck. Raises as
     chunk_runs."""
     first, last, num_first = split_at_missing(file, chunk, filter)
-    if not num_first or not filter.bits_set:
-        return None
-    # How likely a filter that has nothing to do with the values finds all of so many.
-    by_luck = log(num_first) + first.size * log(filter.fpp)
-    if filter.fpp > MAX_CHANCE or by_luck > MAX_LOG_LUCK:
-        return None
     trial = STANDARD.look_up(as_bitset(filter), last)
-    if trial.tried - trial.hits < MIN_MISSING or not trial.is_luck:
+    if not is_closed_early(num_first, first.size, filter.fpp, trial):
         return None
-    return Diagnosis(
-        "closed-early",
-        "the writer closed the filter too early, before the values of the last rows",
-        num_first,
-        num_first,
-    )
+    return Diagnosis(*CLOSED_EARLY, num_first, num_first)
 
 
 def spelled(pages: Collection[PageNumber]) -> str:
     """Such as `the dictionary and data pages 0 to 3, 7`."""
     numbers = {page for page in pages if page is not None}
+    found = ranges(numbers)
+    words = f"data page{'s' if len(numbers) > 1 else ''} {', '.join(found[:MAX_RANGES])}"
+    if len(found) > MAX_RANGES:
+        words += f" and {number_of(len(found) - MAX_RANGES, 'more range')}"
+    return f"the dictionary and {words}" if None in pages else words
+
+
+def ranges(numbers: Collection[int]) -> list[str]:
+    """`0 to 3`, `7`"""
     starts = sorted(n for n in numbers if n - 1 not in numbers)
     ends = sorted(n for n in numbers if n + 1 not in numbers)
-    ranges = [
+    return [
         str(start) if start == end else f"{start} to {end}"
         for start, end in zip(starts, ends, strict=True)
     ]
-    words = f"data page{'s' if len(numbers) > 1 else ''} {', '.join(ranges[:MAX_RANGES])}"
-    if len(ranges) > MAX_RANGES:
-        words += f" and {number_of(len(ranges) - MAX_RANGES, 'more range')}"
-    return f"the dictionary and {words}" if None in pages else words
 
 
 # ------------------------------------------------------------------------------------------------

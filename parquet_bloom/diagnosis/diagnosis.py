@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from parquet_bloom.dataclass import dataclass
 
 
@@ -15,6 +17,13 @@ class Diagnosis:
     explanation: str
     hits: int
     tried: int
+
+
+# What writers of either format do.
+CLOSED_EARLY: Final = (
+    "closed-early",
+    "the writer closed the filter too early, before the values of the last rows",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,9 @@ MIN_SHARE = 0.99
 # A filter that finds half of all values proves nothing about any of them.
 MAX_CHANCE = 0.5
 
+# Fewer values can be missing for any reason.
+MIN_MISSING = 8
+
 # How many standard deviations above the mean count as luck.
 DEVIATIONS = 4
 
@@ -94,3 +97,14 @@ class Trial:
 
 
 NOTHING_TRIED = Trial(hits=0, tried=0, chance=1.0)
+
+
+def is_closed_early(num_first: int, distinct_first: int, fpp: float, last: Trial) -> bool:
+    """Whether luck cannot find all of the `num_first` values before the first that is missing, and finds those that
+    only `last` rows have. `fpp`: the filter's."""
+    if distinct_first < MIN_TRIED or not 0 < fpp <= MAX_CHANCE:
+        return False
+    # How likely a filter that has nothing to do with the values finds all of so many.
+    by_luck = log(num_first) + distinct_first * log(fpp)
+    num_missing = last.tried - last.hits
+    return by_luck <= MAX_LOG_LUCK and num_missing >= MIN_MISSING and last.is_luck

@@ -30,10 +30,15 @@ class Hash(Deviation):
 
 XXH64 = Hash()
 
-# 42: Spark's xxhash64(). 104729: Hive and ORC. 1361930890: parquet-mr and parquet-cpp before XXH64.
-# 0x9747b28c: the seed of many Murmur examples. The last ones: -1 as 32 and as 64 bits.
-SEEDS = (1, 42, 104729, 1361930890, 0x9747B28C, 0xFFFFFFFF, _64_BITS)
-MURMUR3_SEEDS = (0, *SEEDS[:-1])
+# Seeds of other systems. 42: Spark's xxhash64(). 104729: Hive and ORC. 1361930890: parquet-mr and parquet-cpp before
+# XXH64. 1575457558: Doris and StarRocks, in files of their own. 0x9747b28c: many Murmur examples. Then -1 as 32 bits.
+MURMUR3_SEEDS = (0, 1, 42, 104729, 1361930890, 1575457558, 0x9747B28C, 0xFFFFFFFF)
+
+# And what people type who need a number, the golden ratio, and -1 as 64 bits.
+SEEDS = (
+    *range(1, 16), 17, 31, 104, 123, 1234, 12345, *MURMUR3_SEEDS[2:],
+    0x9E3779B9, 0xCAFEBABE, 0xDEADBEEF, 0x9E3779B97F4A7C15, _64_BITS,
+)  # fmt: skip
 
 
 def _xxh64(seed: int) -> Hash:

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.diagnosis.evidence import Trial, too_few
+from parquet_bloom.diagnosis.diagnosis import CLOSED_EARLY, Diagnosis
+from parquet_bloom.diagnosis.evidence import Trial, is_closed_early, too_few, too_full
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.k_hash import KHashFilter
@@ -57,6 +57,8 @@ _BY_CPP = {
     "CHAR": ("cpp-char", "ORC C++ hashes a CHAR with whatever follows its text in memory"),
     "FLOAT": ("cpp-float", "ORC C++ hashes the double given for a FLOAT, which is not stored"),
 }
+
+_INVERTED = ("bits-inverted", "all bits are inverted")
 
 # Its name and explanation, and the hashes of what may have been hashed instead of missing values.
 _Hypothesis = tuple[str, str, Callable[[], Hashes]]
@@ -91,8 +93,8 @@ def diagnose(lacking: Lacking) -> Diagnosis | None:
         trial = Trial(hits, hashes.size, lacking.filter.fpp)
         if trial.is_convincing:
             return Diagnosis(name, explanation, trial.hits, trial.tried)
-    if inverted := _inverted(lacking):
-        return inverted
+    if found := _inverted(lacking) or _closed_early(lacking):
+        return found
     if lacking.generation.writer == CPP and lacking.column.kind in _BY_CPP:
         return Diagnosis(*_BY_CPP[lacking.column.kind], hits=0, tried=0)
     return None
@@ -107,17 +109,30 @@ def _inverted(lacking: Lacking) -> Diagnosis | None:
     trial = Trial(int(inverted.check_hashes(hashes).sum()), hashes.size, inverted.fpp)
     if not trial.is_convincing:
         return None
-    return Diagnosis("bits-inverted", "all bits are inverted", trial.hits, trial.tried)
+    return Diagnosis(*_INVERTED, trial.hits, trial.tried)
+
+
+def _closed_early(lacking: Lacking) -> Diagnosis | None:
+    """Whether all values of the first rows are found, and those that only later rows of the index group have by luck."""
+    filter, num_first = lacking.filter, int(lacking.is_missing.argmax())
+    hashes = lookup_hashes(lacking.column, lacking.values, lacking.key_form)[:, 0]
+    first = np.unique(hashes[:num_first])
+    last = np.setdiff1d(hashes[num_first:], first)
+    trial = Trial(int(filter.check_hashes(last).sum()), last.size, filter.fpp)
+    if not is_closed_early(num_first, first.size, filter.fpp, trial):
+        return None
+    return Diagnosis(*CLOSED_EARLY, num_first, num_first)
 
 
 def unexplained(lacking: Lacking) -> str:
     """What was tried, in words, where `diagnose` finds nothing."""
-    tried = list(dict.fromkeys(name for name, _, _ in _hypotheses(lacking)))
-    if not tried:
-        return f"no diagnosis: no writer is known to hash a {lacking.column.kind} in another way"
+    of_writers = dict.fromkeys(name for name, _, _ in _hypotheses(lacking))
+    tried = ", ".join((*of_writers, _INVERTED[0], CLOSED_EARLY[0]))
     missing = int(lacking.is_missing.sum())
-    return too_few(missing) or (
-        f"nothing explains it; tried on {number_of(missing, 'missing value')}: {', '.join(tried)}"
+    return (
+        too_full(lacking.filter.fpp)
+        or too_few(missing)
+        or f"nothing explains it; tried on {number_of(missing, 'missing value')}: {tried}"
     )
 
 

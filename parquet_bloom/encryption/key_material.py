@@ -22,7 +22,7 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Hashable
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cached_property
 from threading import Lock
 from typing import TypeVar
@@ -100,6 +100,18 @@ def key_material(key_metadata: bytes, beside: ExternalMaterial | None) -> KeyMat
     return KeyMaterial(master_key_id, wrapped_dek, kek_id, _get(fields, "wrappedKEK", str))
 
 
+def named_master_key(key_metadata: bytes | None, beside: ExternalMaterial | None) -> str:
+    """The master key that key material names, for a message: `wrapped by master key 'users'`; empty if there is no
+    key material, or none that can be read."""
+    if key_metadata is None:
+        return ""
+    with suppress(EncryptionError, OSError):
+        material = key_material(key_metadata, beside)
+        if material is not None:
+            return f"wrapped by master key {_quoted(material.master_key_id)}"
+    return ""
+
+
 def describe_key(key_metadata: bytes | None) -> str:
     """The key that a file names, for a message: one short line."""
     if key_metadata is None:
@@ -141,20 +153,27 @@ class ExternalMaterial:
 
     @cached_property
     def _entries(self) -> dict[str, object]:
+        if self._data is None:
+            raise MissingKeyError(f"{self.path}: no such key material file")
+        entries = _json_object(self._data)
+        if entries is None:
+            raise EncryptionError(f"{self.path}: expected a JSON object")
+        return entries
+
+    @cached_property
+    def _data(self) -> bytes | None:
+        """What is in the file; None if it is not there, for which a store is not asked again for each column."""
         try:
             source = open_source(self.path)
         except FileNotFoundError:
-            raise MissingKeyError(f"{self.path}: no such key material file") from None
+            return None
         with closing(source):
             if source.size > _MAX_FILE_BYTES:
                 raise EncryptionError(
                     f"{self.path}: {source.size} bytes, expected at most {_MAX_FILE_BYTES} of key"
                     " material"
                 )
-            entries = _json_object(source.read_at(0, source.size))
-        if entries is None:
-            raise EncryptionError(f"{self.path}: expected a JSON object")
-        return entries
+            return source.read_at(0, source.size)
 
 
 def unwrap_locally(master_key: Key, wrapped_key: str, master_key_id: str) -> bytes:

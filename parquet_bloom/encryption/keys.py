@@ -21,6 +21,7 @@ from parquet_bloom.encryption.key_material import (
     describe_key,
     key_material,
     material_path,
+    named_master_key,
     unwrap_locally,
     unwrapped,
 )
@@ -125,7 +126,10 @@ class Keys(Secretive):
 
     def footer_key(self, key_metadata: bytes | None) -> Key:
         """The key of the footer. Raises MissingKeyError if there is none."""
-        return self._find(self._footer, "the footer", key_metadata)
+        found = self._find(self._footer, key_metadata)
+        if found is None:
+            raise self._missing("the footer", key_metadata)
+        return found
 
     def column_key(self, path: tuple[str, ...], key_metadata: bytes | None) -> Key:
         """The key of a leaf column; a name in `path` may contain a dot. Raises MissingKeyError if
@@ -133,14 +137,10 @@ class Keys(Secretive):
         # The leaf and the groups that it is in, innermost first.
         names = [".".join(path[:length]) for length in range(len(path), 0, -1)]
         given = next((self._columns[name] for name in names if name in self._columns), None)
-        try:
-            return self._find(given, f"column {names[0]}", key_metadata)
-        except MissingKeyError as error:
-            if error.detail or not (others := self._like(names[0])):
-                raise
-            problem = MissingKeyError(f"{error}; {others}")
-            problem.detail = others
-        raise problem
+        found = self._find(given, key_metadata)
+        if found is None:
+            raise self._missing(f"column {names[0]}", key_metadata, self._like(names[0]))
+        return found
 
     def only_key(self) -> bytes:
         """The one key of the footer and of all columns, for readers that take no other. Raises UnsupportedError if there
@@ -150,9 +150,10 @@ class Keys(Secretive):
             raise UnsupportedError(
                 "keys: several, expected one for the footer and all columns, as pyarrow takes no others"
             )
-        return self._find(self._footer, "the footer", None).revealed()
+        return self.footer_key(None).revealed()
 
-    def _find(self, given: Key | None, what: str, key_metadata: bytes | None) -> Key:
+    def _find(self, given: Key | None, key_metadata: bytes | None) -> Key | None:
+        """None if there is none. Raises MissingKeyError if a KMS or key retriever denies it."""
         if given is not None:
             return given
         problem: MissingKeyError | None = None
@@ -165,9 +166,17 @@ class Keys(Secretive):
                 else:
                     if key is not None:
                         return key
-        if self._uniform is not None:
-            return self._uniform
-        raise problem or MissingKeyError(f"no key for {what} ({describe_key(key_metadata)})")
+        if self._uniform is None and problem is not None:
+            raise problem
+        return self._uniform
+
+    def _missing(self, what: str, key_metadata: bytes | None, others: str = "") -> MissingKeyError:
+        """The error for a key that nobody has given. `others`: that were given for something else."""
+        master_key = named_master_key(key_metadata, self._material)
+        missed = f"no key for {what} ({master_key or describe_key(key_metadata)})"
+        problem = MissingKeyError("; ".join(filter(None, (missed, others))))
+        problem.detail = "; ".join(filter(None, (master_key, others)))
+        return problem
 
     def _with_id(self, key_metadata: bytes) -> Key | None:
         return self._key_ids.get(key_metadata.decode(errors="replace"))

@@ -30,10 +30,11 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.encryption.clients import KmsConnection, load_callable, load_kms
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.encryption.keyspec import (
-    check_keyspec,
+    check_key,
     listed_keys,
     master_keys,
     named_keys,
+    parse_prefix,
     read_token,
 )
 from parquet_bloom.encryption.settings import (
@@ -110,7 +111,8 @@ def read_keys_file(
     path: str | os.PathLike[str], warn: Callable[[str], None] = warnings.warn
 ) -> KeySettings:
     """The settings in a JSON file; calls `warn` if other users can read secrets in it. Raises ConfigError, and
-    EncryptionError for what is no KEYSPEC: when keys are read, nobody knows any more that it is from this file."""
+    EncryptionError for what is no KEYSPEC, or no key: when keys are read, nobody knows any more that it is from this
+    file."""
     where = path_given("path", path)
     with Path(where).open("rb") as file:
         mode = os.fstat(file.fileno()).st_mode
@@ -125,7 +127,8 @@ def read_keys_file(
     settings = settings_in(found, where)
     for name, text in _secrets(settings):
         if name != SETTINGS["kms_token"].called:
-            check_keyspec(text, f"{where}: {name}")
+            check_key(text, f"{where}: {name}")
+    parse_prefix(settings.get("aad_prefix", ""), f"{where}: AAD prefix")
     if mode & _READABLE_BY_OTHERS and _has_secrets(settings):
         warn(
             f"{where}: warning: other users can read the keys file: expected mode 0600,"

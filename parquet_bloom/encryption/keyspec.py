@@ -80,6 +80,13 @@ def check_keyspec(text: str, name: str) -> None:
         raise EncryptionError(f"{name}: expected {EXPECTED}")
 
 
+def check_key(text: str, name: str) -> None:
+    """Raise EncryptionError for what is no KEYSPEC, or a key itself that is none; elsewhere, nobody looks."""
+    check_keyspec(text, name)
+    if text.partition(":")[0] in _LITERALS:
+        read_key(text, name)
+
+
 def _check_is_text(secret: object, name: str) -> None:
     if not isinstance(secret, str):
         raise TypeError(f"{name}: a value of type {type(secret).__name__}, expected bytes or text")
@@ -99,14 +106,14 @@ def read_token(spec: str, name: str) -> str:
         raise EncryptionError(f"{source}: not UTF-8") from None
 
 
-def parse_prefix(prefix: bytes | str) -> bytes:
+def parse_prefix(prefix: bytes | str, name: str = "AAD prefix") -> bytes:
     """An AAD prefix: bytes, `hex:…`, or the text itself in UTF-8."""
     if isinstance(prefix, bytes):
         return prefix
-    _check_is_text(prefix, "AAD prefix")
+    _check_is_text(prefix, name)
     if prefix.startswith("hex:"):
-        return _decode("hex", _typed(prefix[4:], "AAD prefix"), "AAD prefix")
-    return _typed(prefix, "AAD prefix")
+        return _decode("hex", _typed(prefix[4:], name), name)
+    return _typed(prefix, name)
 
 
 def named_keys(text: str, what: str) -> dict[str, str]:

@@ -53,11 +53,14 @@ def _options(settings: KeySettings) -> Iterator[str]:
         if given is None:
             continue
         if not setting.is_table:
-            yield from (setting.option, _place(given) if setting.called else _shown(name, given))
+            yield from (
+                setting.option,
+                place_of_key(given) if setting.called else _shown(name, given),
+            )
         else:
             for item in given:
                 # KMS configuration may have a password.
-                place = _place(given[item]) if setting.called else "VALUE"
+                place = place_of_key(given[item]) if setting.called else "VALUE"
                 yield from (setting.option, f"{item}={place}")
 
 
@@ -72,5 +75,6 @@ def _shown(name: str, given: str | bytes) -> str:
     return given
 
 
-def _place(secret: object) -> str:
+def place_of_key(secret: object) -> str:
+    """A KEYSPEC that says where a key is, KEYSPEC for one that is the key."""
     return secret if isinstance(secret, str) and secret.startswith(PLACES) else "KEYSPEC"

@@ -155,7 +155,8 @@ class Size:
         """Why a filter of this size should not be written; empty if it should."""
         if self.ndv or filter.fpp <= self.fpp:
             return ""
+        most = "possible" if self.max_blocks * BLOCK_BYTES == MAX_BYTES else "allowed"
         return (
-            f"FPP {percent(filter.fpp, 3)} at {filter.num_bytes} bytes, the most allowed: misses the"
+            f"FPP {percent(filter.fpp, 3)} at {filter.num_bytes} bytes, the most {most}: misses the"
             f" target of {exact_percent(self.fpp)}"
         )

@@ -137,12 +137,13 @@ class OpenFile:
 
     def column(self, name: str) -> LeafColumn:
         """The leaf column with this name, or the shredded field with this path in a VARIANT. Raises
-        ColumnError, suggesting similar names."""
+        ColumnError, suggesting similar names, TamperedError for one that was given another key."""
         found, path, error = self._named(name)
         if found is None and path is not None:
             found, error = path.field(name), shredded.not_a_leaf(path, name)
         if found is None:
             raise ColumnError(f"{self.path}: {error}")
+        self.footer.check_opens(found)
         return found
 
     def unanswerable(self, name: str) -> str:
@@ -173,9 +174,14 @@ class OpenFile:
 
     def select(self, names: Sequence[str] | None) -> tuple[LeafColumn, ...]:
         """These leaf columns in schema order, each once, or all for None; without those that the file
-        lacks. The name of a VARIANT stands for all its shredded fields. Raises ColumnError."""
-        if names is None:
-            return self._leaves
+        lacks. The name of a VARIANT stands for all its shredded fields. Raises as column."""
+        selected = self._leaves if names is None else self._selected(names)
+        if self.is_encrypted:
+            for leaf in selected:
+                self.footer.check_opens(leaf)
+        return selected
+
+    def _selected(self, names: Sequence[str]) -> tuple[LeafColumn, ...]:
         found = {leaf.name: leaf.index for leaf in self._leaves}
         is_clear = len(found) == len(self._leaves)
         wanted = set()

@@ -19,6 +19,7 @@ from parquet_bloom.render.wording import (
     shortened,
     size,
 )
+from parquet_bloom.values.given import show_value
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue
@@ -28,27 +29,31 @@ if TYPE_CHECKING:
 
 def write_values(report: ValuesReport, in_full: bool) -> None:
     """With `in_full`, every value has a line, and every file is named."""
-    results = report.results
-    verdicts = [f"{report.absent:,} in no file", f"{report.maybe:,} maybe in some"]
-    if report.unknown:
-        verdicts.append(f"{report.unknown:,} unknown")
-    write_text(
-        f"{report.column} in {number_of(report.num_files, 'file')}: {number_of(len(results), 'value')},"
-        f" {', '.join(verdicts)}; {size(bytes_taken(report))} read to find out"
-    )
+    write_text(totals(report))
     _write_chance(report)
     if in_full:
-        _write_table(results, in_full)
+        _write_table(report.results, in_full)
     else:
         _write_some(report)
     _write_unknown(report, in_full)
+
+
+def totals(report: ValuesReport) -> str:
+    """`id in 300 files: 10,000 values, 58 in no file, 9,942 maybe in some; 1.5 MiB read to find out`"""
+    verdicts = [f"{report.absent:,} in no file", f"{report.maybe:,} maybe in some"]
+    if report.unknown:
+        verdicts.append(f"{report.unknown:,} unknown")
+    return (
+        f"{report.column} in {number_of(report.num_files, 'file')}: {number_of(len(report.results), 'value')},"
+        f" {', '.join(verdicts)}; {size(bytes_taken(report))} read to find out"
+    )
 
 
 def write_values_with(verdict: Verdict, results: Iterable[ValueInFiles | IndexedValue]) -> None:
     """The values alone, each on a line, for another program."""
     for each in results:
         if each.verdict == verdict:
-            write_line(each.value)
+            write_line(show_value(each.value))
 
 
 def _write_some(report: ValuesReport) -> None:
@@ -56,7 +61,7 @@ def _write_some(report: ValuesReport) -> None:
     results = report.results
     first = results.absent.nonzero()[0][:MOST_SHOWN].tolist()
     if first:
-        absent = [results[number].value for number in first]
+        absent = [show_value(results[number].value) for number in first]
         write_text(f"in no file: {shortened(absent, report.absent)}")
     left = results.hit.nonzero()[0].tolist()
     _write_table([results[number] for number in left[:MOST_SHOWN]], in_full=False)
@@ -110,10 +115,10 @@ def _write_table(values: Sequence[ValueInFiles], in_full: bool) -> None:
         return
     rows = [
         (
-            each.value,
+            show_value(each.value),
             each.verdict,
             f"{len(each.files):,}",
-            f"{sum(len(file.parts) for file in each.files):,}",
+            f"{sum(len(file.row_groups) for file in each.files):,}",
             f"{sum(file.rows_to_read for file in each.files):,}",
             _files(each, in_full),
         )

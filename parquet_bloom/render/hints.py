@@ -8,7 +8,8 @@ from typing import Final
 
 from parquet_bloom.container.in_commands import AsFile, InCommands, command_for
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.vocabulary import HAS_ONE, NO_FILTER, NO_INDEX, NO_KEY, NO_MEMORY
+from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY
+from parquet_bloom.vocabulary import HAS_ONE, IS_INDEX, NO_FILTER, NO_INDEX, NO_KEY, NO_MEMORY
 
 # Of what an index says on which nobody has looked at the files.
 NOT_LISTED: Final = "what came or changed since may not have been asked: name the folder, too, or run `pbloom index add`"
@@ -19,11 +20,19 @@ _HINTS: Final = {
     NO_MEMORY: "--memory raises it",
     NO_KEY: "--keys, --kms or --column-key gives it",
     NO_INDEX: "pbloom index build makes one",
+    IS_INDEX: "pbloom index probe --index asks it, pbloom index check --index proves it",
 }
+# Of a key that key material names: that of the column itself is in nobody's hands.
+_WRAPPED = re.compile(rf"(^|: ){NO_KEY}: wrapped by master key [^;]*$")
 # By reasons that have numbers or names in them.
 _HINTS_LIKE: Final = {
+    _WRAPPED: "--keys, --kms or --master-key gives it",
+    re.compile(r"(^|: )encrypted: no key for column [^;]*\)$"): COLUMN_KEY_GIVEN_BY,
     re.compile(r"the most allowed: misses the target of [\d.]+ %$"): (
         "a higher --max-bytes or --fpp allows one, --force writes this one"
+    ),
+    re.compile(r"the most possible: misses the target of [\d.]+ %$"): (
+        "a higher --fpp allows one, --force writes this one"
     ),
     re.compile(r"value sample: no column .*"): (
         "line 1 was read as names of columns; with one --column, each line is a value of it"
@@ -47,7 +56,7 @@ def with_hint(message: str) -> str:
 
 def with_key_hint(reason: str) -> str:
     """A reason, followed by what helps if a key is missing, and nothing else."""
-    return with_hint(reason) if reason == NO_KEY else reason
+    return with_hint(reason) if reason == NO_KEY or _WRAPPED.match(reason) else reason
 
 
 # As Python's callers call what the command has options for.

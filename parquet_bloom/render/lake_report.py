@@ -54,7 +54,7 @@ def render_lake_report(
         no_advice="the files have no values" if report.deep else NOT_DEEP,
         to_build=_to_build(report, build),
         group=lambda finding: FindingGroup((finding,)),
-        commands=lambda rule: _commands(rule, names),
+        commands=lambda rule: _commands(rule, _readable(report, names)),
         to_complete=_to_complete(report, build),
     )
 
@@ -97,7 +97,8 @@ def _to_do(report: LakeReport) -> dict[str, str]:
 def _to_build(report: LakeReport, options: Sequence[str]) -> list[str]:
     """The commands that build in all files what is advised and missing, even where other filters of the column are
     wrong; one for all columns of the same rate. Of several tables, each has its own columns and rates."""
-    if not options or len(report.names) > MOST_NAMES:
+    names = _readable(report, report.names)
+    if not options or len(names) > MOST_NAMES:
         return []
     missing = {
         each.column
@@ -111,21 +112,26 @@ def _to_build(report: LakeReport, options: Sequence[str]) -> list[str]:
         if each.verdict == "build" and each.column in missing
     ]
     if len(report.advice) > 1 and wanted:
-        return [command("build", *report.names, "--auto", *options)]
+        return [command("build", *names, "--auto", *options)]
     return united(
-        command(
-            "build", *report.names, "-c", as_option(each.column), "--fpp", repr(each.fpp), *options
-        )
+        command("build", *names, "-c", as_option(each.column), "--fpp", repr(each.fpp), *options)
         for each in wanted
     )
 
 
 def _to_complete(report: LakeReport, options: Sequence[str]) -> str | None:
     """The command that builds the filters that only some files have; None where none can, as for _to_build."""
-    if not options or not report.in_some or len(report.names) > MOST_NAMES:
+    names = _readable(report, report.names)
+    if not options or not report.in_some or len(names) > MOST_NAMES:
         return None
     wanted = ",".join(as_option(each.column.column) for each in report.in_some)
-    return command("build", *report.names, "-c", wanted, *options)
+    return command("build", *names, "-c", wanted, *options)
+
+
+def _readable(report: LakeReport, names: Sequence[str]) -> list[str]:
+    """Without the names of files that could not be read."""
+    unread = {each.path for each in report.failures}
+    return [name for name in names if name not in unread]
 
 
 def _columns(

@@ -18,10 +18,18 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from parquet_bloom import __version__
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.engines.settings import as_option
 from parquet_bloom.filters.occupancy import FPP_PROBES
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render import charts
-from parquet_bloom.render.findings import FindingGroup, grouped_by_rule, next_commands, summary
+from parquet_bloom.render.findings import (
+    FindingGroup,
+    grouped_by_rule,
+    next_commands,
+    summary,
+    united,
+)
+from parquet_bloom.render.hints import command
 from parquet_bloom.render.wording import size, where
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.verbs.advise import ColumnAdvice, to_do
@@ -48,11 +56,12 @@ class ColumnPictures:
     pictures: Sequence[FilterPicture]
 
 
-def render_report(report: FileReport) -> str:
-    """The page."""
+def render_report(report: FileReport, build: Sequence[str] = ()) -> str:
+    """The page. `build`: the words that a command needs besides the name to change the file, none where none can."""
     inspection, findings = report.inspection, report.validation.findings
     advice = report.advice.columns if report.advice else ()
     verdicts = {each.column: each for each in advice}
+    to_do = _to_do(report, verdicts)
     return template("report.html").render(
         report=report,
         file=inspection,
@@ -63,7 +72,8 @@ def render_report(report: FileReport) -> str:
         columns=_columns(report.columns, verdicts),
         most_columns=MOST_COLUMNS,
         widest=max((max(one.chunk_bytes, one.filter_bytes) for one in report.columns), default=0),
-        to_do=_to_do(report, verdicts),
+        to_do=to_do,
+        to_build=_to_build(report, to_do, build),
         rules=grouped_by_rule(findings),
         most_places=MOST_PLACES,
         pictures=list(_pictures(report)),
@@ -124,6 +134,19 @@ def _to_do(report: FileReport, verdicts: Mapping[str, ColumnAdvice]) -> dict[str
         )
         for column, advice in verdicts.items()
     }
+
+
+def _to_build(report: FileReport, to_do: Mapping[str, str], options: Sequence[str]) -> list[str]:
+    """The commands that build what is advised and missing, one for all columns of the same rate."""
+    if not options or report.advice is None or report.advice.obstacles:
+        return []
+    return united(
+        command(
+            "build", report.path, "-c", as_option(each.column), "--fpp", repr(each.fpp), *options
+        )
+        for each in report.advice.columns
+        if to_do[each.column] == "build"
+    )
 
 
 def in_order(advice: Sequence[ColumnAdvice]) -> Sequence[ColumnAdvice]:

@@ -14,7 +14,9 @@ Where nothing may give way, rows are records: the facts of a row, on as few line
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from parquet_bloom.render.palette import unmarked
 
@@ -77,16 +79,21 @@ def cut(table: Sequence[Sequence[str]], widths: Sequence[int]) -> Sequence[Seque
     return list(zip(*columns, strict=True))
 
 
-def not_whole(table: Sequence[Sequence[str]], widths: Sequence[int], name: str) -> list[str]:
-    """The cells of a column, if there is one of that name, which these widths shorten or leave out; each once."""
+def not_whole(
+    table: Sequence[Sequence[str]], widths: Sequence[int], name: str
+) -> dict[str, list[str]]:
+    """The cells of a column, if there is one of that name, which these widths shorten or leave out; of each, in which
+    columns of a file it is said, where rows are about such."""
     header, *rows = table
-    return [
-        cell
-        for head, column, width in zip(header, zip(*rows, strict=True), widths, strict=False)
-        if head == name
-        for cell in dict.fromkeys(column)
-        if _width(cell) > width
-    ]
+    found: dict[str, list[str]] = {}
+    for head, cells, width in zip(header, zip(*rows, strict=True), widths, strict=False):
+        if head != name:
+            continue
+        for cell, row in zip(cells, rows, strict=True):
+            if _width(cell) > width:
+                subjects = [each for at, each in zip(header, row, strict=True) if at == NAMES[0]]
+                found.setdefault(cell, []).extend(subjects)
+    return {cell: list(dict.fromkeys(subjects)) for cell, subjects in found.items()}
 
 
 def lines(table: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -189,11 +196,17 @@ def _end(text: str, width: int) -> str:
     return _begin(text[::-1], width)[::-1]
 
 
+# Between words: a number stays with its unit.
+_BLANK: Final = re.compile(r"\s+(?!(?:%|B|[KMGT]iB)(?!\w))")
+
+
 def folded(text: str, room: int) -> list[str]:
     """`text` in lines of at most `room` cells, but for words that are longer. A command behind
     `next: ` is one word. All lines but the first are indented."""
     before, mark, command = text.lstrip().partition("next: ")
-    first, *words = [*before.split(), *([mark + command] if mark else ())] or [""]
+    first, *words = [*filter(None, _BLANK.split(before)), *([mark + command] if mark else ())] or [
+        ""
+    ]
     lines = [text[: len(text) - len(text.lstrip())] + first]
     for word in words:
         if _width(lines[-1]) + 1 + _width(word) <= room:

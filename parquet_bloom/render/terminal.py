@@ -20,7 +20,7 @@ from contextlib import (
 )
 from importlib.util import find_spec
 from itertools import compress
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from parquet_bloom.render.palette import HEADINGS, in_color, painted, without_colors
 from parquet_bloom.render.table import (
@@ -32,6 +32,7 @@ from parquet_bloom.render.table import (
     not_whole,
     records,
 )
+from parquet_bloom.render.wording import shortened
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -39,8 +40,9 @@ if TYPE_CHECKING:
 
 # What a terminal shows of a long table.
 MOST_ROWS = 40
-# The heading of the column whose texts are given whole below, where there is no room for them, and how many of them.
-_REASON, _MOST_REASONS = "reason", 10
+# The headings of columns whose texts are given whole below, where there is no room for them, and how many of them.
+_REMARKS: Final = ("reason", "note", "skipped")
+_MOST_REMARKS: Final = 10
 
 # Shorter work needs no progress bar.
 PATIENCE_SECONDS = 1.0
@@ -252,15 +254,19 @@ def write_table(
 
 
 def _write_what_gave_way(table: Sequence[Sequence[str]], widths: Sequence[int]) -> None:
-    """The reasons that are not whole above, as their end says what to do; the names of other columns that are left
+    """The remarks that are not whole above, as their end says what to do; the names of other columns that are left
     out."""
-    reasons = not_whole(table, widths, _REASON)
-    for reason in reasons[:_MOST_REASONS]:
-        write_text(f"{_REASON}: {reason}")
-    if len(reasons) > _MOST_REASONS:
-        write_text(f"and {len(reasons) - _MOST_REASONS:,} other reasons, which are whole in a pipe")
+    remarks = [
+        f"{name}{f', {shortened(subjects)}' * bool(subjects)}: {text}"
+        for name in _REMARKS
+        for text, subjects in not_whole(table, widths, name).items()
+    ]
+    for remark in remarks[:_MOST_REMARKS]:
+        write_text(remark)
+    if len(remarks) > _MOST_REMARKS:
+        write_text(f"and {len(remarks) - _MOST_REMARKS:,} more of them, which are whole in a pipe")
     gone = [name for name, width in zip(table[0], widths, strict=True) if not width]
-    if left_out := [name for name in gone if name != _REASON]:
+    if left_out := [name for name in gone if name not in _REMARKS]:
         write_text(f"Left out for lack of room, but not in a pipe: {', '.join(left_out)}.")
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import field
 from typing import Final, TypedDict, Unpack
 
-from parquet_bloom.container import WHERE_KNOWN, Located, Place, record
+from parquet_bloom.container import WHERE_KNOWN, Located, Place, Units, record
 from parquet_bloom.container.in_commands import command_for
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.container.protocols import Chunk, Container
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.filters.rates import parse_percent
-from parquet_bloom.options import quoted_name
+from parquet_bloom.options import DEFAULT_FPP, quoted_name
 from parquet_bloom.rules.rule import SEVERITIES, Rule, Severity, rules
 
 
@@ -134,13 +134,18 @@ _LOOK_CLOSER: Final = "pbloom validate FILE -c COLUMN --pages --diagnose"
 
 
 class NextCommands:
-    """The commands that help, as the catalogue has them, filled in for findings in `file`; `sound`: the places and
-    columns whose pages were decoded and have nothing wrong."""
+    """The commands that help, as the catalogue has them, filled in for findings in `file`; `max_fpp`: the highest that
+    a column may have, by its name, None for any; `sound`: the places and columns whose pages were decoded and have
+    nothing wrong."""
 
     def __init__(
-        self, file: Container, sound: Collection[tuple[Place | None, str | None]] = ()
+        self,
+        file: Container,
+        max_fpp: Callable[[str], float | None],
+        sound: Collection[tuple[Place | None, str | None]] = (),
     ) -> None:
         self._file = file
+        self._max_fpp = max_fpp
         self._named = file.in_commands
         self._keys = file.key_arguments
         self._sound = sound
@@ -183,12 +188,25 @@ class NextCommands:
             "ROW_GROUP": None if place is None else str(place.part),
             "LIMIT": limit,
         }
-        return command_for(self._named, command, values, self._keys)
+        again = (*self._keys, *self._rate(command, column))
+        return command_for(self._named, command, values, again)
+
+    def _rate(self, command: str, column: str | None) -> tuple[str, ...]:
+        """What a new filter needs to be within the limit of its column, where the usual rate is not."""
+        words = command.split()
+        limit = None if column is None else self._max_fpp(column)
+        if words[1] != "build" or "--fpp" in words or limit is None:
+            return ()
+        rate = _rate_within(limit, self._file.units)
+        return ("--fpp", f"{rate:g}") if rate < DEFAULT_FPP else ()
 
 
 def _limit(found: Finding) -> str:
-    """The FPP that `expected` names; half of it for k-hash filters, which are sized by a formula, so
-    that their bits may miss the target a little."""
+    """The rate for the FPP that `expected` names."""
     limit = parse_percent((found.expected or "").removeprefix("at most "))
-    has_groups = found.place is not None and found.place.units.has_groups
-    return f"{limit / 2 if has_groups else limit:g}"
+    return f"{_rate_within(limit, found.place.units) if found.place else limit:g}"
+
+
+def _rate_within(limit: float, units: Units) -> float:
+    """Half of it for k-hash filters, which are sized by a formula, so that their bits may miss the target a little."""
+    return limit / 2 if units.has_groups else limit

@@ -84,7 +84,7 @@ def check_writer(created_by: str, chunks: Iterable[tuple[ColumnChunk, bool]]) ->
         if concerned:
             yield finding(
                 "PB205",
-                f"{number_of(concerned, 'filter')} may be wrong: {trouble.condition}. Affects"
+                f"{number_of(concerned, 'filter')} may be wrong; known of their writer: {trouble.condition}. Affects"
                 f" {_misled(trouble)}: {_CONSEQUENCES[trouble.when]} ({trouble.link})",
                 found=created_by,
             )

@@ -56,5 +56,5 @@ def _rows(result: IndexedValue) -> Iterator[RowFields]:
     if not result.files:
         yield {"path": None, "row_group": None, "verdict": result.verdict}
     for file in result.files:
-        for part in file.parts or (None,):
+        for part in file.row_groups or (None,):
             yield {"path": file.path, "row_group": part, "verdict": file.verdict}

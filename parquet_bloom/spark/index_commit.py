@@ -102,6 +102,7 @@ class _Commit:
             old = newest(self._folder)
             if old is None and not new:
                 return None
+            self._check_alone(old)
             start = old or self._options.empty
             if start.terms != self._options.empty.terms:
                 raise RewriteError(f"{self._folder.path}: another index was made here meanwhile")
@@ -114,11 +115,21 @@ class _Commit:
             if made is not None:
                 return self._report(made, added, dead)
 
+    def _check_alone(self, old: Manifest | None) -> None:
+        """Raise RewriteError if the table was listed for an index that somebody else has changed since: of two versions
+        of a table, nobody knows which is the later one."""
+        is_alone = (old.generation if old else 0) == self._generation
+        if self._options.table is not None and not is_alone:
+            raise RewriteError(
+                f"{self._folder.path}: somebody else has changed the index meanwhile, expected to be alone: run it again"
+            )
+
     def _dead(self, old: Manifest, new: tuple[Segment, ...]) -> Mapping[str, dict[str, Any]]:
         """By the ids of segments, which of their units are dead from now on."""
         if not old.segments:
             return {}
         executors, is_overtaken = self._executors, old.generation != self._generation
+        which = "dead_units" if self._options.table is None else "dead_of_table"
         about = NewSegments(self._options.place, old.generation, old.segments, new)
         num_segments = len(old.segments) + len(new)
         num_units = sum(each.units.num_units for each in (*old.segments, *new))
@@ -133,7 +144,7 @@ class _Commit:
             )
             .repartition(num_compared, "folder")
             .sortWithinPartitions("folder", "path")
-            .mapInArrow(executors.work(UNITS, "dead_units", is_overtaken), UNIT)
+            .mapInArrow(executors.work(UNITS, which, is_overtaken), UNIT)
             .repartition(min(num_segments, num_compared), "segment")
             .sortWithinPartitions("segment", "number")
             .mapInArrow(executors.work(UNITS, "dead_numbers", None), CONTROL)
@@ -146,9 +157,11 @@ class _Commit:
         self, old: Manifest, new: Sequence[Segment], dead: Mapping[str, dict[str, Any]]
     ) -> Manifest:
         segments = [_without(each, dead.get(each.id)) for each in (*old.segments, *new)]
+        table = self._options.table
         return replace(
             old,
             sources=tuple(dict.fromkeys([*old.sources, *self._sources])),
+            tables=old.tables if table is None else (table.source,),
             segments=tuple(segments),
         )
 

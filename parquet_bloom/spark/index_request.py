@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import EncryptionError
 from parquet_bloom.index.asking import hash_key_given
-from parquet_bloom.index.manifest import IndexForm, Manifest, Places, Segment
+from parquet_bloom.index.manifest import IndexForm, Manifest, Places, Segment, TableSource
 
 if TYPE_CHECKING:
     from parquet_bloom.index.hash_key import HashKey
+    from parquet_bloom.tables.table import StoredNames
 
 # Where executors find a key, which does not travel.
 _REFERENCES: Final = ("env:", "file:")
@@ -26,8 +29,20 @@ def check_reference(hash_key: str | None) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexedTable:
+    """A table that an index is about. `source`: at the version at which its live files were listed; `names`: what these
+    call its `columns`."""
+
+    name: str
+    source: TableSource = field(repr=False)
+    names: StoredNames = field(repr=False)
+    columns: tuple[str, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class IndexOptions:
-    """An index in a folder, as executors open it, and its terms; see build_index. `hash_key`: where executors find it."""
+    """An index in a folder, as executors open it, and its terms; see Index.build. `hash_key`: where executors find it;
+    `table`: if it is about one, and not about files."""
 
     place: str
     columns: tuple[str, ...]
@@ -36,6 +51,7 @@ class IndexOptions:
     hash_key: str | None = None
     key_check: str = ""
     form: IndexForm = "map"
+    table: IndexedTable | None = None
 
     @property
     def empty(self) -> Manifest:
@@ -58,12 +74,15 @@ class IndexOptions:
 
 @dataclass(frozen=True, slots=True)
 class KnownIndex:
-    """An index with whose files those that are listed are compared. `num_segments`: of this `generation`."""
+    """An index with whose files those that are listed are compared. `num_segments`: of this `generation`; `columns`: what
+    files call each of them, see Segment.read_as; `is_of_table`: files are as a table records them, which never puts
+    another one in the place of one."""
 
     place: str
     generation: int
     num_segments: int
-    columns: tuple[str, ...]
+    columns: Mapping[str, str]
+    is_of_table: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 known_files     its files, to be left alone if they are as it knows them
 listed_units    its units, those of new segments, and what a run has found
 dead_units      of these, path by path: units of another state than the one that counts
+dead_of_table   the same where the files are those of a table
 dead_numbers    by segment
 """
 
@@ -18,23 +19,26 @@ from typing import Final
 
 from parquet_bloom.index.manifest import Segment, manifest_name, read_manifest
 from parquet_bloom.index.opened import OpenSegment, as_ranges
-from parquet_bloom.index.states import state_of
+from parquet_bloom.index.states import is_as_read, state_of
 from parquet_bloom.index.units import Unit
 from parquet_bloom.spark.index_request import KnownIndex, NewSegments
+from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Tasks
 from parquet_bloom.spark.rows import RowFields
 from parquet_bloom.spark.run import Account
 from parquet_bloom.spark.schemas import CONTROL, UNIT, Batches, giving, numbers_in
 from parquet_bloom.storage import open_folder
-from parquet_bloom.storage.folder import Folder
+from parquet_bloom.storage.folder import Folder, Found
 
 AS_KNOWN: Final = "in the index as it is"
 
 
 def known_files(index: KnownIndex, number: int) -> Iterator[RowFields]:
-    """Rows of SEEN, of a segment by its number; the status is the column."""
+    """Rows of SEEN, of a segment by its number; the status is the column. Those of a column that is another one by now do not count."""
     folder = open_folder(index.place)
     segment = read_manifest(folder, manifest_name(index.generation)).segments[number]
+    if segment.read_as != index.columns.get(segment.column):
+        return
     for unit in _live(folder, segment):
         yield {
             "folder": os.path.dirname(unit.path),
@@ -47,10 +51,16 @@ def known_files(index: KnownIndex, number: int) -> Iterator[RowFields]:
         }
 
 
-def is_known(index: KnownIndex, known: Sequence[RowFields], version: str | None) -> bool:
-    """Whether an index knows a file of that version for every column. `known`: its rows."""
-    columns = {row["status"] for row in known if row["version"] == version}
-    return bool(version) and columns >= {*index.columns}
+def known_version(index: KnownIndex, known: Sequence[RowFields], file: LakeFile) -> str | None:
+    """The version of a file that an index knows for every column, if it is in it. `known`: its rows."""
+    if file.version is None and not index.is_of_table:
+        return None
+    now = Found(file.path, file.size or 0, file.version, None)
+    columns: dict[str, set[str]] = {}
+    for row in known:
+        if row["version"] and is_as_read(now, row["size"], row["version"]):
+            columns.setdefault(row["version"], set()).add(row["status"])
+    return next((version for version, of in columns.items() if of >= {*index.columns}), None)
 
 
 def _live(folder: Folder, segment: Segment) -> Iterator[Unit]:
@@ -124,6 +134,19 @@ def _dead(path: str, rows: Sequence[RowFields], is_overtaken: bool) -> Iterator[
     columns = {row["column"] for row in old if row["version"] == seen}
     yield from (row for row in old if row["version"] != seen)
     yield from (row for row in new if row["version"] != seen or row["column"] in columns)
+
+
+@giving(UNIT)
+def dead_of_table(_: object, batches: Batches) -> Iterator[RowFields]:
+    """The same of rows by path, where a table says which files there are: who has read one has read all that counts of
+    it, and what is not listed is dead, whether or not it is still there."""
+    rows: Iterator[RowFields] = (row for batch in batches for row in batch.to_pylist())
+    for _, of_path in groupby(rows, itemgetter("path")):
+        of_file = list(of_path)
+        read = any(row["is_new"] for row in of_file)
+        seen = {row["version"] for row in of_file if not row["segment"] and not read}
+        old = (row for row in of_file if row["segment"] and not row["is_new"])
+        yield from (row for row in old if row["version"] not in seen)
 
 
 @giving(CONTROL)

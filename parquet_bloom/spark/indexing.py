@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.index.building import SegmentsBuilder
@@ -21,7 +21,7 @@ from parquet_bloom.index.compaction import merge
 from parquet_bloom.index.keys import MOST_PLACES
 from parquet_bloom.index.manifest import Segment, as_plain, segment_of
 from parquet_bloom.index.slices import MOST_SLOTS
-from parquet_bloom.spark.index_request import IndexOptions
+from parquet_bloom.spark.index_request import IndexedTable, IndexOptions
 from parquet_bloom.spark.outcome import Outcome
 from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Request, Tasks
@@ -31,8 +31,13 @@ from parquet_bloom.spark.schemas import CONTROL, Batches, giving, numbers_in
 from parquet_bloom.spark.worker import attempt
 from parquet_bloom.storage import open_folder
 from parquet_bloom.storage.folder import Found
+from parquet_bloom.tables.table import opened_as
 from parquet_bloom.verbs.index_change import FileIndexer
 from parquet_bloom.verbs.listed_files import ListedFiles
+
+if TYPE_CHECKING:
+    from parquet_bloom.container.protocols import Container
+    from parquet_bloom.encryption.keys import Keys
 
 # For the keys of a task, in bytes; others are in temporary files meanwhile. Each core has a task.
 KEYS_MEMORY: Final = 96 << 20
@@ -73,7 +78,9 @@ def _indexed(
 ) -> Outcome:
     """Counts the columns that files do not have. Raises what the file failed of, which the index knows by then."""
     found = Found(file.path, file.size or 0, file.version, None)
-    read = indexer.add(found, ListedFiles({}), request.keys.read())
+    table = request.options.table
+    among = ListedFiles({}) if table is None else _FileOfTable(table, file)
+    read = indexer.add(found, among, request.keys.read())
     lacking.update(read.lacking)
     if read.error is not None:
         raise read.error
@@ -86,6 +93,20 @@ def _indexed(
         version=read.version,
         message="; ".join(reasons) or None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _FileOfTable:
+    """A file as a table records it, with its names of columns."""
+
+    table: IndexedTable
+    file: LakeFile
+
+    def read_as(self, _: str, column: str) -> str:
+        return self.table.names.stored_as(column)
+
+    def open(self, path: str, keys: Keys | None) -> Container:
+        return opened_as(self.table.names, self.table.columns, path, self.file.size or 0, keys)
 
 
 def name_of(number: int) -> str:

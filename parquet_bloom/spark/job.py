@@ -229,6 +229,9 @@ def _account_place(spark: SparkSession, search: Search, audit: str | None) -> tu
             f"{search.manifest.path}: a manifest on a cluster: expected an audit (--audit), the folder in"
             " which executors keep their account"
         )
+    if not search.names and not search.files and search.index is not None:
+        # Of a table without files.
+        return f"{search.index.place}/{TEMPORARY}{uuid.uuid4().hex[:16]}", False
     first = search.names[0][1] if search.names else (search.files or ())[0].path
     fixed = first.partition("*")[0].partition("{")[0].rstrip("/")
     folder = fixed if fixed == first.rstrip("/") else os.path.dirname(fixed)
@@ -255,6 +258,8 @@ def _discard(executors: Executors, tasks: Tasks) -> None:
 def _planned(executors: Executors, run: LakeRun, search: Search) -> tuple[LakeRun, Plan]:
     """The run as it was started, and its plan."""
     (begun,) = executors.documents(PLANNING, "begin", Planning(run, search))
+    # They are in sheets now.
+    search = replace(search, files=None)
     run = run.since(begun["run"]["started_at"])
     plan = Plan.of(begun["plan"])
     if begun["is_settled"]:

@@ -21,7 +21,7 @@ import pyarrow as pa
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import SparkError
 from parquet_bloom.spark.index_request import KnownIndex
-from parquet_bloom.spark.index_units import AS_KNOWN, is_known, known_files
+from parquet_bloom.spark.index_units import AS_KNOWN, known_files, known_version
 from parquet_bloom.spark.listing import (
     ENOUGH_FOLDERS,
     FolderToList,
@@ -108,7 +108,7 @@ class Search:
 
     @property
     def is_empty(self) -> bool:
-        return not self.names and not self.files and self.manifest is None
+        return not (self.names or self.files or self.manifest or self.index)
 
     @property
     def is_trial(self) -> bool:
@@ -444,8 +444,8 @@ def leave_complete(request: Planning, batches: Batches) -> Iterator[RowFields]:
             sheets.add_known(file, last["status"], last["message"])
             continue
         if index is not None:
-            if is_known(index, others, file.version):
-                sheets.add_known(file, "unchanged", AS_KNOWN)
+            if version := known_version(index, others, file):
+                sheets.add_known(replace(file, version=version), "unchanged", AS_KNOWN)
             else:
                 sheets.add(file)
             continue

@@ -54,7 +54,7 @@ def build_on_spark(
 ) -> TableBuildReport:
     """As verbs.build_table. `place`: of the table."""
     if of_table.catalog is None:
-        place = _opened_everywhere(place)
+        place = opened_everywhere(place)
     table = open_table(place, of_table.kind, catalog=of_table.catalog)
 
     def change(files: Sequence[TableFile], step: TableStep) -> list[FileResult]:
@@ -66,7 +66,7 @@ def build_on_spark(
     return build_in_table(table, options, of_table, elsewhere=change)
 
 
-def _opened_everywhere(place: str) -> str:
+def opened_everywhere(place: str) -> str:
     """The folder of a table as all processes open it."""
     place = opened_by_executors(place)
     return place if is_url(place) else os.path.join(os.getcwd(), place)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import cast
@@ -40,6 +41,16 @@ def files_left(path: str, older_than: float) -> Iterator[Leftover]:
     if not found and not file.exists():
         raise FileNotFoundError(errno.ENOENT, "no such file or folder", path)
     return iter(found)
+
+
+def left_beside(paths: Iterable[str], older_than: float) -> list[Leftover]:
+    """The temporary files in the folders of these local files, for which each is listed once; what cannot be listed
+    has none."""
+    found: list[Leftover] = []
+    for folder in dict.fromkeys(os.path.dirname(path) for path in paths if not is_url(path)):
+        with suppress(OSError):
+            found += leftovers(Path(folder), older_than)
+    return found
 
 
 def _behind(url: str, older_than: float) -> Iterator[Leftover]:

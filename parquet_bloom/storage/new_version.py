@@ -24,7 +24,7 @@ from parquet_bloom.storage import address_of
 from parquet_bloom.storage.change import Change
 from parquet_bloom.storage.journal import recover_first
 from parquet_bloom.storage.local_output import AppendedEnd, Output, mode_like, output_to
-from parquet_bloom.storage.ownership import check_replaceable, lost_owners
+from parquet_bloom.storage.ownership import check_overwritable, check_replaceable, lost_owners
 from parquet_bloom.storage.paths import NO_FOLDER
 from parquet_bloom.storage.source import (
     LocalSource,
@@ -77,6 +77,11 @@ class Target:
     is_appended: bool = False
     unconditional: bool = False
 
+    def recover_first(self) -> None:
+        """Undo what a build that was killed has appended to the file that is replaced. Raises as recover."""
+        if self.name is not None and not is_url(self.name) and self.overwrite:
+            recover_first(Path(self.name))
+
     def output(self, mode: int, prefix: int) -> Output:
         """A file at `name` that starts with `prefix` bytes of another. `mode`: of a new file."""
         name = self.name or ""
@@ -99,7 +104,13 @@ def write_version(source: Source, target: Target, change: Change, verify: bool =
     if target.name is None:
         imagined = ImaginedVersion(change.prefix)
         change.compose(imagined)
-        return source.size if target.in_place and change.is_idle else imagined.size
+        if not target.in_place:
+            return imagined.size
+        if change.is_idle:
+            return source.size
+        if isinstance(source, LocalSource):
+            check_replaceable(source.path)
+        return imagined.size
     if target.in_place and not is_url(target.name):
         check_replaceable(target.name)
     beside: AbstractContextManager[object] = nullcontext()
@@ -223,11 +234,20 @@ def resolve_target(
         target = local_path(where)
         if not in_table:
             check_not_in_table(target)
-            recover_first(target)
         return Target(str(target), overwrite=True, in_place=True, unconditional=unconditional)
     sources = [] if is_url(where) else [local_name(where)]
     way_out = REPLACE_OR_RESUME if in_folder else REPLACE
     return output_target(output, sources, overwrite, ", or in_place=True", way_out)
+
+
+def can_be_foreseen(
+    source: str | os.PathLike[str], output: str | os.PathLike[str] | None, in_folder: bool
+) -> bool:
+    """Whether a look at the place tells what resolve_target would refuse: in an object store that takes requests, and
+    a folder for outputs may not be there yet."""
+    if output is None:
+        return not is_url(os.fspath(source))
+    return not in_folder or local_path(output).parent.is_dir()
 
 
 def check_appendable(source: str | os.PathLike[str]) -> None:
@@ -278,5 +298,5 @@ def output_target(
         if not overwrite:
             raise RewriteError(f"{path}: already exists: {way_out}")
         check_not_in_table(path)
-        recover_first(path)
+        check_overwritable(str(path))
     return Target(str(path), overwrite)

@@ -17,14 +17,23 @@ from parquet_bloom.errors import RewriteError
 
 
 def check_replaceable(path: str) -> None:
-    """Raise RewriteError for a file that this process may not write, in a folder where it may: one where nothing new
-    can be made says so itself."""
+    """Raise RewriteError for a file to be changed that this process may not write, in a folder where it may: one where
+    nothing new can be made says so itself."""
+    _check_writable(path, "not changed in place", "write another file with an output")
+
+
+def check_overwritable(path: str) -> None:
+    """The same for an output."""
+    _check_writable(path, "not overwritten", "name another output")
+
+
+def _check_writable(path: str, what: str, instead: str) -> None:
     if _may_write(path) or not _may_write(os.path.dirname(os.path.realpath(path))):
         return
     status = os.stat(path)
     raise RewriteError(
-        f"{path}: not changed in place: you may not write it (mode {stat.S_IMODE(status.st_mode):03o},"
-        f" owner {_user(status.st_uid)}): allow it with chmod, or write another file with an output"
+        f"{path}: {what}: you may not write it (mode {stat.S_IMODE(status.st_mode):03o},"
+        f" owner {_user(status.st_uid)}): allow it with chmod, or {instead}"
     )
 
 

@@ -24,6 +24,7 @@ from parquet_bloom.storage.source import (
     local_path,
     making_in,
 )
+from parquet_bloom.vocabulary import IS_INDEX
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -71,7 +72,8 @@ def expand(
             continue
         inputs += found
         if not found:
-            errors.append(FileNotFoundError(errno.ENOENT, NO_FILES, _shown(name)))
+            problem = IS_INDEX if _is_index(name) else NO_FILES
+            errors.append(FileNotFoundError(errno.ENOENT, problem, _shown(name)))
     return inputs, errors
 
 
@@ -180,6 +182,16 @@ def _list(name: str, left_out: LeftOut | None) -> Iterator[Input]:
     root = Path(path)
     # A folder is sorted by the parts of paths, as in `a/b.parquet` before `a.parquet`.
     yield from _below("" if root == Path() else str(root), "", left_out)
+
+
+def _is_index(name: str) -> bool:
+    """Whether a folder is an index, whose own files are none of its data; in a store, that would be another listing."""
+    if is_url(name):
+        return False
+    try:
+        return any(map(is_of_index, os.listdir(local_name(name))))
+    except OSError:
+        return False
 
 
 def _check_folder(glob: str) -> None:

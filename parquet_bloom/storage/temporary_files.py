@@ -66,11 +66,10 @@ class Leftover:
 def leftovers(folder: Path, older_than: float) -> Iterator[Leftover]:
     """The leftovers in `folder` of at least that many seconds. Raises OSError."""
     with os.scandir(folder) as entries:
-        for entry in entries:
+        for entry in filter(lambda entry: is_temporary(entry.name), entries):
             with suppress(FileNotFoundError):
                 status = entry.stat(follow_symlinks=False)
-                is_file = stat.S_ISREG(status.st_mode)
-                if is_file and is_left(entry.name, status.st_mtime, older_than):
+                if stat.S_ISREG(status.st_mode) and is_as_old(status.st_mtime, older_than):
                     remove = partial(os.unlink, entry.path)
                     yield Leftover(entry.path, status.st_size, status.st_mtime, remove)
 

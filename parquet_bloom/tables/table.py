@@ -206,8 +206,33 @@ class TableColumns:
 class _DataFile(Container, Protocol):
     """A Parquet file, whose columns are called as a table calls them."""
 
+    def stand_for(self, in_commands: AsTable) -> None:
+        """Let commands that help next name the table."""
+
     def end_as_called(self) -> FileEnd:
         """Its end, with these names in its footer. Raises UnsupportedError if it is encrypted."""
+
+
+def opened_as(
+    names: StoredNames,
+    columns: Collection[str],
+    path: str,
+    size: int,
+    keys: Keys | None,
+    opener: Opener = open_source,
+) -> _DataFile:
+    """A data file of a table: so much of it as is recorded, with these columns of the table, by its names. Raises as
+    open_file, and StoredNames."""
+    opened = open_parquet(path, keys, size, opener)
+    try:
+        called = names.called(opened)
+        # Lists that their writer has called otherwise inside are there all the same.
+        others = {top(name) for name in called.values() if name not in columns}
+        opened.call_columns(called, [name for name in columns if top(name) not in others])
+    except BaseException:
+        opened.close()
+        raise
+    return cast("_DataFile", opened)
 
 
 class LakeTable(ABC):
@@ -421,14 +446,6 @@ class LakeTable(ABC):
             raise TypeError(f"file: {file!r}, expected one of the table's files()")
         if file.unfit is not None:
             raise UnsupportedError(f"{file.path}: {file.unfit}")
-        opened = open_parquet(file.path, keys, file.size, opener)
-        try:
-            called, columns = self.names.called(opened), self.columns
-            # Lists that their writer has called otherwise inside are there all the same.
-            others = {top(name) for name in called.values() if name not in columns}
-            opened.stand_for(self.in_commands_of(file))
-            opened.call_columns(called, [name for name in columns if top(name) not in others])
-        except BaseException:
-            opened.close()
-            raise
-        return cast("_DataFile", opened)
+        opened = opened_as(self.names, self.columns, file.path, file.size, keys, opener)
+        opened.stand_for(self.in_commands_of(file))
+        return opened

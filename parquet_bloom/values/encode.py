@@ -271,7 +271,8 @@ def signed_bytes(number: int) -> int:
 def _unscaled(leaf: LeafType, value: object, logical: LogicalType) -> int:
     """The stored integer: exact, and range-checked before any large power is computed."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise not_a_value(leaf, value, "a decimal")
+        is_float = isinstance(value, float)
+        raise not_a_value(leaf, value, "a decimal, not a float" if is_float else "a decimal")
     exact = Decimal(value)
     if not exact.is_finite():
         raise not_a_value(leaf, value, "a finite decimal")
@@ -312,6 +313,10 @@ def _encode_text(leaf: LeafType, value: object) -> Encodings:
         expected = "bytes" if leaf.logical_name == "INTERVAL" else "text or bytes"
         raise not_a_value(leaf, value, expected)
     try:
-        return encode_stored(leaf, value.encode())
+        plain = value.encode()
     except UnicodeEncodeError:
         raise not_a_value(leaf, ascii(value), "text that is valid Unicode") from None
+    if leaf.width is not None and len(plain) != leaf.width:
+        # Shown as it was given, and not as bytes.
+        raise not_a_value(leaf, value, f"{leaf.width} bytes, found {len(plain)}")
+    return Encodings((plain,))

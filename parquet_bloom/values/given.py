@@ -7,6 +7,7 @@ what Python's cannot.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from math import isinf
 from typing import Any
 
@@ -15,6 +16,7 @@ from parquet_bloom.values.types import Days, Exact, TimeNanos, TimestampNanos, l
 
 _PREFIXED = ("s", "ms", "us", "ns", "ps", "fs", "as")
 _UNITS_PER_SECOND = {unit: 1000**power for power, unit in enumerate(_PREFIXED)}
+_EPOCH = datetime(1970, 1, 1)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "D": 86_400, "W": 604_800}
 
 
@@ -68,21 +70,56 @@ def _from_polars(values: Any) -> Any:
         return values.to_list()
 
 
-def show_values(values: Sequence[object] | NDArray[np.generic]) -> list[str]:
-    """Values as reports show them: the text of a literal, bytes as `0x…`, `null`."""
+def python_values(values: Sequence[object] | NDArray[np.generic]) -> list[Any]:
+    """Values as reports have them: Python's own wherever these are exact, the text of a literal, None for a null."""
     # At once, as one by one is far slower; but not times, which lose nanoseconds.
     kind = getattr(getattr(values, "dtype", None), "kind", "")
     if kind and kind in "iufSU" and hasattr(values, "tolist"):
         values = values.tolist()
-    return list(map(_text_of, values))
+    return list(map(_python_value, values))
 
 
-def _text_of(value: object) -> str:
+def _python_value(value: object) -> object:
     if isinstance(value, literal):
         return value.text
     value = plain_value(value)
-    if isinstance(value, bytes | bytearray | memoryview):
-        return f"0x{bytes(value).hex()}"
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    return _from_exact(value) if isinstance(value, Exact) else value
+
+
+def _from_exact(value: Exact) -> object:
+    """A date or time of Python; of numpy, where Python has none."""
+    try:
+        if isinstance(value, Days):
+            return _EPOCH.date() + timedelta(days=value.number)
+        micros, rest = divmod(value.number, 1000)
+        if rest:
+            raise OverflowError
+        if isinstance(value, TimestampNanos):
+            zone = UTC if value.zoned else None
+            return _EPOCH.replace(tzinfo=zone) + timedelta(microseconds=micros)
+        return (_EPOCH + timedelta(microseconds=micros)).time()
+    except OverflowError:
+        return _in_numpy(value)
+
+
+def _in_numpy(value: Exact) -> object:
+    """The value itself if numpy has none, either."""
+    if isinstance(value, TimeNanos) or abs(value.number) >= 1 << 63:
+        return value
+    return np.datetime64(value.number, "D" if isinstance(value, Days) else "ns")
+
+
+def show_values(values: Sequence[object] | NDArray[np.generic]) -> list[str]:
+    """Values as documents and people are shown them."""
+    return list(map(show_value, python_values(values)))
+
+
+def show_value(value: object) -> str:
+    """One of python_values: bytes as `0x…`, `null`."""
+    if isinstance(value, bytes):
+        return f"0x{value.hex()}"
     return "null" if value is None else str(value)
 
 

@@ -12,13 +12,14 @@ import struct
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from datetime import date, time
+from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
-from math import isinf
+from functools import partial
+from math import isinf, isnan
 from typing import Literal
 from uuid import UUID
 
-from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.errors import LIST, LITERAL, TEXT, ValueTypeError
 from parquet_bloom.values.encode import (
     INTEGERS,
     NANOS,
@@ -28,6 +29,7 @@ from parquet_bloom.values.encode import (
     encode,
     encode_stored,
 )
+from parquet_bloom.values.given import plain_value
 from parquet_bloom.values.types import (
     FLOAT_FORMAT,
     NANOS_PER_DAY,
@@ -35,6 +37,7 @@ from parquet_bloom.values.types import (
     LeafType,
     LiteralInFile,
     LogicalType,
+    TextInFile,
     TimeNanos,
     TimestampNanos,
     literal,
@@ -67,21 +70,82 @@ def encode_given(leaf: LeafType, value: object) -> Encodings:
         try:
             return encode_literal(leaf, value.text, value.read_as)
         except ValueTypeError as error:
-            if isinstance(value, LiteralInFile):
-                # The header of CSV is no value.
-                hint = "; if this is a header, call the file .csv" * (value.line == 1)
-                raise ValueTypeError(f"{value.file}: line {value.line}: {error}{hint}") from None
-            raise
+            raise _blaming(value, error, partial(_encode_like, leaf, value)) from None
     try:
         return encode(leaf, value)
     except ValueTypeError as error:
-        holds_text = leaf.physical.endswith("BYTE_ARRAY") and leaf.logical_name in _HOLD_TEXT
-        if holds_text or not isinstance(value, str):
-            raise
-        # Without quotes, it would seem as if 42 were no integer.
         text = shown(value)
-        problem = f"{text!r}{str(error).removeprefix(text)}" if value else str(error)
-        raise ValueTypeError(f"{problem}, or pb.literal(…) to read it from text") from None
+        # Without quotes, it would seem as if 42 were no integer.
+        is_quoted = isinstance(value, str) and value and not _holds_text(leaf)
+        problem = f"{text!r}{str(error).removeprefix(text)}" if is_quoted else str(error)
+        place = f"{value.place}: " if isinstance(value, TextInFile) else ""
+        raise ValueTypeError(f"{place}{problem}{_way_out(leaf, value)}") from None
+
+
+def check_literal(given: literal) -> None:
+    """Raise ValueTypeError for one that is not of the type that it is to be read as, whatever the column is."""
+    try:
+        _check_text(given, given.text)
+    except ValueTypeError as error:
+        raise _blaming(given, error, partial(_check_text, given)) from None
+
+
+def _check_text(given: literal, text: str) -> None:
+    if given.read_as == "bytes":
+        _hex(text)
+    elif given.read_as not in (None, "string"):
+        _read_as(given.read_as, LeafType("BYTE_ARRAY"), text)
+
+
+def _encode_like(leaf: LeafType, given: literal, text: str) -> None:
+    encode_literal(leaf, text, given.read_as)
+
+
+def _blaming(given: literal, error: ValueTypeError, read: Callable[[str], None]) -> ValueTypeError:
+    """The error with the place of a literal that is in a file, or with what may be meant by others. `read`: raises
+    ValueTypeError for another text in its place."""
+    if isinstance(given, LiteralInFile):
+        # The header of CSV is no value.
+        hint = "; if this is a header, call the file .csv" * (given.line == 1)
+        return ValueTypeError(f"{given.place}: {error}{hint}")
+    hint = f"; if these are several values, {LIST}" * _are_several(given.text, read)
+    return ValueTypeError(f"{error}{hint}")
+
+
+def _are_several(text: str, read: Callable[[str], None]) -> bool:
+    parts = text.split(",")
+    try:
+        for part in parts:
+            read(part.strip())
+    except ValueTypeError:
+        return False
+    return len(parts) > 1
+
+
+def _holds_text(leaf: LeafType) -> bool:
+    return leaf.physical.endswith("BYTE_ARRAY") and leaf.logical_name in _HOLD_TEXT
+
+
+def _way_out(leaf: LeafType, value: object) -> str:
+    """What makes a value of the column of one that is none, if anything surely does."""
+    if isinstance(value, str):
+        return "" if _holds_text(leaf) else f", or {LITERAL}"
+    plain = plain_value(value)
+    if isinstance(plain, int) and not isinstance(plain, bool) and leaf.logical_name in _TEXTS:
+        return f", or {TEXT}"
+    is_of_numpy = type(value).__module__ == "numpy"
+    is_moment = isinstance(value, datetime) or (is_of_numpy and isinstance(plain, TimestampNanos))
+    if leaf.logical_name == "DATE" and is_moment:
+        return "; .date() makes a date of it, .dt.date of those of a pandas Series"
+    holds_integers = leaf.physical in INTEGERS and leaf.logical_name in ("", "INTEGER")
+    if holds_integers and is_of_numpy and _may_be_integer(plain):
+        return "; .astype('int64') makes integers of floats, after .dropna() where a pandas Series has gaps"
+    return ""
+
+
+def _may_be_integer(value: object) -> bool:
+    """Whether floats that were made of integers, some of which are missing, have such a value."""
+    return isinstance(value, float) and (isnan(value) or value.is_integer())
 
 
 def encode_literal(leaf: LeafType, text: str, read_as: str | None = None) -> Encodings:
@@ -240,6 +304,7 @@ _READERS: dict[str, Reader] = {
     "ENUM": _text,
     "FLOAT": _float,
     "FLOAT16": _float,
+    "INT": _integer,
     "INT32": _integer,
     "INT64": _integer,
     "INT96": _timestamp,

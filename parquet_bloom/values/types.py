@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import field
+from typing import Self
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ValueTypeError
@@ -165,7 +166,33 @@ class TimestampNanos(Exact):
 
 @dataclass(frozen=True, slots=True)
 class LiteralInFile(literal):
-    """One that stands in a file of values, in a line that is counted from 1."""
+    """One that stands in a file of values: in a line, counted from 1, or in a `row` of Parquet, from 0."""
 
     file: str = field(default="", compare=False)
     line: int = field(default=0, compare=False)
+    row: int | None = field(default=None, compare=False)
+
+    @property
+    def place(self) -> str:
+        return place_in(self.file, self.line, self.row)
+
+
+class TextInFile(str):
+    """Text that stands in a `row` of a Parquet `file` of values, and is no literal."""
+
+    __slots__ = ("file", "row")
+    file: str
+    row: int
+
+    def __new__(cls, text: str, file: str = "", row: int = 0) -> Self:
+        made = super().__new__(cls, text)
+        made.file, made.row = file, row
+        return made
+
+    @property
+    def place(self) -> str:
+        return place_in(self.file, row=self.row)
+
+
+def place_in(file: str, line: int = 0, row: int | None = None) -> str:
+    return f"{file}: line {line}" if row is None else f"{file}: row {row}"

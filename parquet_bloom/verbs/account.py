@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any, Final
@@ -23,6 +24,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from parquet_bloom.container import number_of
+from parquet_bloom.values.given import show_value
 from parquet_bloom.verbs.documents import document_of
 
 _TEXT: Final = pa.string()
@@ -64,7 +66,7 @@ def account_of(report: Any, values: Sequence[str]) -> pa.Table:
     """Of a FindReport about `values`: a row for each row that holds a value, for each other value, and for each file, be it
     unknown or asked."""
     # A value that was given twice is found twice.
-    found = tuple(dict.fromkeys(report.rows))
+    found = tuple(dict.fromkeys(replace(row, value=show_value(row.value)) for row in report.rows))
     known = {row.value for row in found}
     deleted = {*report.deleted_in}
     proof = {name: getattr(report, name) for name in PROOF}
@@ -82,8 +84,8 @@ def account_of(report: Any, values: Sequence[str]) -> pa.Table:
                 value=[row.value for row in found],
                 state="found",
                 path=[row.path for row in found],
-                row_group=[row.part for row in found],
-                row_in_row_group=[row.row_in_part for row in found],
+                row_group=[row.row_group for row in found],
+                row_in_row_group=[row.row_in_row_group for row in found],
                 row=[row.row for row in found],
                 may_be_deleted=[row.path in deleted for row in found],
             ),

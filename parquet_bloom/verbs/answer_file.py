@@ -29,6 +29,7 @@ def answer_file(
     names = [os.fspath(source) for source in sources]
     local = [path for path in map(local_path, filterfalse(is_url, names)) if path.exists()]
     target = output_target(output, local, overwrite)
+    target.recover_first()
     mode = default_mode()
     for path in local:
         mode &= path.stat().st_mode | stat.S_IRWXU

@@ -7,7 +7,8 @@ The document is made of dictionaries and lists, whose keys name places as the fo
     num_parts, parts             "num_row_groups", "row_groups"        "num_stripes", "stripes"
     groups, group_ndv            "row_groups", "row_group_ndv"         "index_groups", ...
 
-Fields marked WHERE_KNOWN are left out where they are None, those marked IN_PYTHON always; bytes are in hexadecimal.
+Fields marked WHERE_KNOWN are left out where they are None, those marked IN_PYTHON always; those marked AS_TEXT are text,
+and bytes are in hexadecimal.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from parquet_bloom.container import Units
+from parquet_bloom.values.given import show_value
 from parquet_bloom.verbs.keys import key_of, place_fields, units_of
 
 _COLLECTIONS = (list, tuple, set, frozenset)
@@ -265,6 +267,7 @@ class _Converters(dict[Any, "Callable[[Any], Any] | None"]):
         found = {each.name: each for each in _shown(report)}
         has_place = found.pop("place", None) is not None
         where_known = [name for name, each in found.items() if each.metadata.get("where_known")]
+        as_text = [name for name, each in found.items() if each.metadata.get("as_text")]
         nested = [name for name, each in found.items() if not _PLAIN.fullmatch(str(each.type))]
         keys = {name: key_of(name, units) for name in found if key_of(name, units) != name}
         # A record has all its fields in a dictionary.
@@ -279,6 +282,8 @@ class _Converters(dict[Any, "Callable[[Any], Any] | None"]):
             for name in where_known:
                 if document[name] is None:
                     del document[name]
+            for name in as_text:
+                document[name] = _as_text(document[name])
             for name in nested:
                 content = document.get(name)
                 # Most chunks have no notes and the like.
@@ -293,6 +298,12 @@ class _Converters(dict[Any, "Callable[[Any], Any] | None"]):
             return document
 
         return convert
+
+
+def _as_text(value: Any) -> str | list[str]:
+    """A value that was asked for, or several."""
+    is_many = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    return list(map(show_value, value)) if is_many else show_value(value)
 
 
 class _ItemConverters(_Converters):

@@ -10,10 +10,16 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
-from parquet_bloom.arguments import columns_given, files_given
-from parquet_bloom.container import IN_PYTHON, WHERE_KNOWN, number_of, some_of
+from parquet_bloom.arguments import columns_given, files_given, name_given
+from parquet_bloom.container import AS_TEXT, IN_PYTHON, WHERE_KNOWN, number_of, some_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ColumnError, ParquetBloomError, ValueTypeError, no_column
+from parquet_bloom.errors import (
+    ColumnError,
+    MissingKeyError,
+    ParquetBloomError,
+    UnsupportedError,
+    ValueTypeError,
+)
 from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.manifest import existing
 from parquet_bloom.index.states import state_of, state_unless_asked_for
@@ -23,10 +29,10 @@ from parquet_bloom.reads.columns import telling
 from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.left_out import LeftOut
-from parquet_bloom.values.given import list_values, show_values
+from parquet_bloom.values.given import list_values, python_values, show_value, show_values
 from parquet_bloom.verbs.asked_files import AnsweredBy, AskedFile, AskedFiles
 from parquet_bloom.verbs.documents import VerbReport, plain
-from parquet_bloom.verbs.index_probe import check_has_files
+from parquet_bloom.verbs.index_probe import check_column, check_has_files
 from parquet_bloom.verbs.keys import units_of
 from parquet_bloom.verbs.lazy_items import LazyItems
 from parquet_bloom.verbs.listed_files import ListedFiles, files_asked, list_files, names_in_index
@@ -48,12 +54,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FoundRow:
-    """A row that holds a value: `row_in_part` counts from 0 in the row group, `row` in the file."""
+    """A row that holds a value: `row_in_row_group` counts from 0 in the row group, which is a stripe of an ORC file, and `row`
+    in the file. `value`: as Python has it, the text of a literal."""
 
-    value: str
+    value: Any = field(metadata=AS_TEXT)
     path: str
-    part: int
-    row_in_part: int
+    row_group: int
+    row_in_row_group: int
     row: int
 
 
@@ -65,8 +72,8 @@ class UnknownFile:
     reason: str
 
 
-class AbsentValues(LazyItems[str]):
-    """Those that are in none of the rows, each once, as reports show them."""
+class AbsentValues(LazyItems[Any]):
+    """Those that are in none of the rows, each once."""
 
     noun = "value"
 
@@ -75,16 +82,18 @@ class AbsentValues(LazyItems[str]):
         self._rows = rows
 
     @cached_property
-    def _items(self) -> tuple[str, ...]:
+    def _items(self) -> tuple[Any, ...]:
         held = {row.value for row in self._rows}
-        return tuple(each for each in dict.fromkeys(show_values(self._values)) if each not in held)
+        return tuple(
+            each for each in dict.fromkeys(python_values(self._values)) if each not in held
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FindReport(VerbReport):
     """The `rows` that hold values of a column; `absent`: the values that no file holds, none while a file is `unknown`. Of `num_files`, `files_by_index` hold none of the values by an `index` in
-    its `generation`, and `files_by_filters` none by their own filters; of `files_read`, values were read in `parts_read`
-    row groups, there in `pages_read` data pages. What could not be asked is `unknown`. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector or
+    its `generation`, and `files_by_filters` none by their own filters; of `files_read`, values were read in
+    `row_groups_read` row groups or stripes, there in `pages_read` data pages. What could not be asked is `unknown`. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector or
     a delete file: they are still in the file, until it is written anew. `left_out`: files in the folders that were given,
     which nobody asked because of their names. `asked`: the files that were asked, each in its state; of those that no one has named, without
     what an index alone ruled out. `inputs`: the names that were given, none for all files of an index; `tables`:
@@ -100,12 +109,12 @@ class FindReport(VerbReport):
     files_by_index: int
     files_by_filters: int
     files_read: int
-    parts_read: int
+    row_groups_read: int
     pages_read: int
     bytes_read: int
     rows: tuple[FoundRow, ...]
     unknown: tuple[UnknownFile, ...]
-    absent: Sequence[str] = field(default=(), compare=False)
+    absent: Sequence[Any] = field(default=(), compare=False, metadata=AS_TEXT)
     asked: Sequence[AskedFile] = field(default=(), compare=False, metadata=IN_PYTHON)
     deleted_in: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -194,15 +203,19 @@ def find(
 
     Only row groups are read that filters, or an `index`, do not exclude, and only pages that the index or the file's
     page indexes name; of a file that the index does not know in its state, its own filters are asked. hash_key: of the
-    index, as for Index. cache: a pb.Cache, for those who look more than once. All others as for inspect.
+    index, as for Index. cache: a pb.Cache, for those who look more than once. progress: called
+    with (files done, files in all). All others as for inspect.
 
     Files that cannot be read are `unknown` in the report. Raises ValueTypeError for what can be a value in none of the
-    files, and with an index for what cannot be looked for, ColumnError if the index is not about this column, or no
-    file has one of `columns`, UnsupportedError if their types in several files do not go together, FileNotFoundError if
-    there are no files, RewriteError for what is no table, EncryptionError unless `hash_key` is that of the index,
-    FormatError for a damaged index, OSError.
+    files, with an index in none of those that it knows, or cannot be looked for; without an index ColumnError if no file
+    has the column, MissingKeyError if there is a key for none of them; ColumnError if the index is not about the column,
+    or no file has one of `columns`, UnsupportedError if the types of these in several files do not go together,
+    FileNotFoundError if there are no files, RewriteError for what is no table, EncryptionError unless `hash_key` is that
+    of the index, FormatError for a damaged index, OSError.
     """
-    search = _RowSearch(column, list_values(values), columns_given(columns), keys, cache)
+    search = _RowSearch(
+        name_given("column", column), list_values(values), columns_given(columns), keys, cache
+    )
     with _candidates(search, files, table, index, hash_key, storage_options) as (found, among):
         return search.report(found, among, progress)
 
@@ -256,10 +269,7 @@ def _candidates(
     folder = open_folder(with_options(os.fspath(index), storage_options))
     opener = open_source if search.cache is None else search.cache.open_lasting
     with closing(AskedIndex(folder, existing(folder), hash_key, opener)) as asked:
-        if search.column not in asked.manifest.columns:
-            raise ColumnError(
-                f"{folder.path}: {no_column(search.column, asked.manifest.columns, 'index')}"
-            )
+        check_column(folder.path, asked.manifest, search.column)
         about = asked.manifest
         if among is None and about.tables:
             # As these are now: what they have put in the place of files, the index does not know.
@@ -322,6 +332,8 @@ class _RowSearch:
         self._unknown: list[UnknownFile] = []
         # What cannot be a value of the column in a file.
         self._no_values: list[ValueTypeError] = []
+        # Of files that lack the column, or a key for it.
+        self._not_askable: list[ColumnError | MissingKeyError] = []
         # Folders of which nobody knows the files.
         self._not_listed: list[UnknownFile] = []
         self.left_out = LeftOut()
@@ -331,9 +343,9 @@ class _RowSearch:
         self._started = time.time()
 
     @cached_property
-    def _texts(self) -> list[str]:
-        """The values as reports show them."""
-        return show_values(self._values)
+    def _asked_for(self) -> list[Any]:
+        """The values as reports have them."""
+        return python_values(self._values)
 
     def add_gone(self, errors: Sequence[OSError]) -> None:
         """Sources of an index where nothing is any more: whether their files are gone, too, nobody knows."""
@@ -355,7 +367,9 @@ class _RowSearch:
         self._made = asked.manifest.made
         found = asked.look_up(self.column, self._values)
         for value, reason in found.not_asked.items():
-            raise ValueTypeError(f"{self._texts[value]}: cannot be looked for: {reason}")
+            raise ValueTypeError(
+                f"{show_value(self._asked_for[value])}: cannot be looked for: {reason}"
+            )
         places: dict[str, dict[str, dict[int, set[int] | None]]] = {}
         for hits in found.hits:
             for unit, place in hits.distinct_places:
@@ -390,6 +404,14 @@ class _RowSearch:
             for path in sorted(wanted if files is None else wanted & files.found.keys())
         ]
 
+    def _check_answers(self, candidates: Sequence[_Candidate]) -> None:
+        """Raise what the verbs raise that could ask none of several files."""
+        if candidates and len(self._no_values) == len(candidates):
+            # The values are at fault, and no file.
+            raise ValueTypeError(self._unknown[0].reason)
+        if self._not_askable and len(self._not_askable) == self._num_files:
+            raise self._not_askable[0]
+
     def report(
         self, candidates: Sequence[_Candidate], files: ListedFiles, progress: Progress | None
     ) -> FindReport:
@@ -402,9 +424,9 @@ class _RowSearch:
             self._ask_others(self._tables, candidates, files)
         if progress:
             progress(len(candidates), len(candidates))
-        if candidates and len(self._no_values) == len(candidates):
-            # The values are at fault, and no file.
-            raise ValueTypeError(self._unknown[0].reason)
+        if self._index is None:
+            # What an index has looked up is an answer, whatever has become of the files.
+            self._check_answers(candidates)
         not_listed = [
             *self._not_listed,
             *(
@@ -421,7 +443,7 @@ class _RowSearch:
             files_by_index=self._num_files - len(candidates),
             files_by_filters=self._files_by_filters,
             files_read=self._files_read,
-            parts_read=self._parts_read,
+            row_groups_read=self._parts_read,
             pages_read=self._pages_read,
             bytes_read=self._bytes_read,
             rows=tuple(rows),
@@ -483,6 +505,8 @@ class _RowSearch:
         except (ParquetBloomError, OSError) as error:
             if isinstance(error, ValueTypeError):
                 self._no_values.append(error)
+            elif isinstance(error, ColumnError | MissingKeyError):
+                self._not_askable.append(error)
             self._unknown.append(
                 UnknownFile(path, message_of(path, error).removeprefix(f"{path}: "))
             )
@@ -500,6 +524,8 @@ class _RowSearch:
 
     def _places_in(self, file: Askable, candidate: _Candidate) -> Places:
         """Where in a file values may be."""
+        if reason := file.unanswerable(self.column):
+            raise UnsupportedError(f"{file.path}: {reason}")
         column = file.column(self.column)
         file.check_answers(None, None)
         places = candidate.places.get(file.source.version)
@@ -526,7 +552,9 @@ class _RowSearch:
             while len(first_rows) <= part:
                 num_rows = file.describe_part(len(first_rows) - 1).num_rows
                 first_rows.append(first_rows[-1] + num_rows)
-            rows.append(FoundRow(self._texts[value], file.path, part, row, first_rows[part] + row))
+            rows.append(
+                FoundRow(self._asked_for[value], file.path, part, row, first_rows[part] + row)
+            )
         return rows
 
     def _values_of(

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 class Index:
     """An index in a folder, by path or URL, as it is when it is opened: others may change it meanwhile.
 
-    What was read of it is kept, so that to ask it again takes less. Leave it with `with`, or `close` it. Raises
+    What was read of it is kept, so that to ask it again takes less. Leave it with `with`, or `close` it. hash_key: that
+    it was built with. storage_options: as for pb.inspect; both hold for all that is done with it. Raises
     FileNotFoundError if there is none, EncryptionError unless `hash_key` is its key, FormatError for damage, OSError.
     """
 
@@ -74,7 +75,24 @@ class Index:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Make an index over files and open it, see build_index."""
+        """Make an index in the folder `path` over `files` and open it: paths, URLs, globs and folders, which `add` looks at
+        again.
+
+        columns: dotted paths. table: `files` are tables of this kind, `auto` for any, by their folders, or their names in
+        the catalog of a TableView: the index is about their live files, whose columns have the table's names. places: what
+        an answer leads to: `file`, `row-group`, or `page`, the data pages of the column. form: `map`, a hash of every
+        value; `slices`, the filters that the files have, whose values are not read; `auto`, the filters of files that have
+        one in every row group, and the values of others. All others as for pb.inspect.
+
+        The index holds a hash of every value, which tells whoever can guess a value which files hold it. So columns that
+        are encrypted in a file are left out; include_encrypted: they are not. hash_key: 16 bytes, or a KEYSPEC, which
+        hashes are made with: nobody can try values without it, whoever adds to the index or asks it needs it, and an
+        index whose key is lost has to be made again.
+
+        Raises RewriteError if there is an index already, and for what is no table, FileNotFoundError if there are no files,
+        ColumnError for a column that is in none, UnsupportedError for tables that cannot be read, EncryptionError for what is
+        no key, FormatError, OSError.
+        """
         build_index(
             path,
             files,
@@ -100,7 +118,12 @@ class Index:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> IndexChange:
-        """Bring the index up to date, see add_to_index; what it says from now on is about that."""
+        """Bring the index up to date: index what is new or has changed in the files, folders, globs and tables that it is
+        about, and in `files`, which it is about from now on; forget what is gone. table: as for build. What it says from
+        now on is about that.
+
+        Raises as build.
+        """
         change = add_to_index(
             self._place,
             files,
@@ -115,7 +138,11 @@ class Index:
         return change
 
     def remove(self, files: Any) -> IndexChange:
-        """Forget files, see remove_from_index."""
+        """Forget `files`, as `add` does with those that are gone: names as they were given to build and add, of tables, too,
+        or paths of files. What is still there in a folder that the index is about comes back with the next `add`.
+
+        Raises as build.
+        """
         change = remove_from_index(self._place, files, storage_options=self._options)
         self._reopen()
         return change
@@ -127,7 +154,15 @@ class Index:
         older_than: float = 3600.0,
         progress: Progress | None = None,
     ) -> IndexCompaction:
-        """Merge what it consists of, see compact_index."""
+        """Merge the segments of which the index consists, so that fewer are asked, and drop what they know of files that are gone.
+
+        Small segments are merged, and those of which much is gone: large ones are seldom written again. everything:
+        merge all, so that nothing is left of files that are gone. older_than: in seconds; what nothing needs any more
+        is removed once it has been so for this long: others may still read it, or be about to name it. Other writers may
+        be at work meanwhile.
+
+        Raises TypeError and ValueError for an age that cannot be, FormatError for damage, OSError.
+        """
         report = compact_index(
             self._place,
             everything=everything,
@@ -146,7 +181,14 @@ class Index:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> IndexCheck:
-        """Prove it, as it is by now, see check_index."""
+        """Prove the index, as it is by now: that its files are whole and lead engines to the same keys as us, and that it knows all files as
+        they are now.
+
+        deep: read all values, or filters, again, too, and prove that each is found where it is, and that nothing else is.
+        All others as for pb.inspect.
+
+        Raises FormatError if its manifest is damaged, OSError.
+        """
         return check_index(
             self._place,
             deep=deep,
@@ -165,7 +207,17 @@ class Index:
         files: Any = None,
         table: TableChoice | TableView | None = None,
     ) -> IndexReport:
-        """Which files may hold values of `column`, see probe_index."""
+        """Which files may hold values of `column`.
+
+        values: as for pb.probe. files: paths, URLs, globs and folders: the answer is about these as they are now, and
+        `unknown` for those that the index does not know, or not in this state. table: `files` are tables of this kind, in
+        whose place are their live files; a TableView says of which version. Without them, it is about all files as
+        they were when the index was made or added to; only those that may hold a value are looked at again, and one that
+        is gone is `unknown`.
+
+        Raises ColumnError if the index is not about this column, ValueTypeError for what cannot be a value of it,
+        RewriteError for what is no table, FormatError for damage, OSError.
+        """
         values = list_values(values)
         among = files_if_given(files, table, self._options)
         return probe_asked(self._asked, self.path, column, values, among, self._options)
@@ -205,7 +257,13 @@ class Index:
         return new
 
     def sql(self, column: str, values: Any, *, engine: SqlEngine = "duckdb") -> str:
-        """The query that asks the index about a few values, see index_sql."""
+        """The query, without a semicolon, that asks the index which files may hold a few values of `column`: a row with
+        value, verdict (`maybe` or `unknown`), path, row_group and page for each place; none for a value that is absent. Of
+        `slices`, only of DuckDB. A `hash_key` is not in the query.
+
+        Raises UnsupportedError for more than 20 values, ValueTypeError for what cannot be looked up, ColumnError,
+        FormatError, OSError.
+        """
         return index_sql(
             self._place,
             column,

@@ -10,12 +10,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from parquet_bloom.arguments import columns_needed, files_given, paths_given, threads_given
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ColumnError, ParquetBloomError, RewriteError, complaint
+from parquet_bloom.errors import (
+    ColumnError,
+    EncryptionError,
+    ParquetBloomError,
+    RewriteError,
+    complaint,
+)
 from parquet_bloom.files import FORMATS
 from parquet_bloom.index.asking import hash_key_given, key_of
 from parquet_bloom.index.manifest import (
@@ -102,23 +108,7 @@ def build_index(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> IndexChange:
-    """Make an index in the folder `index` over `files`: paths, URLs, globs and folders, which `add` looks at again.
-
-    columns: dotted paths. table: `files` are tables of this kind, `auto` for any, by their folders, or their names in
-    the catalog of a TableView: the index is about their live files, whose columns have the table's names. places: what
-    an answer leads to: `file`, `row-group`, or `page`, the data pages of the column. form: `map`, a hash of every
-    value; `slices`, the filters that the files have, whose values are not read; `auto`, the filters of files that have
-    one in every row group, and the values of others. All others as for inspect.
-
-    The index holds a hash of every value, which tells whoever can guess a value which files hold it. So columns that
-    are encrypted in a file are left out; include_encrypted: they are not. hash_key: 16 bytes, or a KEYSPEC, which
-    hashes are made with: nobody can try values without it, whoever adds to the index or asks it needs it, and an
-    index whose key is lost has to be made again.
-
-    Raises RewriteError if there is an index already, and for what is no table, FileNotFoundError if there are no files,
-    ColumnError for a column that is in none, UnsupportedError for tables that cannot be read, EncryptionError for what is
-    no key, FormatError, OSError.
-    """
+    """Make an index in the folder `index`, as Index.build."""
     check_word("places", places, Places)
     check_word("form", form, IndexForm)
     check_form(form, places, is_keyed=hash_key is not None)
@@ -151,12 +141,7 @@ def add_to_index(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> IndexChange:
-    """Bring an index up to date: index what is new or has changed in the files, folders, globs and tables that it is
-    about, and in `files`, which it is about from now on; forget what is gone. table: as for build_index.
-
-    Raises as build_index, FileNotFoundError if there is no index, EncryptionError unless `hash_key` is that of the
-    index.
-    """
+    """Bring an index up to date, as Index.add. Raises also FileNotFoundError if there is no index."""
     folder = _folder(index, storage_options)
     old = existing(folder)
     key = key_of(folder.path, old, hash_key)
@@ -171,11 +156,7 @@ def remove_from_index(
     *,
     storage_options: Mapping[str, str] | None = None,
 ) -> IndexChange:
-    """Forget `files`, as `add` does with those that are gone: names as they were given to build and add, of tables, too,
-    or paths of files. What is still there in a folder that the index is about comes back with the next `add`.
-
-    Raises as add_to_index.
-    """
+    """Forget `files`, as Index.remove. Raises as add_to_index."""
     folder = _folder(index, storage_options)
     existing(folder)
     names = paths_given("files", files)
@@ -215,6 +196,13 @@ class ReadFile:
 _FAILURES: Final = (ParquetBloomError, OSError, ValueError, MemoryError)
 
 
+class Readable(Protocol):
+    """What files are read as, and how; see ListedFiles."""
+
+    def read_as(self, path: str, column: str) -> str: ...
+    def open(self, path: str, keys: Keys | None) -> Container: ...
+
+
 class FileIndexer:
     """Adds files to the new segments of an index with the terms of `index`."""
 
@@ -223,7 +211,7 @@ class FileIndexer:
     ) -> None:
         self._builder, self._index, self._key, self._threads = builder, index, key, threads
 
-    def add(self, file: Found, among: ListedFiles, keys: Keys | None) -> ReadFile:
+    def add(self, file: Found, among: Readable, keys: Keys | None) -> ReadFile:
         """Index a file, or keep why it is not."""
         columns = self._index.columns
         read_as = {column: among.read_as(file.path, column) for column in columns}
@@ -510,6 +498,9 @@ def _has(file: Askable, column: str) -> bool:
         file.column(column)
     except ColumnError:
         return False
+    except EncryptionError:
+        # It is there, but another key was given for it.
+        pass
     return True
 
 

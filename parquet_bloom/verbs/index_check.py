@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 IndexProblem = Literal[
     "damaged", "new", "changed", "gone", "unlisted", "unread", "lost", "unexplained"
 ]
-
+# What `add` sees by itself; anything else takes a new index, or files that can be looked at.
+_MENDED_BY_ADD: Final = frozenset[IndexProblem](("new", "changed", "gone"))
 
 _OF_FILTER: Final[Mapping[IndexProblem, str]] = {
     "lost": "bits of its filter are not in the slices",
@@ -71,8 +72,19 @@ class IndexCheck(VerbReport):
     not_indexed: tuple[NotIndexed, ...]
     findings: tuple[IndexFinding, ...]
 
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.findings
+
     def __repr__(self) -> str:
         return f"<IndexCheck {self.index}: {number_of(len(self.findings), 'finding')}>"
+
+    @property
+    def is_mended_by_add(self) -> bool:
+        """Whether something is new, changed or gone, and nothing else is wrong."""
+        found = {finding.problem for finding in self.findings}
+        return bool(found) and found <= _MENDED_BY_ADD
 
 
 def check_index(
@@ -85,15 +97,7 @@ def check_index(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> IndexCheck:
-    """Prove an index: that its files are whole and lead engines to the same keys as us, and that it knows all files as
-    they are now.
-
-    deep: read all values, or filters, again, too, and prove that each is found where it is, and that nothing else is.
-    hash_key: as for build_index; without deep, none is needed. All others as for inspect.
-
-    Raises FileNotFoundError if there is no index, EncryptionError unless `hash_key` is that of the index, FormatError
-    if its manifest is damaged, OSError.
-    """
+    """Prove an index, as Index.check; without `deep`, no `hash_key` is needed."""
     flag_given("deep", deep)
     folder = open_folder(with_options(os.fspath(index), storage_options))
     manifest = existing(folder)

@@ -54,16 +54,7 @@ def compact_index(
     storage_options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> IndexCompaction:
-    """Merge segments of an index, so that fewer are asked, and drop what they know of files that are gone.
-
-    Small segments are merged, and those of which much is gone: large ones are seldom written again. everything:
-    merge all, so that nothing is left of files that are gone. older_than: in seconds; what nothing needs any more
-    is removed once it has been so for this long: others may still read it, or be about to name it. Other writers may
-    be at work meanwhile.
-
-    Raises TypeError and ValueError for an age that cannot be, FileNotFoundError if there is no index, FormatError for
-    damage, OSError.
-    """
+    """Merge segments of an index, as Index.compact."""
     flag_given("everything", everything)
     seconds_given("older_than", older_than)
     folder = open_folder(with_options(os.fspath(index), storage_options))

@@ -8,12 +8,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from copy import copy
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from parquet_bloom.arguments import files_given
-from parquet_bloom.container import UNITS, Units, number_of
+from parquet_bloom.arguments import files_given, name_given
+from parquet_bloom.container import AS_TEXT, UNITS, Units, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ColumnError, no_column
 from parquet_bloom.index.asking import AskedIndex, FoundValues, Hits
@@ -39,22 +39,22 @@ _GONE: Final = "gone since it was indexed, perhaps moved: index add brings the i
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """What an index says of one file about a value: `maybe` in `parts`, row groups or stripes, and there in `pages`,
+    """What an index says of one file about a value: `maybe` in `row_groups`, which are the stripes of an ORC file, and there in `pages`,
     data pages of the column; `unknown` with the `reason`. Empty where places are files: anywhere in it. If nothing is
-    known of some parts alone, these are among the others, and the `reason` is about them."""
+    known of some of them alone, these are among the others, and the `reason` is about them."""
 
     path: str
     verdict: Verdict
-    parts: tuple[int, ...] = ()
+    row_groups: tuple[int, ...] = ()
     pages: tuple[tuple[int, int], ...] = ()
     reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedValue:
-    """The verdict on a value: `absent` only if it is absent in every file. `files`: the others."""
+    """The verdict on a `value`, as Python has it: `absent` only if it is absent in every file. `files`: the others."""
 
-    value: str
+    value: Any = field(metadata=AS_TEXT)
     verdict: Verdict
     files: tuple[IndexedFile, ...]
 
@@ -66,8 +66,8 @@ class IndexedValues(ValueAnswers[IndexedValue]):
         super().__init__(values)
         self._answers = answers
 
-    def _of(self, number: int, text: str) -> IndexedValue:
-        return self._answers.of(number, text)
+    def _of(self, number: int, value: Any) -> IndexedValue:
+        return self._answers.of(number, value)
 
     @property
     def absent(self) -> NDArray[np.bool_]:
@@ -136,19 +136,7 @@ def probe_index(
     hash_key: bytes | str | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> IndexReport:
-    """Which files of an index may hold values of `column`.
-
-    values: as for probe. files: paths, URLs, globs and folders: the answer is about these as they are now, and
-    `unknown` for those that the index does not know, or not in this state. table: `files` are tables of this kind, in
-    whose place are their live files; a TableView says of which version. Without them, it is about all files as
-    they were when the index was made or added to; only those that may hold a value are looked at again, and one that
-    is gone is `unknown`. hash_key: as
-    for build_index.
-
-    Raises FileNotFoundError if there is no index, ColumnError if it is not about this column, ValueTypeError for
-    what cannot be a value of it, RewriteError for what is no table, EncryptionError unless `hash_key` is that of the
-    index, FormatError for damage, OSError.
-    """
+    """Which files of an index may hold values of `column`, as Index.probe."""
     among = files_if_given(files, table, storage_options)
     folder = open_folder(with_options(os.fspath(index), storage_options))
     with closing(AskedIndex(folder, existing(folder), hash_key)) as asked:
@@ -160,7 +148,7 @@ def files_if_given(
     table: TableChoice | TableView | None,
     storage_options: Mapping[str, str] | None,
 ) -> ListedFiles | None:
-    """The files that an answer is to be about, None for those of the index. Raises as probe_index."""
+    """The files that an answer is to be about, None for those of the index. Raises as Index.probe."""
     if files is None:
         if table is not None:
             raise TypeError("files: None, expected the tables")
@@ -174,7 +162,7 @@ def files_if_given(
 
 def check_column(path: str, index: Manifest, column: str) -> None:
     """Raise ColumnError unless the index is about this column."""
-    if column not in index.columns:
+    if name_given("column", column) not in index.columns:
         raise ColumnError(f"{path}: {no_column(column, index.columns, 'index')}")
 
 
@@ -303,10 +291,10 @@ class IndexAnswers:
             for unit in units.values()
         }
 
-    def of(self, value: int, text: str) -> IndexedValue:
-        if value in self._not_asked:
-            return IndexedValue(text, "unknown", ())
-        maybe = self._maybe(value)
+    def of(self, number: int, value: Any) -> IndexedValue:
+        if number in self._not_asked:
+            return IndexedValue(value, "unknown", ())
+        maybe = self._maybe(number)
         files = {**maybe, **self._unknown} if self._unknown else maybe
         verdict: Verdict = "absent"
         if files or self._parts:
@@ -314,7 +302,7 @@ class IndexAnswers:
             verdict = "maybe" if are_maybe else "unknown"
         for path, reasons in self._parts.items():
             files[path] = self._with_parts(files.get(path), path, reasons)
-        return IndexedValue(text, verdict, tuple([files[path] for path in sorted(files)]))
+        return IndexedValue(value, verdict, tuple([files[path] for path in sorted(files)]))
 
     def _with_parts(
         self, maybe: IndexedFile | None, path: str, reasons: Mapping[int, str]
@@ -323,7 +311,7 @@ class IndexAnswers:
         named = (f"row group {part}: {reason}" for part, reason in sorted(reasons.items()))
         parts: set[int] = set()
         if self._kind != "file":
-            parts = {*reasons, *(maybe.parts if maybe else ())}
+            parts = {*reasons, *(maybe.row_groups if maybe else ())}
         is_maybe = maybe is not None and maybe.verdict == "maybe"
         verdict: Verdict = "maybe" if is_maybe else "unknown"
         return IndexedFile(path, verdict, tuple(sorted(parts)), reason="; ".join(named))

@@ -58,14 +58,7 @@ def index_sql(
     hash_key: bytes | str | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> str:
-    """The query, without a semicolon, that asks an index which files may hold values of `column`: a row with value,
-    verdict (`maybe` or `unknown`), path, row_group and page for each place; none for a value that is absent. Of
-    `slices`, only of DuckDB.
-    hash_key: as for build_index; it is not in the query.
-
-    Raises UnsupportedError for more than 20 values, ValueTypeError for what cannot be looked up, ColumnError,
-    FileNotFoundError, EncryptionError unless `hash_key` is that of the index, FormatError, OSError.
-    """
+    """The query that asks an index, as Index.sql."""
     check_word("engine", engine, SqlEngine)
     folder = open_folder(with_options(os.fspath(index), storage_options))
     wanted = list_values(values)

@@ -263,13 +263,14 @@ def _in_tables(
 ) -> ListedFiles:
     """The files of tables, and others."""
     recorded = {file.path: (table, file) for table, files in tables for file in files}
-    found = {**others, **{path: _recorded_state(file) for path, (_, file) in recorded.items()}}
+    found = {**others, **{path: recorded_state(file) for path, (_, file) in recorded.items()}}
     by_path = {path: found[path] for path in sorted(found)}
     lake_tables = [table for table, _ in tables]
     return ListedFiles(by_path, options=options, _recorded=recorded, _lake_tables=lake_tables)
 
 
-def _recorded_state(file: TableFile) -> Found:
+def recorded_state(file: TableFile) -> Found:
+    """Of a file of a table: the recorded size, and the version of one that can be looked at without asking a store."""
     if is_url(file.path):
         return Found(file.path, file.size, None, None)
     now = None

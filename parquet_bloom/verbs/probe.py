@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
 from parquet_bloom.arguments import SomeNumbers
 from parquet_bloom.container import (
+    AS_TEXT,
     WHERE_KNOWN,
     Answer,
     Explanation,
@@ -35,7 +36,7 @@ from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.options import ProbeOptions, values_given
 from parquet_bloom.parallel import check_fits, read_once, work_in_order
 from parquet_bloom.threads import threads_to_read
-from parquet_bloom.values.given import show_values
+from parquet_bloom.values.given import python_values, show_values
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.several import for_several, read_each
 
@@ -55,9 +56,9 @@ _Answered: TypeAlias = "tuple[Sequence[GroupAnswers], Sequence[tuple[Explanation
 @record
 class ProbedValue:
     """The verdict on one value in a file: `absent` only if it is absent in every group. `value`: as
-    text, that of a literal if one was given."""
+    Python has it, the text of a literal."""
 
-    value: str
+    value: Any = field(metadata=AS_TEXT)
     verdict: Verdict
     groups: tuple[Answer, ...]
     rows_to_read: int
@@ -173,7 +174,7 @@ class ProbedValues(Sequence[ProbedValue]):
 
     @read_once
     def _all(self) -> tuple[ProbedValue, ...]:
-        return tuple(_probed(show_values(self._values), self._groups))
+        return tuple(_probed(python_values(self._values), self._groups))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -355,12 +356,12 @@ def _listed(picks: Picks) -> Sequence[int]:
     return picks.tolist() if hasattr(picks, "tolist") else picks
 
 
-def _probed(texts: Sequence[str], groups: Sequence[GroupAnswers]) -> Iterator[ProbedValue]:
+def _probed(values: Sequence[Any], groups: Sequence[GroupAnswers]) -> Iterator[ProbedValue]:
     picked = [_listed(group.picks) for group in groups]
     by_value = zip(*picked, strict=True) if groups else repeat(())
     # Most of many values get the same answers.
     known: dict[tuple[int, ...], tuple[Verdict, tuple[Answer, ...], int]] = {}
-    for text, picks in zip(texts, by_value, strict=False):
+    for value, picks in zip(values, by_value, strict=False):
         if picks not in known:
             pairs = zip(groups, picks, strict=True)
             answers = tuple([group.distinct[pick] for group, pick in pairs])
@@ -369,4 +370,4 @@ def _probed(texts: Sequence[str], groups: Sequence[GroupAnswers]) -> Iterator[Pr
             verdict: Verdict = "maybe" if "maybe" in verdicts else "unknown" if left else "absent"
             known[picks] = verdict, answers, sum([each.num_rows for each in left])
         verdict, answers, rows = known[picks]
-        yield ProbedValue(text, verdict, answers, rows)
+        yield ProbedValue(value, verdict, answers, rows)

@@ -18,7 +18,7 @@ from parquet_bloom.arguments import SomeNames
 from parquet_bloom.container import WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.files import open_file
-from parquet_bloom.options import FILES_PER_COMMIT, Destination, RepairOptions, TableOptions
+from parquet_bloom.options import FILES_PER_COMMIT, RepairOptions, TableOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.traffic import Requests, in_all
 from parquet_bloom.tables.open import open_table
@@ -166,9 +166,8 @@ class Repairing:
             if opened.source.size != file.size:
                 # Behind what readers see may be filters that the table was told to forget.
                 with open_file(file.path, keys, size=file.size) as recorded:
-                    report = repair_opened(
-                        recorded, options, Destination(in_place=True, dry_run=True)
-                    )
+                    tried = replace(in_place_of(self.of_table), dry_run=True)
+                    report = repair_opened(recorded, options, tried)
                 if report.size_after == report.size_before:
                     asked = in_all([opened.source.requests, report.requests])
                     return _result(unchanged(file), report, called, asked)

@@ -113,6 +113,11 @@ class FileReport(VerbReport):
     def format(self) -> Format:
         return self.inspection.format
 
+    @property
+    def ok(self) -> bool:
+        """That of `validation`."""
+        return self.validation.ok
+
 
 @for_several
 def report(

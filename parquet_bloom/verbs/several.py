@@ -79,6 +79,23 @@ class FilesReport(VerbReport, Generic[Report_co]):
     failures: tuple[Failure, ...] = ()
     done_before: tuple[str, ...] = ()
 
+    @property
+    def ok(self) -> bool:
+        """Whether no file failed, nor any report says that its file is not right, as those of validate can."""
+        return not self.failures and all(getattr(report, "ok", True) for report in self.reports)
+
+    @property
+    def is_absent(self) -> bool:
+        """Of probe: whether no value can be in any of the files; not if one failed."""
+        reports: tuple[Any, ...] = self.reports
+        return all(report.is_absent for report in reports) and not self.failures
+
+    @property
+    def num_filters(self) -> int:
+        """Of build, strip and inspect: those of all files."""
+        reports: tuple[Any, ...] = self.reports
+        return sum(report.num_filters for report in reports)
+
     def to_dict(self) -> dict[str, Any]:
         """The document of each report, as VerbReport.to_dict, the failures, and what was done before."""
         return {

@@ -130,7 +130,7 @@ def validate_file(
     examined = examine(FORMATS[file.format].examination(file, options), progress)
     _check_unchanged(file)
     kept = tuple(finding for finding in examined.findings if not policy.ignores(finding))
-    commands = NextCommands(file, examined.proofs)
+    commands = NextCommands(file, lambda column: policy.for_column(column).max_fpp, examined.proofs)
     for finding in kept:
         if not examined.has_lost_bytes:
             commands.add_to(finding)

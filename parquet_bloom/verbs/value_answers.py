@@ -8,7 +8,7 @@ from typing import Any, TypeVar, overload
 
 from parquet_bloom.container import number_of
 from parquet_bloom.native.lazy import Array
-from parquet_bloom.values.given import show_values
+from parquet_bloom.values.given import python_values
 
 AnswerT_co = TypeVar("AnswerT_co", covariant=True)
 
@@ -20,8 +20,8 @@ class ValueAnswers(Sequence[AnswerT_co]):
         self._values = values
 
     @abstractmethod
-    def _of(self, number: int, text: str) -> AnswerT_co:
-        """About the value of this number, which is shown so."""
+    def _of(self, number: int, value: Any) -> AnswerT_co:
+        """About the value of this number, which is this one of Python."""
 
     def __len__(self) -> int:
         return len(self._values)
@@ -33,11 +33,11 @@ class ValueAnswers(Sequence[AnswerT_co]):
     def __getitem__(self, index: int | slice) -> AnswerT_co | tuple[AnswerT_co, ...]:
         numbers = range(len(self))[index]
         if isinstance(numbers, range):
-            return tuple(map(self._of, numbers, show_values(self._values[index])))
-        return self._of(numbers, *show_values(self._values[numbers : numbers + 1]))
+            return tuple(map(self._of, numbers, python_values(self._values[index])))
+        return self._of(numbers, *python_values(self._values[numbers : numbers + 1]))
 
     def __iter__(self) -> Iterator[AnswerT_co]:
-        return map(self._of, range(len(self)), show_values(self._values))
+        return map(self._of, range(len(self)), python_values(self._values))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and tuple(self) == tuple(other)

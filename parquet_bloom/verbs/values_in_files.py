@@ -20,7 +20,7 @@ from math import expm1, inf, log1p
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from parquet_bloom.arguments import files_given
-from parquet_bloom.container import WHERE_KNOWN, number_of
+from parquet_bloom.container import AS_TEXT, WHERE_KNOWN, number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.options import ProbeOptions
@@ -46,21 +46,21 @@ _BYTES_KEPT = 24
 
 @dataclass(frozen=True, slots=True)
 class ValueInFile:
-    """A file that may hold a value, in `parts`, row groups or stripes. `reason`: why a verdict is `unknown`."""
+    """A file that may hold a value, in these `row_groups`, which are the stripes of an ORC file. `reason`: why a verdict is `unknown`."""
 
     path: str
     verdict: Verdict
-    parts: tuple[int, ...]
+    row_groups: tuple[int, ...]
     rows_to_read: int
     reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ValueInFiles:
-    """The verdict on a value: `absent` only if it is absent in every file. `files`: those whose filters do not
+    """The verdict on a `value`, as Python has it: `absent` only if it is absent in every file. `files`: those whose filters do not
     exclude it; files that are unknown for all values are in the report."""
 
-    value: str
+    value: Any = field(metadata=AS_TEXT)
     verdict: Verdict
     files: tuple[ValueInFile, ...]
 
@@ -95,12 +95,12 @@ class ValuesInFiles(ValueAnswers[ValueInFiles]):
         """Which values may be in a file, as its filter says. Shape (n,), dtype bool."""
         return self._hits.hit(len(self), by_filter=True)
 
-    def _of(self, number: int, text: str) -> ValueInFiles:
+    def _of(self, number: int, value: Any) -> ValueInFiles:
         files = self._hits.files_of(number)
         verdict: Verdict = "unknown" if files or self._are_unknown else "absent"
         if any(each.verdict == "maybe" for each in files):
             verdict = "maybe"
-        return ValueInFiles(text, verdict, files)
+        return ValueInFiles(value, verdict, files)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -307,7 +307,7 @@ class _Hits:
         return ValueInFile(
             path=self._paths[file],
             verdict="maybe" if any(reason is None for _, reason in found) else "unknown",
-            parts=tuple(dict.fromkeys(answer.place.part for answer, _ in found)),
+            row_groups=tuple(dict.fromkeys(answer.place.part for answer, _ in found)),
             rows_to_read=sum(answer.num_rows for answer, _ in found),
             reason=next((reason for _, reason in found if reason is not None), None),
         )

@@ -46,7 +46,8 @@ def test_reasons_have_lines_of_their_own(path, columns):
     clauses = [reason.split("; ") for reason in reasons.values()]
     shown = [first + (" …" if more else "") for first, *more in clauses]
     short = (f"{column}: {clause}" for column, clause in zip(reasons, shown, strict=True))
-    assert unfolded(lines).endswith(f"{' '.join(short)} {next_line}")
+    more = "Where reasons end with …, --verbose shows the rest."
+    assert unfolded(lines).endswith(f"{' '.join(short)} {more} {next_line}")
     assert lines.pop() == next_line
     assert max(map(len, lines)) <= max(columns, len(f"{path}:"))
     start = next(at for at, line in enumerate(lines) if line.startswith("column "))
@@ -203,3 +204,25 @@ def test_the_next_command_builds_what_is_recommended(path, tmp_path):
     for nothing in (("-c", "status"), small, ("-g", "0,1")):
         assert said(path, *nothing) == []
     assert said(path, "--details") == []
+
+
+def test_details_have_the_rates_that_a_budget_chose(tmp_path):
+    """None of them is among the rates that are shown anyway."""
+    numbers = np.random.default_rng(6).permutation(30_000)
+    path = tmp_path / "t.parquet"
+    table = pa.table({"a": numbers, "b": numbers + 1})
+    pq.write_table(table, path, row_group_size=5_000, use_dictionary=False)
+    told = outcome("advise", path, "--budget", "30KiB", "--details").stdout
+    assert "build filters for a (at 50 %), b (at 50 %)" in told
+    assert "\nas recommended\t28.0 KiB\t" in told
+    assert told.count("  at 50 %: 14.0 KiB, ") == told.count(" row groups read (recommended)") == 2
+
+
+def test_what_cannot_be_read_is_not_to_be_built(path, tmp_path):
+    """Wherever it stands; a folder is built as it is."""
+    bad = tmp_path / "bad.parquet"
+    bad.write_bytes(b"not a file")
+    for names in ((bad, path), (path, bad), (tmp_path / "gone.parquet", path)):
+        said = outcome("advise", *names)
+        assert said.code == 2
+        assert said.stdout.splitlines()[-1] == f"next: pbloom build {path} -c user_id --in-place"

@@ -7,6 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
 from make.object_server import Fault
@@ -171,3 +173,28 @@ def test_an_age_of_numpy(tmp_path: Path) -> None:
     assert len(pb.clean_temp(tmp_path, older_than=np.int64(0)).leftovers) == 1
     with pytest.raises(TypeError, match="expected a number of seconds"):
         pb.clean_temp(tmp_path, older_than=np.bool_(True))
+
+
+@pytest.mark.parametrize("verb", [("build", "-c", "n"), ("strip",), ("repair",)])
+def test_what_changes_the_files_of_a_folder_names_what_killed_runs_left(
+    tmp_path, monkeypatch, verb
+):
+    """Beside what it writes, and older than what another run may be at."""
+    monkeypatch.chdir(tmp_path)
+    for folder in ("lake/a", "lake/b", "out/a"):
+        Path(folder).mkdir(parents=True)
+        Path(folder, LEFT).write_bytes(b"12345")
+        os.utime(Path(folder, LEFT), (BEGUN, BEGUN))
+    pq.write_table(pa.table({"n": range(10)}), "lake/a/a.parquet")
+
+    def said(*arguments):
+        result = outcome(*verb, *arguments)
+        assert result.code == 0
+        return result.stderr
+
+    left = "killed runs have left 1 temporary file, 5 B: `pbloom clean-temp {}` removes what is older than an hour\n"
+    assert said("lake", "--in-place") == f"pbloom: {left.format('lake')}"
+    assert said("lake", "--output-dir", "out", "--json") == f"pbloom: {left.format('out')}"
+    assert said("lake/a/a.parquet", "--in-place") == said("lake", "--dry-run") == ""
+    os.utime(Path("lake/a", LEFT))
+    assert said("lake", "--in-place") == ""

@@ -33,6 +33,15 @@ def test_help_fits_80_columns(path):
         assert [line for line in help_of(path, how).splitlines() if len(line) > 80] == []
 
 
+@pytest.mark.parametrize("name", GROUPS)
+def test_what_commands_of_a_group_do_is_not_cut(name):
+    """Each in the whole first sentence of its own help, as those of pbloom itself."""
+    listed = " ".join(help_of((name,)).split("\nCommands:\n")[1].split())
+    for command in GROUPS[name].commands.values():
+        first = " ".join(command.help.split("\n\n")[0].split())
+        assert f"{command.name} {first.rstrip('.')}" in listed
+
+
 @pytest.mark.parametrize("path", sorted(set(ALL) - {(name,) for name in GROUPS}), ids=" ".join)
 def test_sections_come_in_one_order_and_have_every_option(path):
     shown = help_of(path)

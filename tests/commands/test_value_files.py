@@ -1,6 +1,7 @@
 """Values from files: text, CSV and Parquet."""
 
 import io
+import json
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -96,10 +97,59 @@ def test_what_nobody_means_is_not_looked_for(folder, name):
     assert told in found.complaint
 
 
-def test_text_in_parquet_is_read_as_a_type(folder):
-    pq.write_table(pa.table({"id": ["7", "9"]}), "ids.parquet")
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())]
+)
+def test_text_in_parquet_is_read_as_a_type(folder, kind):
+    pq.write_table(pa.table({"id": pa.array(["7", "9", "7"]).cast(kind)}), "ids.parquet")
     assert rows(outcome(*COMMAND, "--ids", "ids.parquet", "--type", "int")) == ["7", "9"]
-    assert outcome(*COMMAND, "--ids", "ids.parquet").code == 2
+    found = outcome(*COMMAND, "--ids", "ids.parquet")
+    assert (found.code, found.complaint) == (
+        2,
+        (
+            "ids.parquet: row 0: '7': cannot be a value of INT64: expected an integer, or --type TYPE to"
+            " read it from text"
+        ),
+    )
+
+
+def test_integers_in_parquet_are_read_as_text(folder):
+    pq.write_table(pa.table({"id": ["7", "9"]}), "text.parquet")
+    pq.write_table(pa.table({"id": [9, 7, 9]}), "ids.parquet")
+    command = ("find", "text.parquet", "-c", "id", "--ids", "ids.parquet")
+    assert rows(outcome(*command, "--type", "string")) == ["7", "9"]
+    found = outcome(*command)
+    assert (found.code, found.complaint) == (
+        2,
+        (
+            "column id: 9: cannot be a value of BYTE_ARRAY STRING: expected text or bytes, or --type string to"
+            " make text of it"
+        ),
+    )
+
+
+def test_what_is_not_of_its_type_is_said_before_a_file_is_opened(folder):
+    (folder / "ids").write_text("7\nseven\n")
+    (folder / "b.parquet").write_bytes(b"no file")
+    for given, told in (
+        (("--ids", "ids"), "ids: line 2: seven: not of type int: expected an integer"),
+        (("-v", "0x7"), "0x7: not of type int: expected an integer"),
+    ):
+        found = outcome("probe", "b.parquet", "-c", "id", *given, "--type", "int")
+        assert (found.code, found.stdout, found.stderr) == (2, "", f"pbloom: {told}\n")
+
+
+@pytest.mark.parametrize("more", [(), ("--type", "int")])
+def test_several_values_in_one_are_hinted_at(folder, more):
+    for verb in ("find", "probe"):
+        found = outcome(verb, *COMMAND[1:], "-v", "7, 9", *more)
+        assert found.complaint.endswith(
+            ": expected an integer; if these are several values, repeat -v for each"
+        )
+        found = outcome(verb, *COMMAND[1:], "-v", "7,nine", *more)
+        assert found.complaint.endswith(": expected an integer")
+    pq.write_table(pa.table({"id": ["7,9"]}), "text.parquet")
+    assert rows(outcome("find", "text.parquet", "-c", "id", "-v", "7,9")) == ["7,9"]
 
 
 def test_which_column_is_meant_has_to_be_clear(folder):
@@ -175,6 +225,20 @@ def test_a_line_that_only_some_files_cannot_hold(folder):
     problem = "ids: line 1: seven: cannot be a value of INT64: expected an integer"
     problem += "; if this is a header, call the file .csv"
     assert found.complaint == f"{problem}; unknown: a.parquet"
+
+
+def test_a_row_that_only_some_files_cannot_hold(folder):
+    pq.write_table(pa.table({"id": ["7"]}), "text.parquet")
+    pq.write_table(pa.table({"id": ["7"]}), "ids.parquet")
+    told = "ids.parquet: row 0: '7': cannot be a value of INT64: expected an integer, or --type TYPE to read it from text"
+    files = ("a.parquet", "text.parquet", "-c", "id")
+    found = outcome("find", *files, "--ids", "ids.parquet")
+    assert (found.code, found.complaint) == (2, f"{told}; unknown: a.parquet")
+    as_json = json.loads(outcome("find", *files, "--ids", "ids.parquet", "--json").stdout)
+    assert as_json["unknown"] == [{"path": "a.parquet", "reason": f"column id: {told}"}]
+    assert outcome("index", "build", "--index", "ix", *files).code == 0
+    asked = outcome("index", "probe", "--index", "ix", "-c", "id", "--ids", "ids.parquet")
+    assert f"a.parquet\tunknown\t{told}" in asked.stdout
 
 
 def test_each_value_counts_once(folder):

@@ -19,7 +19,7 @@ import xxhash
 from conftest import ROOT
 from make import wrong_writers as wrong
 from make.diagnosing import check, claimed, diagnosed, diagnosed_after, insert_only
-from make.orc_defect_files import stored_filters, with_filters
+from make.orc_defect_files import filter_with, numbers, stored_filters, with_filters
 from make.pages import byte_arrays, data_page, dictionary_page
 from make.parquet_files import forged, written
 from make.wrong_writers import Column, Writer, make_column
@@ -46,7 +46,7 @@ from parquet_bloom.verbs.validate import validate
 HASHES = [
     *(
         ("xxh64-seed", lambda plain, seed=seed: wrong.xxh64(plain, seed), f"seed {seed} instead")
-        for seed in (1, 42, 104729, 0x9747B28C, 0xFFFFFFFF, 2**64 - 1)
+        for seed in (1, 7, 15, 42, 1234, 104729, 0xDEADBEEF, 0x9747B28C, 0xFFFFFFFF, 2**64 - 1)
     ),
     *(
         ("murmur3", wrong.murmur3(seed), f"the first 64 bits of Murmur3 x64_128 with seed {seed}")
@@ -343,6 +343,8 @@ def test_a_filter_that_was_closed_early(tmp_path, use_dictionary):
     check(found, "closed-early", "before the values of the last rows")
     assert found.tried >= 2500
     insert_only(path, [*values[:2500], *values[2600:2700]])
+    assert diagnosed(path) is None
+    insert_only(path, values[:3])
     assert diagnosed(path) is None
 
 
@@ -709,6 +711,34 @@ def test_inverted_bits_of_orc(tmp_path):
     path.write_bytes(with_filters(_inverted(first), second))
     (found,) = (each for each in validate(path, diagnose=True).findings if each.rule == "PB401")
     check(found.diagnosis, "bits-inverted", "all bits are inverted")
+
+
+@pytest.mark.parametrize("kept", [3, 100, 900])
+def test_filters_of_orc_that_were_closed_early(tmp_path, kept):
+    """Three values prove nothing."""
+    path = tmp_path / "x.orc"
+    values = numbers(0)
+    path.write_bytes(with_filters(filter_with(values[:kept]), stored_filters()[1]))
+    (found,) = (each for each in validate(path, diagnose=True).findings if each.rule == "PB401")
+    if kept == 3:
+        assert found.diagnosis is None
+        return
+    assert found.diagnosis == Diagnosis(
+        "closed-early",
+        "the writer closed the filter too early, before the values of the last rows",
+        *(2 * [found.rows.first]),
+    )
+    assert kept <= found.rows.first < kept + 10
+
+
+def test_values_that_are_missing_amid_others_of_orc_are_not_those_of_a_filter_that_was_closed(
+    tmp_path,
+):
+    path = tmp_path / "x.orc"
+    path.write_bytes(with_filters(filter_with(numbers(0)[::2]), stored_filters()[1]))
+    (found,) = (each for each in validate(path, diagnose=True).findings if each.rule == "PB401")
+    assert found.diagnosis is None
+    assert found.undiagnosed.endswith(": logical-shifts, bits-inverted, closed-early")
 
 
 def _inverted(filter: KHashFilter) -> KHashFilter:

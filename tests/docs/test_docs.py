@@ -12,6 +12,7 @@ import pytest
 from conftest import ROOT, missing
 from make.commands import outcome
 from make.documents import blocks
+from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.commands.pbloom import cli
@@ -90,11 +91,25 @@ def test_build_is_undone_as_the_page_says(tmp_path, monkeypatch):
     pb.build(names[0], columns="user_id", in_place=True)
     pb.build(names[1], columns=["user_id", "name"], row_groups=1, in_place=True)
     before = [Path(name).read_bytes() for name in names]
+    orc.write_table(table, "lake/c.orc", bloom_filter_columns=[1])
+    of_writer = _with_filters("lake/c.orc")
     built = outcome("build", "lake", "-c", "user_id,name", "--in-place", "--json").stdout
     Path("built.jsonl").write_text(built)
     (code,) = blocks((ROOT / "docs" / "command-line.md").read_text(), "python")
+    assert _with_filters("lake/c.orc") != of_writer == [(0, "user_id")]
     exec(code, {})  # noqa: S102
     assert [Path(name).read_bytes() for name in names] == before
+    assert _with_filters("lake/c.orc") == of_writer
+
+
+def _with_filters(path):
+    """The stripes and columns that have some."""
+    return [
+        (part.place.part, each.column)
+        for part in pb.inspect(path).parts
+        for each in part.columns
+        if each.filter is not None
+    ]
 
 
 # What is about a chunk, whatever groups there are in it.

@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 from make.commands import PATIENCE_SECONDS, outcome
 from make.encrypting import FOOTER_KEY, Recipe, encrypt
-from make.kms_lab import LabKms, secret_of, single, write
+from make.kms_lab import MASTER_KEYS, LabKms, secret_of, single, write
 
 import parquet_bloom as pb
+from parquet_bloom.encryption import key_material
 from parquet_bloom.encryption.cipher import Key
 from parquet_bloom.encryption.clients import as_bytes, ask
 from parquet_bloom.encryption.key_material import KeyCache
@@ -25,6 +26,7 @@ from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.encryption.keys_file import make_keys
 from parquet_bloom.errors import EncryptionError, MissingKeyError, TamperedError
 from parquet_bloom.program import Program
+from parquet_bloom.vocabulary import NO_KEY
 
 SECRET = b"0123456789012345"
 
@@ -266,3 +268,44 @@ def test_a_key_of_one_column_is_not_tried_on_another_whose_name_has_a_dot(tmp_pa
             assert [group.verdict for group in file.probe(column, 5)] == ["maybe"]
     with pytest.raises(MissingKeyError, match=r"no key for column a\.b "):
         pb.build(tmp_path / "t.parquet", tmp_path / "out", columns=["a.b"], keys=keys)
+
+
+@pytest.mark.parametrize("is_internal", [True, False], ids=["internal", "external"])
+def test_the_master_key_that_is_missing_is_named(tmp_path, monkeypatch, is_internal):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "t.parquet", internal_key_material=is_internal)
+    why = "encrypted, no key: wrapped by master key 'm1'"
+    gives = "; --keys, --kms or --master-key gives it"
+    few = [f"--master-key={name}=ascii:{MASTER_KEYS[name].decode()}" for name in ("mf", "m2")]
+    probed = outcome("probe", "t.parquet", "-c", "a", "-v", "5", *few)
+    assert (probed.code, probed.stderr) == (0, "")
+    assert probed.stdout.splitlines()[-1].endswith(f"\t{why}{gives}")
+    assert f"a: {why}{gives}\n" in outcome("inspect", "t.parquet", *few).stdout
+    assert f'"reason":"{why}"' in outcome("inspect", "t.parquet", "--json", *few).stdout
+    found = outcome("find", "t.parquet", "-c", "a", "-v", "5", *few)
+    assert found.complaint == (
+        "t.parquet: unknown: row group 0, column a: encrypted: no key for column a (wrapped by master key 'm1');"
+        " --column-key, --keys or --kms gives it"
+    )
+    # Without any key, nobody looks beside the file.
+    named = "wrapped by master key 'mf'" if is_internal else "key material 'footerKey'"
+    assert outcome("inspect", "t.parquet").complaint == (
+        f"t.parquet: the footer is encrypted: no key for the footer ({named}); --footer-key, --keys or --kms gives it"
+    )
+
+
+def test_key_material_that_is_not_there_is_looked_for_once(tmp_path, monkeypatch):
+    path = write(tmp_path / "t.parquet", internal_key_material=False, plaintext_footer=True)
+    (tmp_path / "_KEY_MATERIAL_FOR_t.parquet.json").unlink()
+    asked = []
+
+    def open_source(path):
+        asked.append(path)
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(key_material, "open_source", open_source)
+    keys = Keys(master_keys={"m3": SECRET})
+    for column, value in (("a", 5), ("b", "5")):
+        (result,) = pb.probe(path, column, value, keys=keys).results
+        assert {(group.verdict, group.reason) for group in result.groups} == {("unknown", NO_KEY)}
+    assert len(asked) == 2

@@ -4,6 +4,8 @@ import base64
 import json
 
 import pytest
+from conftest import FIXTURES
+from make.commands import outcome
 from make.kms_lab import MASTER_KEYS, open_all, secret_of, single, write
 
 import parquet_bloom as pb
@@ -109,6 +111,39 @@ def test_properties_for_a_kms_client(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        (
+            {"columns": {"a": f"hex:{HEX}", "user.id": f"hex:{HEX[:-1]}"}},
+            "key of column user.id (hex:…): not hex, expected two of 0-9 and a-f for each byte",
+        ),
+        (
+            {"footer": "base64:MDEyMzQ1Njc4OTAxMjM0NQ"},
+            (
+                "footer key (base64:…): not base64, expected four of A-Z, a-z, 0-9, + and / for each three bytes, filled"
+                " up with ="
+            ),
+        ),
+        (
+            {"key_ids": {"k": f"hex:{HEX[:-2]}"}},
+            "key id k (hex:…): 15 bytes, expected 16, 24 or 32",
+        ),
+        ({"uniform": "ascii:é"}, "uniform key (ascii:…): not ascii, expected characters of ASCII"),
+        (
+            {"master_keys": {"m": HEX}},
+            "master key m: expected hex:…, base64:…, ascii:…, env:VAR, file:PATH or fd:N",
+        ),
+        ({"aad_prefix": "hex:0"}, "AAD prefix: not hex, expected two of 0-9 and a-f for each byte"),
+    ],
+)
+def test_a_key_that_is_none_is_named_with_its_file(settings, message, tmp_path):
+    path = keys_file(tmp_path, settings)
+    told = outcome("inspect", FIXTURES / "pyarrow_types.parquet", "--keys", path)
+    assert (told.code, told.complaint) == (2, f"{path}: {message}")
+    assert HEX[:8] not in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
         ("[]", "expected a JSON object"),
         ("{", "not JSON: Expecting property name enclosed in double quotes: line 1 column 2"),
         ("[" * 100_000, "not JSON: "),
@@ -154,9 +189,9 @@ def test_a_key_list_that_is_none(tmp_path):
     [(0o600, False), (0o400, False), (0o640, True), (0o604, True), (0o620, False)],
 )
 def test_a_keys_file_that_others_can_read_is_told(mode, readable, tmp_path):
-    path = keys_file(tmp_path, {"footer": "hex:00"}, mode)
+    path = keys_file(tmp_path, {"footer": f"hex:{HEX}"}, mode)
     told = []
-    assert read_keys_file(path, warn=told.append) == {"footer": "hex:00"}
+    assert read_keys_file(path, warn=told.append) == {"footer": f"hex:{HEX}"}
     expected = (
         f"{path}: warning: other users can read the keys file: expected mode 0600, found {mode:04o}"
     )
@@ -165,7 +200,7 @@ def test_a_keys_file_that_others_can_read_is_told(mode, readable, tmp_path):
 
 def test_the_warning_is_pythons_unless_told(tmp_path):
     with pytest.warns(UserWarning, match="warning: other users can read the keys file"):
-        read_keys_file(keys_file(tmp_path, {"columns": {"a": "env:A", "b": "hex:00"}}, 0o644))
+        read_keys_file(keys_file(tmp_path, {"columns": {"a": "env:A", "b": f"hex:{HEX}"}}, 0o644))
 
 
 @pytest.mark.parametrize(

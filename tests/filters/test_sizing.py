@@ -1,6 +1,7 @@
 """How large a filter must be: the specification's tables, and the formula behind them."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -164,6 +165,19 @@ def test_power_of_two_blocks(ndv: int, fpp: float, max_bytes: int, num_bytes: in
 def test_the_limits() -> None:
     assert (sizing.MIN_BYTES, sizing.MAX_BYTES) == (64, 134_217_728)
     assert (sizing.BLOCK_BYTES, sizing.BLOCK_BITS, sizing.WORDS_PER_BLOCK) == (32, 256, 8)
+
+
+@pytest.mark.parametrize(
+    ("limit", "most"),
+    [(sizing.MAX_BYTES, "possible"), (sizing.MAX_BYTES - 1, "allowed"), (1 << 20, "allowed")],
+)
+def test_a_filter_that_misses_its_rate_at_the_largest_size_there_is(limit: int, most: str) -> None:
+    """No option can make it larger."""
+    size = sizing.Size(fpp=0.01, max_bytes=limit)
+    filter = SimpleNamespace(fpp=0.25, num_bytes=size.max_blocks * sizing.BLOCK_BYTES)
+    assert size.reason_against(filter) == (
+        f"FPP 25 % at {filter.num_bytes} bytes, the most {most}: misses the target of 1 %"
+    )
 
 
 @pytest.mark.parametrize(

@@ -245,3 +245,29 @@ def destroy_other_groups(file: Path, kept: int) -> None:
                 places = (chunk.dictionary_page_offset, chunk.data_page_offset)
                 written.seek(min(place for place in places if place is not None))
                 written.write(b"\xff" * chunk.total_compressed_size)
+
+
+def swapped(folder: Path, **physical: str) -> Path:
+    """A table of one file whose columns have other names in it."""
+    folder.mkdir()
+    data = pa.table({name: [f"in {name}"] * 9 for name in physical.values()})
+    pq.write_table(data, folder.parent / "data.parquet")
+    table_of(folder, folder.parent / "data.parquet", **dict.fromkeys(physical, "string"))
+
+    def change(action: dict[str, Any]) -> dict[str, Any]:
+        if "protocol" in action:
+            return {"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}}
+        if metadata := action.get("metaData"):
+            schema = json.loads(metadata["schemaString"])
+            for number, field in enumerate(schema["fields"]):
+                names = {"physicalName": physical[field["name"]], "id": number + 1}
+                field["metadata"] = {
+                    f"delta.columnMapping.{key}": each for key, each in names.items()
+                }
+            mode = {"delta.columnMapping.mode": "name"}
+            changed = {"schemaString": json.dumps(schema), "configuration": mode}
+            return {"metaData": metadata | changed}
+        return action
+
+    rewrite_log(folder, change)
+    return folder

@@ -175,7 +175,7 @@ def test_stripes_are_decoded_up_to_the_last_index_group_that_may_have_the_value(
     value = next(each for each in table["long"][1600:].to_pylist() if each is not None)
     report = pb.find(path, "long", value, columns="short")
     assert len(report.rows) == 1
-    assert (report.parts_read, report.pages_read) == (1, 3 + 3)
+    assert (report.row_groups_read, report.pages_read) == (1, 3 + 3)
     assert pb.find(path, "long", 7).pages_read == 0
 
 

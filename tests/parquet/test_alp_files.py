@@ -109,7 +109,7 @@ def test_every_verb(mixed: Path, tmp_path: Path) -> None:
     assert [each.verdict for each in results] == ["maybe"] * 4 + ["absent"]
     assert pb.validate(mixed).findings == ()
     found = pb.find(mixed, "price", [7.125, 0.5, 4.5], columns=["price", "id"])
-    assert [(each.row, each.value) for each in found.rows] == [(0, "0.5"), (2, "0.5"), (6, "7.125")]
+    assert [(each.row, each.value) for each in found.rows] == [(0, 0.5), (2, 0.5), (6, 7.125)]
     values = {"price": [0.5, 0.5, 7.125], "id": [0, 2, 6]}
     assert found.values.to_pydict() == values
     left = pb.rows(mixed, [("price", "in", [7.125, 0.5])], ["price", "id"])

@@ -65,7 +65,7 @@ def test_an_explained_look_up_says_so(lost: Path) -> None:
 @pytest.mark.parametrize("values", [[7], MANY], ids=["one", "many"])
 def test_rows_are_found_and_row_groups_kept(lost: Path, values: list[int]) -> None:
     rows = pb.find(lost, "id", values).rows
-    assert [(found.row, found.part) for found in rows] == [(7, 0)]
+    assert [(found.row, found.row_group) for found in rows] == [(7, 0)]
     assert pb.row_groups(lost, [("id", "in", values)]).num_rows == 1
 
 

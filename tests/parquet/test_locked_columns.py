@@ -51,6 +51,75 @@ def filtered(path, keys):
 
 
 # ------------------------------------------------------------------------------------------------
+# Other columns than the one that is asked for
+
+WRONG_KEY = b"another key of a"
+SEARCHES = [
+    ("probe", "-v", str((1 << 40) + 5)),
+    ("find", "-v", str((1 << 40) + 5), "--columns", "c"),
+    ("inspect",),
+    ("validate",),
+    ("dump",),
+]
+
+
+@pytest.mark.parametrize("is_signed", [False, True], ids=["sealed", "signed"])
+@pytest.mark.parametrize("search", SEARCHES, ids=" ".join)
+def test_keys_of_other_columns_are_no_matter(plain, tmp_path, monkeypatch, search, is_signed):
+    monkeypatch.chdir(tmp_path)
+    recipe = Recipe(columns=RECIPE.columns, plaintext_footer=is_signed)
+    put(tmp_path, encrypt(plain, recipe).data)
+    command, *more = search
+
+    def asked(column: str, key_of_a: bytes | None) -> tuple[int, str, str]:
+        given = [] if key_of_a is None else [f"--column-key=a=ascii:{key_of_a.decode()}"]
+        literals = ["-v", f"b{1 << 40}", *more[2:]] if more and column == "b" else more
+        result = outcome(
+            command, "file.parquet", "-c", column, *literals, FOOTER_ONLY,
+            f"--column-key=b=ascii:{B_KEY.decode()}", *given,
+        )  # fmt: skip
+        return result.code, result.stdout.partition("\nnext: ")[0], result.stderr
+
+    for column in ("b", "c"):
+        answer = asked(column, A_KEY)
+        assert (answer[0], answer[2]) == (0, "")
+        assert asked(column, None) == asked(column, WRONG_KEY) == answer
+    code, _, told = asked("a", WRONG_KEY)
+    unknown = "unknown: " if command == "find" else ""
+    assert (code, told) == (
+        2,
+        f"pbloom: file.parquet: {unknown}row group 0, column a: ColumnMetaData: cannot be decrypted with key of column a"
+        + " (ascii:…): wrong key, wrong AAD prefix or altered bytes\n",
+    )
+
+
+def test_values_of_a_column_with_another_key_are_not_shown(plain, tmp_path):
+    path = put(tmp_path, encrypt(plain, RECIPE).data)
+    keys = pb.Keys(footer=FOOTER_KEY, columns={"a": WRONG_KEY, "b": B_KEY})
+    found = pb.find(path, "b", [f"b{1 << 40}"], columns=["a"], keys=keys)
+    (unknown,) = found.unknown
+    assert (found.rows, unknown.reason.partition(" with ")[0]) == (
+        (), "row group 0, column a: ColumnMetaData: cannot be decrypted",
+    )  # fmt: skip
+
+
+def test_an_index_knows_the_columns_whose_keys_are_right(plain, tmp_path):
+    path = put(tmp_path, encrypt(plain, RECIPE).data)
+    pq.write_table(pa.table({"a": [1], "b": ["b"]}), tmp_path / "plain.parquet")
+    keys = pb.Keys(footer=FOOTER_KEY, columns={"a": WRONG_KEY, "b": B_KEY})
+    index = tmp_path / "index"
+    pb.Index.build(
+        index, path.with_name("plain.parquet"), ["a", "b"], include_encrypted=True
+    ).close()
+    with pb.Index(index) as opened:
+        report = opened.add(path, keys=keys)
+        assert (report.failed, [each.column for each in report.not_indexed]) == (0, ["a"])
+        assert [file.path for file in opened.probe("b", f"b{1 << 40}").results[0].files] == [
+            str(path)
+        ]
+
+
+# ------------------------------------------------------------------------------------------------
 # Work on the rest
 
 

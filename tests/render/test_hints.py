@@ -19,11 +19,24 @@ from parquet_bloom.render.hints import for_many, in_options, next_line, with_hin
         ("a.parquet: row group 0, column a: no filter", "; pbloom build adds one"),
         ("has a filter already", "; --existing replace rebuilds it for the rate of --fpp"),
         ("a.parquet: column a: encrypted, no key", "; --keys, --kms or --column-key gives it"),
+        (
+            "a.parquet: unknown: row group 0, column a: encrypted: no key for column a (the file names no key)",
+            "; --column-key, --keys or --kms gives it",
+        ),
+        (
+            "a: encrypted, no key: wrapped by master key 'users'",
+            "; --keys, --kms or --master-key gives it",
+        ),
+        ("a: encrypted, no key: one was given for b", ""),
         ("a.parquet: no filter: BOOLEAN columns get none", ""),
         ("there is no filter", ""),
         (
             "FPP 97.8 % at 4096 bytes, the most allowed: misses the target of 0.1 %",
             "; a higher --max-bytes or --fpp allows one, --force writes this one",
+        ),
+        (
+            "FPP 97.8 % at 134217728 bytes, the most possible: misses the target of 0.1 %",
+            "; a higher --fpp allows one, --force writes this one",
         ),
     ],
 )

@@ -376,7 +376,26 @@ def test_a_reason_that_has_no_room_follows_whole_and_once(terminal, columns, bel
 def test_of_many_reasons_ten_follow_and_how_many_are_left(terminal):
     screen = terminal(40)
     write_table(("file", "reason"), [("a.parquet", f"{at} of {LONG}") for at in range(12)])
-    assert screen.lines[-2:] == ["and 2 other reasons, which are whole in", "  a pipe"]
+    assert screen.lines[-2:] == ["and 2 more of them, which are whole in a", "  pipe"]
+
+
+@pytest.mark.parametrize("name", ["note", "skipped"])
+def test_other_remarks_follow_whole_too_and_where_they_are_made(terminal, name):
+    screen = terminal(40)
+    rows = [("0", "flag", "not for readers"), ("1", "flag", "not for readers"), ("1", "id", None)]
+    heads = ("row group", "column", "filter", "FPP", name)
+    write_table(
+        heads, [(*row, "8.0 KiB", "0.01 %", text) for *row, text in rows], (f"{name}…", name)
+    )
+    assert screen.lines[5:] == [f"{name}, flag: not for readers"]
+
+
+def test_a_number_stays_with_its_unit():
+    assert folded("filters take 48.1 KiB (7.2 %)", 19) == ["filters take", "  48.1 KiB (7.2 %)"]
+    assert folded("at an FPP of 0.01 to 0.03 %, or so", 26) == [
+        "at an FPP of 0.01 to", "  0.03 %, or so",
+    ]  # fmt: skip
+    assert folded("12 B of KiB", 4) == ["12 B", "  of KiB"]
 
 
 def test_index_probe_names_files_however_long_a_reason_is(terminal, tmp_path):

@@ -325,7 +325,7 @@ def test_options_of_the_command(run):
         ["  error PB310 required-missing", "column y, row groups 0, 1"],
         ["  next", "pbloom build a.parquet -c x --existing replace --fpp 1e-09 --in-place"],
         ["  next", "pbloom advise a.parquet"],
-        ["  next", "pbloom build a.parquet -c y --in-place"],
+        ["  next", "pbloom build a.parquet -c y --in-place --fpp 1e-09"],
     ]
     assert run("a.parquet", "--require", "y", "--fail-on", "never").code == 0
     assert run("a.parquet", "-c", "x", "--require", "x").code == 0

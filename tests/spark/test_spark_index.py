@@ -65,8 +65,8 @@ def answers(index: Path, hash_key: str | None = None) -> Iterator[Any]:
                 else:
                     unknown = [file.path for file in result.files if file.verdict == "unknown"]
                     yield report.rows, unknown
-                    maybe = {(file.path, part) for file in result.files for part in file.parts}
-                    assert maybe >= {(row.path, row.part) for row in report.rows}
+                    maybe = {(file.path, part) for file in result.files for part in file.row_groups}
+                    assert maybe >= {(row.path, row.row_group) for row in report.rows}
 
 
 def problems(index: Path, hash_key: str | None = None) -> list[str]:
@@ -153,7 +153,9 @@ def test_the_command_and_the_frame_of_values(spark, tmp_path, capfd):
         expected = set()
         for value, result in zip(values, found.probe("n", values).results, strict=True):
             for file in result.files:
-                expected |= {(value, file.path, at, file.verdict) for at in file.parts or (None,)}
+                expected |= {
+                    (value, file.path, at, file.verdict) for at in file.row_groups or (None,)
+                }
             if not result.files:
                 expected.add((value, None, None, "absent"))
     assert rows == expected

@@ -307,7 +307,7 @@ def ordinary(monkeypatch: pytest.MonkeyPatch) -> None:
     """Root may write any file: be somebody who may not, and who cannot give files away."""
 
     def access(path: str, mode: int, **_: bool) -> bool:
-        return bool(os.stat(path).st_mode & stat.S_IWUSR)
+        return mode != os.W_OK or bool(os.stat(path).st_mode & stat.S_IWUSR)
 
     def fchown(*_: int) -> None:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
@@ -325,10 +325,68 @@ def test_a_write_protected_file_is_not_replaced(broken: Path, verb: str) -> None
     result = outcome(verb, broken, *ARGUMENTS[verb], "--in-place")
     said = f"{broken}: not changed in place: you may not write it (mode 444, owner "
     assert (result.code, result.complaint.startswith(said)) == (2, True)
+    assert outcome(verb, broken, *ARGUMENTS[verb], "--in-place", "--dry-run") == result
+    assert outcome(verb, broken, *ARGUMENTS[verb], "--dry-run").code == 0
     assert files_in(broken.parent) == before
     output = broken.with_name("out.parquet")
     assert outcome(verb, broken, *ARGUMENTS[verb], "-o", output).code == 0
     assert stat.S_IMODE(output.stat().st_mode) == 0o444
+
+
+@pytest.mark.usefixtures("ordinary")
+@pytest.mark.parametrize("verb", ARGUMENTS)
+def test_a_write_protected_output_is_not_overwritten(broken: Path, verb: str) -> None:
+    output = broken.with_name("out.parquet")
+    output.write_bytes(b"somebody else's")
+    write = (verb, broken, *ARGUMENTS[verb], "--overwrite")
+    in_folder = ("--output-dir", broken.parent / "out")
+    copy = broken.parent / "out" / broken.name
+    assert outcome(*write, *in_folder, "--dry-run").code == 0
+    assert not copy.parent.exists()
+    assert outcome(*write, *in_folder).code == 0
+    for path, where in ((output, ("-o", output)), (copy, in_folder)):
+        path.chmod(0o444)
+        before = path.read_bytes()
+        result = outcome(*write, *where)
+        assert result.complaint == (
+            f"{path}: not overwritten: you may not write it (mode 444, owner {path.owner()}): allow it with chmod, or"
+            " name another output"
+        )
+        assert outcome(*write, *where, "--dry-run") == result
+        assert path.read_bytes() == before
+        path.chmod(0o644)
+        assert outcome(*write, *where).code == 0
+
+
+def test_a_dry_run_foresees_that_an_output_exists(broken: Path) -> None:
+    write = ("build", broken, *ARGUMENTS["build"], "-o", broken.with_name("out.parquet"))
+    assert outcome(*write).code == 0
+    result = outcome(*write)
+    assert result.complaint.endswith("out.parquet: already exists: use --overwrite to replace it")
+    assert outcome(*write, "--dry-run") == result
+    assert outcome(*write, "--dry-run", "--overwrite").code == 0
+
+
+def test_a_dry_run_foresees_that_a_table_owns_the_file(broken: Path) -> None:
+    log = broken.parent / "_delta_log"
+    log.mkdir()
+    (log / f"{0:020}.json").touch()
+    write = ("build", broken, *ARGUMENTS["build"])
+    result = outcome(*write, "--in-place")
+    assert f"{broken}: belongs to the Delta Lake table " in result.complaint
+    assert outcome(*write, "--in-place", "--dry-run") == result
+    assert outcome(*write, "--dry-run").code == 0
+
+
+@pytest.mark.usefixtures("ordinary")
+def test_an_answer_does_not_overwrite_what_is_write_protected(source: Path) -> None:
+    output = source.with_name("answer.txt")
+    output.write_text("kept")
+    output.chmod(0o444)
+    result = outcome("inspect", source, "-o", output, "--overwrite")
+    said = f"{output}: not overwritten: you may not write it (mode 444, owner "
+    assert (result.code, result.complaint.startswith(said)) == (2, True)
+    assert output.read_text() == "kept"
 
 
 @pytest.mark.usefixtures("ordinary")

@@ -1,7 +1,12 @@
 """Typed literals: what a user writes, the bytes that are hashed, and the words of every refusal."""
 
+import copy
+import pickle
+from collections.abc import Callable
+from datetime import datetime, time
 from decimal import Decimal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +15,7 @@ from make.leaves import DAYS, SOME_UUID, TEN, ZEROS, big, i4, i8, i12, int96_for
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.values.encode import Encodings, encode
 from parquet_bloom.values.literals import TYPES, encode_given, encode_literal
+from parquet_bloom.values.types import TextInFile, literal
 
 DAY_MICROS = 86_400_000_000
 
@@ -279,6 +285,7 @@ A_DATE = "a date such as 2024-01-31"
 A_DECIMAL = "a decimal such as 12.34"
 
 # (column, literal, what is expected instead)
+DATES = "; .date() makes a date of it, .dt.date of those of a pandas Series"
 REFUSED: list[tuple[str, str, str]] = [
     *(("INT32", text, "an integer") for text in ("", "1.0", "abc", " 1", "1 ", "0x10", "1_000")),
     *(("INT32", text, "an integer") for text in ("--1", "1e3", "true", "12\n")),
@@ -355,8 +362,8 @@ def test_a_literal_that_cannot_be_a_value(spelling: str, text: str, expected: st
 @pytest.mark.parametrize(
     ("spelling", "text", "shown", "expected"),
     [
-        ("FIXED_LEN_BYTE_ARRAY(3)", "text", "0x74657874", "3 bytes, found 4"),
-        ("FIXED_LEN_BYTE_ARRAY(3)", '""', "0x", "3 bytes, found 0"),
+        ("FIXED_LEN_BYTE_ARRAY(3)", "text", "text", "3 bytes, found 4"),
+        ("FIXED_LEN_BYTE_ARRAY(3)", '""', "an empty text", "3 bytes, found 0"),
     ],
 )
 def test_text_of_another_length(spelling: str, text: str, shown: str, expected: str) -> None:
@@ -399,7 +406,7 @@ REFUSED_AS: list[tuple[str, str, str, str, str]] = [
     ("INT32 DATE", "10:00", "time", "10:00", "a date"),
     ("INT64", "10:00", "time", "10:00", "an integer"),
     ("INT32", "1.5", "float", "1.5", "an integer"),
-    ("INT32 DECIMAL(9,2)", "1.5", "float", "1.5", "a decimal"),
+    ("INT32 DECIMAL(9,2)", "1.5", "float", "1.5", "a decimal, not a float"),
     ("INT64", "1.5", "decimal", "1.5", "an integer"),
     ("FIXED_LEN_BYTE_ARRAY(4)", str(SOME_UUID), "uuid", f"0x{SOME_UUID.hex}", "4 bytes, found 16"),
     ("INT64", str(SOME_UUID), "uuid", str(SOME_UUID), "an integer"),
@@ -491,4 +498,45 @@ def test_text_where_a_number_is_expected_is_shown_as_text(text: str, shown: str)
         encode_given(leaf("INT64"), text)
     assert str(refused.value) == (
         f"{shown}: cannot be a value of INT64: expected an integer, or pb.literal(…) to read it from text"
+    )
+
+
+FLOATS = (
+    "; .astype('int64') makes integers of floats, after .dropna() where a pandas Series has gaps"
+)
+REFUSED: list[tuple[str, object, str]] = [
+    ("INT64", np.float64(7), "7.0: cannot be a value of INT64: expected an integer" + FLOATS),
+    ("INT64", np.float32("nan"), "nan: cannot be a value of INT64: expected an integer" + FLOATS),
+    ("INT64", np.float64(7.5), "7.5: cannot be a value of INT64: expected an integer"),
+    ("INT64", 7.0, "7.0: cannot be a value of INT64: expected an integer"),
+    ("INT32 DATE", np.float64(7), "7.0: cannot be a value of INT32 DATE: expected a date"),
+    ("INT32 DATE", datetime(2024, 1, 3), "2024-01-03 00:00:00: cannot be a value of INT32 DATE: expected a date" + DATES),
+    ("INT32 DATE", np.datetime64("2024-01-03", "s"), "2024-01-03T00:00:00: cannot be a value of INT32 DATE: expected a date" + DATES),
+    ("INT32 DATE", time(1), "01:00:00: cannot be a value of INT32 DATE: expected a date"),
+    ("INT32 DECIMAL(9,2)", 1.25, "1.25: cannot be a value of INT32 DECIMAL(9,2): expected a decimal, not a float"),
+    ("FIXED_LEN_BYTE_ARRAY(2)", "äö", "äö: cannot be a value of FIXED_LEN_BYTE_ARRAY(2): expected 2 bytes, found 4"),
+    ("BYTE_ARRAY STRING", 7, "7: cannot be a value of BYTE_ARRAY STRING: expected text or bytes, or str(…) to make text of it"),
+    ("BYTE_ARRAY STRING", 7.5, "7.5: cannot be a value of BYTE_ARRAY STRING: expected text or bytes"),
+    ("BYTE_ARRAY STRING", True, "True: cannot be a value of BYTE_ARRAY STRING: expected text or bytes"),
+    ("BYTE_ARRAY", 7, "7: cannot be a value of BYTE_ARRAY: expected text or bytes"),
+    ("INT32 DATE", literal("2024-01-01,2024-01-02"), "2024-01-01,2024-01-02: cannot be a value of INT32 DATE: expected a date such as 2024-01-31; if these are several values, pass a list of literals"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spelling", "value", "told"), REFUSED)
+def test_what_would_be_a_value_is_hinted_at(spelling: str, value: object, told: str) -> None:
+    with pytest.raises(ValueTypeError) as refused:
+        encode_given(leaf(spelling), value)
+    assert str(refused.value) == told
+
+
+@pytest.mark.parametrize("copied", [copy.copy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_text_in_a_file_is_known_by_its_row_where_it_is_sent(copied: Callable[[str], str]) -> None:
+    """As to the executors of Spark."""
+    text = copied(TextInFile("seven", "ids.parquet", 3))
+    assert (text, hash(text)) == ("seven", hash("seven"))
+    with pytest.raises(ValueTypeError) as refused:
+        encode_given(leaf("INT64"), text)
+    assert str(refused.value) == (
+        "ids.parquet: row 3: 'seven': cannot be a value of INT64: expected an integer, or pb.literal(…) to read it from text"
     )

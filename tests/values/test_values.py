@@ -463,7 +463,7 @@ REFUSED: list[tuple[str, object, str, str]] = [
     ("INT32 DECIMAL(9,2)", Decimal("Infinity"), "Infinity", "a finite decimal"),
     ("INT32 DECIMAL(9,2)", Decimal("NaN"), "NaN", "a finite decimal"),
     ("INT32 DECIMAL(9,2)", Decimal("sNaN"), "sNaN", "a finite decimal"),
-    ("INT32 DECIMAL(9,2)", 12.34, "12.34", "a decimal"),
+    ("INT32 DECIMAL(9,2)", 12.34, "12.34", "a decimal, not a float"),
     ("INT64 DECIMAL(18,3)", "12.34", "12.34", "a decimal"),
     ("INT32 DECIMAL(9,2)", True, "True", "a decimal"),
     ("INT32 DECIMAL(20,0)", 2**31, "2147483648", "a number that fits 4 bytes"),

@@ -148,7 +148,7 @@ def test_rows_to_read_are_those_of_each_group(paths):
     report = pb.probe(paths[1], "id", [5, -5])
     table = report.to_arrow()
     for each in report.results:
-        rows = table.filter(pc.equal(table["value"], each.value))["rows_to_read"]
+        rows = table.filter(pc.equal(table["value"], str(each.value)))["rows_to_read"]
         assert pc.sum(rows).as_py() == each.rows_to_read
     assert pc.sum(table["rows_to_read"]).as_py() > 0
 

@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
+from make.encrypted_files import OWN, encrypted, keys_of
+from make.encrypting import Recipe
 from make.parquet_files import open_parquet
 
 import parquet_bloom as pb
@@ -50,7 +52,9 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rows_of(report: pb.FindReport) -> list[tuple[str, int, int, int]]:
-    return [(Path(row.path).name, row.part, row.row_in_part, row.row) for row in report.rows]
+    return [
+        (Path(row.path).name, row.row_group, row.row_in_row_group, row.row) for row in report.rows
+    ]
 
 
 def expected(lake: Path, column: str, value: object) -> list[tuple[str, int, int, int]]:
@@ -119,7 +123,7 @@ def test_only_the_pages_that_an_index_names_are_read(tmp_path):
     assert report.values["other"].to_pylist() == [4321, 4321]
     assert report.pages_read == 1 + 1 + 100 + 1
     one = pb.find(tmp_path / "0.parquet", "id", 4321, columns="other", index=tmp_path / "index")
-    assert (one.pages_read, one.parts_read) == (2, 1)
+    assert (one.pages_read, one.row_groups_read) == (2, 1)
     assert one.bytes_read < 20_000
 
 
@@ -127,7 +131,7 @@ def test_a_row_with_several_of_the_values_is_there_for_each(lake):
     path = lake / "2.parquet"
     report = pb.find(path, "list.list.element", [1, 400], columns=["list", "int"])
     stored = pq.read_table(path, columns=["list", "int"])
-    assert [row.row for row in report.rows if row.value == "400"] == [400]
+    assert [row.row for row in report.rows if row.value == 400] == [400]
     assert sum(row.row == 400 for row in report.rows) == 2
     assert report.values.equals(pa.concat_tables([stored.slice(row.row, 1) for row in report.rows]))
 
@@ -141,9 +145,7 @@ def test_what_is_asked_for_twice_is_found_twice(tmp_path, column, dictionary):
     stored = table[column].to_pylist()
     values = [stored[7], stored[39], stored[7], stored[3], type(stored[0])(1000)]
     report = pb.find(tmp_path / "a.parquet", column, values)
-    expected = [
-        (row, f"{each}") for row, each in enumerate(stored) for one in values if one == each
-    ]
+    expected = [(row, each) for row, each in enumerate(stored) for one in values if one == each]
     assert [(row.row, row.value) for row in report.rows] == expected
     with pb.Index.build(tmp_path / "index", tmp_path / "a.parquet", column) as index:
         new = index.new_values(column, values, verify=True)
@@ -230,9 +232,9 @@ def test_only_what_may_hold_a_value_is_read(lake, tmp_path):
     value = pq.read_table(lake / "4.parquet")["int"][350].as_py() or 1
     pb.Index.build(tmp_path / "index", lake, "int").close()
     report = pb.find(lake, "int", 10**6, index=tmp_path / "index")
-    assert (report.num_files, report.parts_read, report.rows) == (5, 0, ())
+    assert (report.num_files, report.row_groups_read, report.rows) == (5, 0, ())
     assert report.is_absent
-    assert pb.find(lake, "int", value, index=tmp_path / "index").parts_read > 0
+    assert pb.find(lake, "int", value, index=tmp_path / "index").row_groups_read > 0
 
 
 def test_files_that_the_index_does_not_know_are_asked_themselves(lake, tmp_path):
@@ -267,7 +269,85 @@ def test_what_is_a_value_in_no_file_is_an_error_in_python(tmp_path):
         pb.find(tmp_path, "id", [5.5, 7])
     pq.write_table(pa.table({"id": [5.5]}), tmp_path / "c.parquet")
     report = pb.find(tmp_path, "id", [5.5, 7])
-    assert ([row.value for row in report.rows], len(report.unknown)) == (["5.5"], 2)
+    assert ([row.value for row in report.rows], len(report.unknown)) == ([5.5], 2)
+
+
+def test_a_column_that_no_file_has_is_an_error_as_in_probe(tmp_path):
+    for name in "ab":
+        pq.write_table(pa.table({"id": [5, 7]}), tmp_path / f"{name}.parquet")
+    told = f"{tmp_path}/a.parquet: no column ids; did you mean id?"
+    for verb in (pb.find, pb.probe):
+        with pytest.raises(ColumnError) as caught:
+            verb(tmp_path, "ids", 5)
+        assert str(caught.value) == told
+    found = outcome("find", tmp_path, "-c", "ids,id", "-v", "5")
+    assert (found.code, found.stderr) == (2, f"pbloom: {told}\n")
+    assert found.stdout.splitlines()[-1].startswith("2 rows in 2 files: ")
+    pq.write_table(pa.table({"ids": [5]}), tmp_path / "c.parquet")
+    report = pb.find(tmp_path, "ids", 5)
+    assert (len(report.rows), [file.reason for file in report.unknown]) == (
+        1, ["no column ids; did you mean id?"] * 2
+    )  # fmt: skip
+    (tmp_path / "c.parquet").write_bytes(b"no file")
+    assert len(pb.find(tmp_path, "ids", 5).unknown) == 3
+
+
+def test_what_is_no_column_and_no_file_is_a_wrong_argument(lake, tmp_path):
+    pb.Index.build(tmp_path / "index", lake, "int").close()
+    told = r"^column: \['int'\], expected one name$"
+    for verb in (pb.find, pb.probe, pb.probe_values):
+        with pytest.raises(TypeError, match=told):
+            verb(lake, ["int"], 5)
+    with pytest.raises(TypeError, match=told), pb.Index(tmp_path / "index") as index:
+        index.probe(["int"], 5)
+    # And not each line of it.
+    with (
+        (lake / "0.parquet").open("rb") as file,
+        pytest.raises(
+            TypeError, match=r"^files: <_io.BufferedReader name=.*>, expected a path or a list"
+        ),
+    ):
+        pb.find(file, "int", 5)
+
+
+def test_files_without_a_key_for_any_are_an_error(tmp_path):
+    recipe = Recipe(columns={"int64": OWN})
+    for name in "ab":
+        encrypted(tmp_path, recipe, name=f"{name}.parquet")
+    with pytest.raises(pb.MissingKeyError, match=r"a\.parquet: the footer is encrypted: no key"):
+        pb.find(tmp_path, "int64", 5)
+    found = outcome("find", tmp_path, "-c", "int64", "-v", "5")
+    assert found.complaint.endswith("; --footer-key, --keys or --kms gives it")
+    keys = keys_of(recipe, columns={})
+    with pytest.raises(
+        pb.MissingKeyError, match=r"a\.parquet: row group 0, column int64: .*no key"
+    ):
+        pb.find(tmp_path, "int64", 5, keys=keys)
+    pq.write_table(pa.table({"int64": [5]}), tmp_path / "c.parquet")
+    report = pb.find(tmp_path, "int64", 5)
+    assert (len(report.rows), len(report.unknown)) == (1, 2)
+
+
+@pytest.mark.parametrize("column", ["int", "text", "decimal", "time"])
+def test_what_was_found_and_what_was_not_are_the_values_that_were_asked_for(lake, tmp_path, column):
+    """As text, they would be none of them, and everything would seem to be in no file."""
+    kind, value = TYPES[column]
+    values = [value(number) for number in (5, 17, 100_003, 9_999)]
+    stored = {*pq.read_table(lake, columns=[column])[column].to_pylist()}
+    pb.Index.build(tmp_path / "index", lake, column).close()
+    for given in (values, pa.array(values, kind)):
+        report = pb.find(lake, column, given)
+        assert {row.value for row in report.rows} == stored & {*values}
+        assert {*report.absent} == {*values} - stored
+        assert [row["value"] for row in report.to_dict()["rows"]] == [
+            str(row.value) for row in report.rows
+        ]
+        assert report.to_arrow()["value"].type == pa.string()
+        with pb.Index(tmp_path / "index") as index:
+            reports = index.probe(column, given), pb.probe_values(lake, column, given)
+        for each in reports:
+            assert [result.value for result in each.results] == values
+            assert each.to_dict()["results"][0]["value"] == str(values[0])
 
 
 def test_a_file_that_is_gone_is_said_in_words(tmp_path):
@@ -283,7 +363,7 @@ def test_values_in_no_file_are_absent_unless_one_is_unknown(tmp_path):
     for name in "ab":
         pq.write_table(pa.table({"id": [5, 7]}), tmp_path / f"{name}.parquet")
     report = pb.find(tmp_path, "id", [9, 7, 6, 9])
-    assert (list(report.absent), report.to_dict()["absent"]) == (["9", "6"], ["9", "6"])
+    assert (list(report.absent), report.to_dict()["absent"]) == ([9, 6], ["9", "6"])
     assert pb.find(tmp_path, "id", [5, 7]).to_dict()["absent"] == []
     (tmp_path / "b.parquet").write_bytes(b"no file")
     report = pb.find(tmp_path, "id", [9, 7, 6])

@@ -59,7 +59,7 @@ def test_every_value_is_found_where_it_is(lake, tmp_path, places, column):
                     for result in index.probe(column, few).results:
                         (file,) = [each for each in result.files if each.path == str(path)]
                         assert file.verdict == result.verdict == "maybe"
-                        assert places == "file" or at in file.parts
+                        assert places == "file" or at in file.row_groups
                         assert (places == "page") == bool(file.pages)
 
 
@@ -78,6 +78,49 @@ def test_pages_are_those_of_the_column(lake, tmp_path):
         at = min(page for group, page in pages if group == 1 and page >= at)
     assert at == 2
     assert sum(len(pages) == 1 for pages in answers) > 450
+
+
+def test_pages_are_told_by_their_row_groups(tmp_path):
+    values = [number % 4 for number in range(3 * 96)]
+    pq.write_table(
+        pa.table({"id": values}), tmp_path / "a.parquet", row_group_size=96, data_page_size=64,
+        write_batch_size=16, use_dictionary=False,
+    )  # fmt: skip
+    pq.write_table(pa.table({"id": [7]}), tmp_path / "b.parquet")
+    orc.write_table(pa.table({"id": [8] * 21_000}), tmp_path / "c.orc")
+    index = tmp_path / "index"
+    pb.Index.build(index, tmp_path, "id", places="page").close()
+    told = outcome(
+        "index", "probe", "--index", index, "-c", "id", "-v", "3", "-v", "7", "-v", "8"
+    ).stdout
+    assert [
+        line.split("\t")[1] for line in told.splitlines() if line.startswith(f"{tmp_path}/")
+    ] == [
+        "maybe, row group 0: pages 0, 1, 2, 3, 4, 5; row group 1: pages 0, 1, 2, 3, … (18 in all)",
+        "maybe, row group 0: page 0",
+        "maybe, stripe 0: index groups 0, 1, 2",
+    ]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("inspect",),
+        ("validate",),
+        ("probe", "-c", "id", "-v", "1"),
+        ("find", "-c", "id", "-v", "1"),
+    ],
+    ids=" ".join,
+)
+def test_an_index_is_no_lake(lake, tmp_path, command):
+    index = tmp_path / "index"
+    pb.Index.build(index, lake, "id").close()
+    told = outcome(*command, index)
+    assert (told.code, told.complaint) == (
+        2,
+        f"{index}: an index, expected Parquet or ORC files;"
+        + " pbloom index probe --index asks it, pbloom index check --index proves it",
+    )
 
 
 def test_other_values_are_absent(lake, tmp_path):
@@ -387,7 +430,7 @@ def test_values_of_orc_are_found_where_they_are(orc_lake, tmp_path, column, plac
         for at, result in enumerate(results):
             found = {Path(file.path).name: file for file in result.files}
             here = found[f"{at // 500}.orc"]
-            assert (here.verdict, here.parts) == ("maybe", (0,))
+            assert (here.verdict, here.row_groups) == ("maybe", (0,))
             if places == "page":
                 assert (0, at % 500 // 100) in here.pages
             assert found[f"{at // 500}.parquet"].verdict == "maybe"

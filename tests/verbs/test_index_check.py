@@ -40,6 +40,7 @@ def index(lake: Path, tmp_path: Path, request: pytest.FixtureRequest) -> pb.Inde
 
 
 def problems(report: pb.IndexCheck) -> list[tuple[str, str]]:
+    assert report.ok == (report.findings == ())
     return [(finding.problem, finding.message) for finding in report.findings]
 
 
@@ -166,8 +167,22 @@ def test_the_command(lake, tmp_path):
     assert run.stdout.splitlines() == [
         f"gone: {lake}/2.parquet: is no more, or in no source of the index",
         f"{folder}: 1 finding: 4 files, 3,600 keys; the files were not read: --deep does that",
+        f"next: pbloom index add --index {folder}",
     ]
     outcome("index", "add", "--index", folder)
+    (folder / "0123456789abcdef.map.parquet").write_bytes(b"of a writer that died")
+    run = outcome("index", "check", "--index", folder)
+    size = (folder / "manifest-0000000001.json").stat().st_size + 21
+    assert (run.code, run.stdout) == (
+        0,
+        f"{folder}: 0 findings: 3 files, 3,600 keys; the files were not read: --deep does that;"
+        + f" 2 files not needed, {size} B: pbloom index compact removes them\n",
+    )
+    (folder / "0123456789abcdef.map.parquet").unlink()
+    run = outcome("index", "check", "--index", folder)
+    assert run.stdout.endswith(
+        f"; 1 file not needed, {size - 21} B: pbloom index compact removes it\n"
+    )
     run = outcome("index", "compact", "--index", folder, "--all")
     assert run.code == 0
     first, second = run.stdout.splitlines()
@@ -179,3 +194,25 @@ def test_the_command(lake, tmp_path):
     run = outcome("index", "compact", "--index", folder, "--older-than", "0s")
     assert run.stdout.startswith(f"{folder}: 0 merged, 1 segment now; 4 files removed, ")
     assert len(run.stdout.splitlines()) == 1
+
+
+def test_add_is_named_only_if_it_mends_all(lake, tmp_path, monkeypatch):
+    folder, key = tmp_path / "index", "ascii:0123456789abcdef"
+    pb.Index.build(folder, lake, "id", hash_key=key).close()
+    write(lake / "new.parquet", 7)
+    check = ("index", "check", "--index", folder)
+    assert "next: " not in outcome(*check, "--json").stdout
+
+    def last(*options: str) -> str:
+        return outcome(*check, *options).stdout.splitlines()[-1]
+
+    add = f"next: pbloom index add --index {folder}"
+    assert last() == add
+    assert last("--hash-key", key) == f"{add} --hash-key KEYSPEC"
+    monkeypatch.setenv("SECRET", key)
+    assert last("--hash-key", "env:SECRET", "--deep") == f"{add} --hash-key env:SECRET"
+    monkeypatch.setenv("PBLOOM_HASH_KEY", key)
+    assert last("--uniform-key", "env:SECRET") == f"{add} --uniform-key env:SECRET"
+    (path,) = folder.glob("*.map.parquet")
+    path.write_bytes(b"damaged")
+    assert last().startswith(f"{folder}: 1 finding: ")

@@ -64,7 +64,7 @@ def test_build_add_compact_and_check(s3, tmp_path, monkeypatch, form):
             found = index.probe("id", [0, 1000, 2000, 90_000, 91_399], files="s3://lake/in")
             assert [each.verdict for each in found.results] == ["absent"] * 2 + ["maybe"] * 3
             assert names(found.results[3]) == ["0.parquet"]
-            assert [file.parts for file in found.results[4].files] == [(3,)]
+            assert [file.row_groups for file in found.results[4].files] == [(3,)]
             many = index.probe("id", list(range(90_000, 90_300)), files="s3://lake/in")
             assert {(each.verdict, *names(each)) for each in many.results} == {
                 ("maybe", "0.parquet")

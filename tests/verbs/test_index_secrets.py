@@ -49,7 +49,7 @@ def test_values_are_found_by_hashes_with_a_key(lake, tmp_path):
     with pb.Index.build(tmp_path / "index", lake, "id", hash_key=KEY) as index:
         for values in ([1700], range(3000)):
             for value, result in zip(values, index.probe("id", values).results, strict=True):
-                found = {file.path: file.parts for file in result.files}
+                found = {file.path: file.row_groups for file in result.files}
                 assert value % 1000 // 500 in found[str(lake / f"{value // 1000}.parquet")]
         pq.write_table(pa.table({"id": [5000]}), lake / "3.parquet")
         assert index.add().added == 1

@@ -110,8 +110,13 @@ class Lake:
                     elif path not in said or said[path].verdict != "unknown":
                         found = where(path, column, value)
                         assert (path in said) == bool(found), (self.done, path, column, value)
-                        if path in said and said[path].parts:
-                            assert {*said[path].parts} == found, (self.done, path, column, value)
+                        if path in said and said[path].row_groups:
+                            assert {*said[path].row_groups} == found, (
+                                self.done,
+                                path,
+                                column,
+                                value,
+                            )
 
     def values(self, column: str) -> list[Any]:
         """Some that are somewhere, and some that may not be."""

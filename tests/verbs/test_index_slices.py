@@ -57,7 +57,7 @@ def check(index: pb.Index, folder: Path, column: str, values: list[Any]) -> None
             for path, groups in expected.items():
                 verdict = "maybe" if "maybe" in groups.values() else "unknown"
                 assert files[path].verdict == verdict
-                assert not files[path].parts or {*files[path].parts} == groups.keys()
+                assert not files[path].row_groups or {*files[path].row_groups} == groups.keys()
                 assert (files[path].reason is not None) == ("unknown" in groups.values())
 
 
@@ -92,12 +92,12 @@ def test_row_groups_of_which_nothing_is_known(lake, tmp_path):
         check(index, lake, "id", values_of(lake, "id"))
         (result,) = index.probe("id", 5, files=part).results
         (file,) = result.files
-        assert (file.verdict, file.parts) == ("maybe", (0, 1, 2, 4))
+        assert (file.verdict, file.row_groups) == ("maybe", (0, 1, 2, 4))
         assert file.reason is not None
         assert file.reason.startswith("row group 1: no filter; row group 2: no filter;")
         (result,) = index.probe("id", 1 << 41, files=[part, lake / "3.parquet"]).results
         assert result.verdict == "unknown"
-        assert [(file.verdict, file.parts) for file in result.files] == [
+        assert [(file.verdict, file.row_groups) for file in result.files] == [
             ("unknown", (1, 2, 4)), ("unknown", ()),
         ]  # fmt: skip
         assert not index.new_values("id", [1 << 41]).any()
@@ -105,14 +105,14 @@ def test_row_groups_of_which_nothing_is_known(lake, tmp_path):
         left = pb.row_groups(part, {"id": [1 << 41, 250]}, index=tmp_path / "index")
         assert left["row_group"].to_pylist() == [1, 2, 4]
         rows = pb.find(part, "id", [70, 1, 290], index=tmp_path / "index").rows
-        assert [(row.value, row.part, row.row) for row in rows] == [
-            ("1", 0, 1), ("70", 1, 70), ("290", 4, 290),
+        assert [(row.value, row.row_group, row.row) for row in rows] == [
+            (1, 0, 1), (70, 1, 70), (290, 4, 290),
         ]  # fmt: skip
     with pb.Index.build(tmp_path / "auto", lake, "id", form="auto") as index:
         kinds = [bool(segment.map) for segment in index._asked.manifest.segments]
         assert sorted(kinds) == [False, True]
         (result,) = index.probe("id", 200, files=part).results
-        assert [(file.verdict, file.parts) for file in result.files] == [("maybe", (3,))]
+        assert [(file.verdict, file.row_groups) for file in result.files] == [("maybe", (3,))]
 
 
 @pytest.mark.parametrize("form", words(IndexForm))
@@ -121,7 +121,7 @@ def test_files_as_places(lake, tmp_path, form):
         for value in values_of(lake, "id")[:40]:
             (result,) = index.probe("id", value).results
             assert result.files
-            assert all(file.parts == () for file in result.files)
+            assert all(file.row_groups == () for file in result.files)
         report = pb.find(None, "id", list(range(25)), index=tmp_path / "index")
         assert report.rows == pb.find(lake, "id", list(range(25))).rows
 
@@ -140,7 +140,7 @@ def test_what_slices_are_not_made_of(lake, tmp_path):
     with pb.Index(index) as found:
         (result,) = found.probe("id", 1 << 42, files=lake / "9.parquet").results
         (file,) = result.files
-        assert (file.verdict, file.parts[:1]) == ("unknown", (0,))
+        assert (file.verdict, file.row_groups[:1]) == ("unknown", (0,))
         assert "row group 0: " in file.reason
 
 
@@ -367,7 +367,7 @@ class Lake:
             verdicts = {*groups.values()}
             verdict = "maybe" if "maybe" in verdicts else "unknown" if verdicts else None
             assert (file and file.verdict) == verdict, (self.done, path, column, value)
-            assert not (file and file.parts) or {*file.parts} == groups.keys()
+            assert not (file and file.row_groups) or {*file.row_groups} == groups.keys()
         elif value in pq.read_table(path)[column].to_pylist():
             assert file.verdict == "maybe"
 
@@ -446,17 +446,18 @@ def test_duckdb_asks_slices(lake, tmp_path, form, places):
 def places_of(report: pb.IndexReport, count: int, places: str) -> Iterator[tuple[Any, ...]]:
     """Value, verdict, path and row group, as a query has them."""
     for result in report.results[:count]:
+        value = str(result.value)
         for file in result.files:
             reasons = (file.reason or "").split("; ")
             unknown = {
                 int(each.split()[2][:-1]) for each in reasons if each.startswith("row group ")
             }
-            if places == "file" or not file.parts:
+            if places == "file" or not file.row_groups:
                 if file.verdict == "maybe":
-                    yield result.value, "maybe", file.path, None
+                    yield value, "maybe", file.path, None
                 if file.reason is not None:
-                    yield result.value, "unknown", file.path, None
+                    yield value, "unknown", file.path, None
             else:
-                for part in file.parts:
+                for part in file.row_groups:
                     verdict = "unknown" if part in unknown else "maybe"
-                    yield result.value, verdict, file.path, part
+                    yield value, verdict, file.path, part

@@ -46,13 +46,14 @@ ENGINES = {"duckdb": duckdb, "polars": polars, "datafusion": datafusion}
 def places_of(report: pb.IndexReport, kind: str) -> set[tuple]:
     found = set()
     for result in report.results:
+        value = str(result.value)
         for file in result.files:
             if file.verdict == "unknown" or kind == "file":
-                found.add((result.value, file.verdict, file.path, None, None))
+                found.add((value, file.verdict, file.path, None, None))
             elif kind == "page":
-                found |= {(result.value, "maybe", file.path, *page) for page in file.pages}
+                found |= {(value, "maybe", file.path, *page) for page in file.pages}
             else:
-                found |= {(result.value, "maybe", file.path, group, None) for group in file.parts}
+                found |= {(value, "maybe", file.path, group, None) for group in file.row_groups}
     return found
 
 
@@ -95,10 +96,10 @@ def test_an_answer_as_a_file_that_engines_join(lake, tmp_path):
     )
     with pb.Index(tmp_path / "index") as index:
         expected = {
-            (result.value, file.path, part)
+            (str(result.value), file.path, part)
             for result in index.probe("id", range(140, 400)).results
             for file in result.files
-            for part in file.parts
+            for part in file.row_groups
         }
     assert {tuple(row.values()) for row in rows} == expected
     assert "exists" in pbloom(*words, "-o", answer).complaint

@@ -9,7 +9,6 @@ from binascii import crc32
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
@@ -24,9 +23,8 @@ from make.delta_tables import (
     live,
     make_table,
     newest,
-    rewrite_log,
     rows_of,
-    table_of,
+    swapped,
     with_features,
     write_commit,
 )
@@ -232,32 +230,6 @@ def test_columns_that_are_called_otherwise(tmp_path):
         # Files by themselves call it otherwise.
         path = table / "part-0.parquet"
         assert found.probe("a", "in y", files=path).results[0].verdict == "unknown"
-
-
-def swapped(folder: Path, **physical: str) -> Path:
-    """A table of one file whose columns have other names in it."""
-    folder.mkdir()
-    data = pa.table({name: [f"in {name}"] * 9 for name in physical.values()})
-    pq.write_table(data, folder.parent / "data.parquet")
-    table_of(folder, folder.parent / "data.parquet", **dict.fromkeys(physical, "string"))
-
-    def change(action: dict[str, Any]) -> dict[str, Any]:
-        if "protocol" in action:
-            return {"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}}
-        if metadata := action.get("metaData"):
-            schema = json.loads(metadata["schemaString"])
-            for number, field in enumerate(schema["fields"]):
-                names = {"physicalName": physical[field["name"]], "id": number + 1}
-                field["metadata"] = {
-                    f"delta.columnMapping.{key}": each for key, each in names.items()
-                }
-            mode = {"delta.columnMapping.mode": "name"}
-            changed = {"schemaString": json.dumps(schema), "configuration": mode}
-            return {"metaData": metadata | changed}
-        return action
-
-    rewrite_log(folder, change)
-    return folder
 
 
 def test_rows_that_a_deletion_vector_deletes_are_in_the_file(table, tmp_path):

@@ -147,6 +147,18 @@ def test_one_command_builds_what_is_advised_in_all_files(run, tmp_path):
     assert commands(lake) == []
 
 
+def test_what_cannot_be_read_is_not_to_be_built(run, tmp_path):
+    names = [tmp_path / name for name in ("bad.parquet", "a.parquet", "b.parquet")]
+    numbers = np.random.default_rng(3).permutation(4_000)
+    for part, name in enumerate(names):
+        table = pa.table({"id": numbers[part::3]})
+        pq.write_table(table, name, row_group_size=500, use_dictionary=False)
+    names[0].write_bytes(b"not a file")
+    _, html = run(*names)
+    build = f"pbloom build {names[1]} {names[2]} -c id --fpp 0.01 --in-place"
+    assert re.findall("pbloom build /.*?--in-place", Document(html).text) == [build]
+
+
 def test_filters_that_are_missing_are_built_where_others_of_the_column_are_wrong(run):
     _, html = run("lake/day=1")
     text = Document(html).text

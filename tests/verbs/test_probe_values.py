@@ -7,7 +7,7 @@ import re
 import shutil
 import uuid
 from collections import Counter
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,7 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom.files import open_file
 from parquet_bloom.parquet.filters.asked import MANY
+from parquet_bloom.values.given import list_values, python_values, show_value, show_values
 
 ROWS = 600
 EPOCH = datetime(1970, 1, 1)
@@ -181,20 +182,50 @@ PRESENT, ABSENT = PARQUET["int64"][7].as_py(), 1
     [
         ("42", ["42 maybe"]),
         (["4", "nobody"], ["4 maybe", "nobody absent"]),
-        (b"42", ["0x3432 maybe"]),
+        (b"42", ["b'42' maybe"]),
         (pb.literal("\\x3432"), ["\\x3432 maybe"]),
         (pb.literal("0x3432"), ["0x3432 absent"]),
         (pb.literal("0x3432", "string"), ["0x3432 absent"]),
         ({"42"}, ["42 maybe"]),
-        ((text for text in ("42", None)), ["42 maybe", "null unknown"]),
-        (pd.Series(["42", None]), ["42 maybe", "null unknown"]),
-        (None, ["null unknown"]),
+        ((text for text in ("42", None)), ["42 maybe", "None unknown"]),
+        (pd.Series(["42", None]), ["42 maybe", "None unknown"]),
+        (None, ["None unknown"]),
     ],
     ids=range(10),
 )
 def test_text_is_one_value(values, expected):
     results = pb.probe(parquet_file(), "digits", values).results
     assert [f"{each.value} {each.verdict}" for each in results] == expected
+
+
+NOON = datetime(2024, 1, 31, 12, tzinfo=UTC)
+NANOS = pa.array([1, 1_706_702_400_000_000_000], pa.timestamp("ns"))
+# As they are asked for, in reports, and in documents.
+AS_REPORTED = {
+    "numpy": (np.array([1, 2]), [1, 2], ["1", "2"]),
+    "pandas": (pd.Series([1, None], dtype="Int64"), [1, None], ["1", "null"]),
+    "floats": (np.array([0.5], np.float32), [0.5], ["0.5"]),
+    "bytes": ([b"a", bytearray(b"b"), memoryview(b"c")], [b"a", b"b", b"c"], ["0x61", "0x62", "0x63"]),
+    "literal": ([pb.literal("007"), "a"], ["007", "a"], ["007", "a"]),
+    "dates": (pl.Series([date(2024, 1, 31)]), [date(2024, 1, 31)], ["2024-01-31"]),
+    "times": (pa.array([time(1, 2, 3)]), [time(1, 2, 3)], ["01:02:03"]),
+    "datetime64": (np.array(["2024-01-31T12"], "datetime64[s]"), [NOON.replace(tzinfo=None)], ["2024-01-31 12:00:00"]),
+    "zoned": (pa.array([NOON], pa.timestamp("ms", "UTC")), [NOON], ["2024-01-31 12:00:00+00:00"]),
+    "nanoseconds": (NANOS, [np.datetime64(1, "ns"), NOON.replace(tzinfo=None)], ["1970-01-01T00:00:00.000000001", "2024-01-31 12:00:00"]),
+    "nanoseconds of a time": (pa.array([1], pa.time64("ns")), None, ["1 time64[ns]"]),
+    "pandas with nanoseconds": ([pd.Timestamp(1)], [pd.Timestamp(1)], ["1970-01-01 00:00:00.000000001"]),
+    "others": ([Decimal("1.50"), uuid.UUID(int=1)], [Decimal("1.50"), uuid.UUID(int=1)], ["1.50", str(uuid.UUID(int=1))]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", AS_REPORTED)
+def test_values_are_pythons_in_reports_and_text_in_documents(kind):
+    given, values, texts = AS_REPORTED[kind]
+    found = python_values(list_values(given))
+    assert values is None or [*zip(map(type, found), found, strict=True)] == [
+        *zip(map(type, values), values, strict=True)
+    ]
+    assert show_values(list_values(given)) == [*map(show_value, found)] == texts
 
 
 @pytest.mark.parametrize("path", [parquet_file, lambda: orc_file()[0]], ids=["parquet", "orc"])
@@ -366,7 +397,7 @@ def test_a_report_of_many_values_is_the_one_that_was_asked_for():
         assert report.results == same.results != pb.probe(path, column, values[1:]).results
         assert hash(report) == hash(same)
         values[:] = 0
-        assert [each.value for each in report.results][::MANY] == [str(-MANY), "0"]
+        assert [each.value for each in report.results][::MANY] == [-MANY, 0]
         assert len(report.results) == 2 * MANY
         assert report.results[-1:] == (report.results[2 * MANY - 1],)
         verdicts = Counter(each.verdict for each in report.results)
@@ -404,7 +435,10 @@ def test_arrow_dates_may_lie_beyond_pythons(tmp_path, kind, ask):
     # In ORC, dates before October 1582 may be stored by another calendar.
     old = "maybe" if kind == "parquet" else "unknown"
     assert [each.verdict for each in results] == ["maybe", old, "maybe", "absent"]
-    assert results[2].value == "2024-01-31"
+    assert [each.value for each in results[1:3]] == [
+        np.datetime64(-809_000, "D"),
+        date(2024, 1, 31),
+    ]
 
 
 def test_arrow_dates_of_milliseconds_are_those_days(tmp_path):

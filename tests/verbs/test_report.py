@@ -38,7 +38,7 @@ def found(path):
 @pytest.fixture(scope="module")
 def page(path, found, tmp_path_factory):
     page = tmp_path_factory.mktemp("page") / "report.html"
-    page.write_text(render_report(found), encoding="utf-8")
+    page.write_text(render_report(found, ("--in-place",)), encoding="utf-8")
     return page
 
 
@@ -330,6 +330,27 @@ def test_command(run, path, page):
         result.stdout,
     )
     assert [file.name for file in Path().iterdir()] == ["report.html"]
+
+
+def test_one_command_builds_what_is_advised(tmp_path, monkeypatch):
+    """Not what is there; nor in the whole file what was looked at in part of it."""
+    monkeypatch.chdir(tmp_path)
+    numbers = np.random.default_rng(3).permutation(4_000)
+    table = pa.table(
+        {"id": numbers, "other, id": numbers + 1, "old": numbers, "n": np.sort(numbers)}
+    )
+    pq.write_table(table, "my ids.parquet", row_group_size=1_000, use_dictionary=False)
+    pb.build("my ids.parquet", columns="old", in_place=True)
+
+    def commands(*arguments):
+        page = outcome("report", "my ids.parquet", "-o", "-", *arguments).stdout
+        return re.findall("To build what is advised: (.*?--in-place)", Document(page).text)
+
+    command = """pbloom build 'my ids.parquet' -c 'id,"other, id"' --fpp 0.01 --in-place"""
+    assert commands() == [command]
+    assert commands("-g", "0") == commands("--no-deep") == []
+    assert outcome(*shlex.split(command)[1:]).code == 0
+    assert commands() == []
 
 
 def test_command_to_standard_output(run, page):

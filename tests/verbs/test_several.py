@@ -12,6 +12,8 @@ from make.commands import outcome
 
 import parquet_bloom as pb
 from parquet_bloom.index import states
+from parquet_bloom.parquet.filters import asked
+from parquet_bloom.values.literals import encode_given
 
 
 @pytest.fixture
@@ -43,10 +45,31 @@ def test_one_name_of_one_file_has_one_report(lake):
     assert pb.inspect("lake/[1].parquet").path == "lake/[1].parquet"
 
 
+def test_what_one_report_says_is_said_of_several(lake):
+    built = pb.build("lake", "out", columns="id")
+    assert (built.ok, built.num_filters) == (True, pb.inspect("out").num_filters) == (True, 2)
+    assert pb.validate("out", require="id").ok
+    assert not pb.validate(["out", A], require="id").ok
+    required = pb.Policy(require=("id",))
+    assert [pb.report(each, policy=required).ok for each in (["out"], [A], A)] == [
+        True,
+        False,
+        False,
+    ]
+    one = pq.read_table("out/a.parquet")["id"][0].as_py()
+    assert [pb.probe("out", "id", each).is_absent for each in (one, -1)] == [False, True]
+    with pytest.raises(AttributeError, match="'BuildReport' object has no attribute 'is_absent'"):
+        assert built.is_absent
+    (lake.parent / "out" / "bad.parquet").write_bytes(b"no file")
+    probed, checked = pb.probe("out", "id", -1), pb.validate("out")
+    assert [(len(each.reports), len(each.failures)) for each in (probed, checked)] == [(2, 1)] * 2
+    assert (probed.is_absent, checked.ok, pb.inspect("out").ok) == (False, False, False)
+
+
 def test_build_strip_repair_and_what_reads(lake):
     built = pb.build("lake", "out", columns="id")
     assert [each.output for each in built.reports] == ["out/a.parquet", "out/b/b.parquet"]
-    assert all(each.ok for each in pb.validate("out", require="id").reports)
+    assert [each.ok for each in pb.validate("out", require="id").reports] == [True, True]
     assert [each.is_absent for each in pb.probe("out", "id", 7).reports] == [True, True]
     done = []
     assert len(pb.repair("out", in_place=True, progress=lambda *at: done.append(at)).reports) == 2
@@ -124,6 +147,21 @@ def test_find_shows_what_is_unknown(lake):
     assert repr(pb.find("lake", "id", 10**9)) == (
         "<FindReport id: 0 rows in 2 files; 1 unknown: not a Parquet file: 7 bytes, expected 12 or more>"
     )
+
+
+@pytest.mark.parametrize("verb", [pb.find, pb.probe])
+def test_values_that_no_file_can_hold_are_refused_once_for_all(lake, monkeypatch, verb):
+    """With many, of which the last is none, each file would take as long as all these."""
+    encoded = []
+    monkeypatch.setattr(
+        asked, "encode_given", lambda *given: encoded.append(given) or encode_given(*given)
+    )
+    with pytest.raises(
+        pb.ValueTypeError,
+        match=r"column id: 5\.5: cannot be a value of INT64: expected an integer$",
+    ):
+        verb(["lake"] * 3, "id", [5, 6, 5.5])
+    assert [value for _, value in encoded] == [5, 6, 5.5]
 
 
 def test_report_of_several(lake):

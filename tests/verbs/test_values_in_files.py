@@ -58,7 +58,7 @@ def test_value_by_value_as_each_file_says(lake, number):
         assert [file.path for file in result.files] == [*left]
         for file in result.files:
             groups = left[file.path]
-            assert file.parts == tuple(dict.fromkeys(group.place.part for group in groups))
+            assert file.row_groups == tuple(dict.fromkeys(group.place.part for group in groups))
             assert file.rows_to_read == sum(group.num_rows for group in groups)
             assert file.verdict == ("unknown" if values[at] is None else "maybe")
     assert report.files_unknown == (pb.NotAsked(str(names[-1]), "no filter"),)
@@ -133,7 +133,7 @@ def test_a_file_and_verbose_have_a_line_for_each_value(lake, tmp_path):
     report = pb.probe_values(names, "id", [*dict.fromkeys(asked(500)[1:])])
     _, _, _, *rows = verbose.splitlines()
     assert [row.split("\t")[:3] for row in rows] == [
-        [each.value, each.verdict, str(len(each.files))] for each in report.results
+        [str(each.value), each.verdict, str(len(each.files))] for each in report.results
     ]
     assert outcome(*command, "-o", tmp_path / "answer").code == 0
     assert (tmp_path / "answer").read_text() == verbose
@@ -144,9 +144,15 @@ def test_a_parquet_file_has_a_row_for_each_value_and_file(lake, tmp_path):
     names = [str(lake / name) for name in WITH_FILTERS]
     table, command = tmp_path / "in.parquet", ("--values-from", tmp_path / "ids", "-c", "id")
     found = outcome("probe", *names, *command, "--by-value", "-o", table)
-    assert (found.code, found.output) == (0, "")
     report = pb.probe_values(names, "id", [*dict.fromkeys(asked(60)[1:])])
-    assert pq.read_table(table).equals(report.to_arrow())
+    rows = report.to_arrow()
+    assert pq.read_table(table).equals(rows)
+    totals = outcome("probe", *names, *command, "--by-value").stdout.splitlines()[0]
+    assert totals.startswith(f"id in {len(names)} files: 61 values, {report.absent} in no file, ")
+    assert found.output == f"{table}: {rows.num_rows} rows; {totals}\n"
+    assert found.code == 0
+    again = outcome("probe", *names, *command, "--by-value", "-o", table)
+    assert again.output == f"pbloom: {table}: already exists: use --overwrite to replace it\n"
     refused = outcome("probe", *names, *command, "-o", tmp_path / "other.parquet")
     assert refused.complaint.startswith("--output: a table of Parquet: expected --by-value and")
     unknown = outcome(

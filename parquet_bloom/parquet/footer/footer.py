@@ -311,9 +311,14 @@ class Footer:
         index = next(found, None)
         return None if index is None else divmod(index, len(self.leaves))
 
+    def check_opens(self, leaf: LeafColumn) -> None:
+        """Raise TamperedError for a column that was given another key than it is encrypted with, and as check_chunks."""
+        if self.protection.is_encrypted:
+            self._opened.check_opens(leaf.index)
+
     @property
     def has_locked_chunks(self) -> bool:
-        """Whether there is no key for one of them."""
+        """Whether there is no key, or another one, for one of them."""
         return self._opened.has_locked
 
     @read_once

@@ -2,7 +2,7 @@
 
     plain     not encrypted
     sealed    each header and each body in an envelope of its own (see sealed_modules)
-    locked    sealed, and there is no key
+    locked    sealed, and there is no key, or another one than it was sealed with
 
 Readers use the chunk's Modules and need not know which it is.
 """
@@ -17,6 +17,7 @@ from parquet_bloom.errors import (
     EncryptionError,
     MissingKeyError,
     PageError,
+    TamperedError,
     UnsupportedError,
     placing,
 )
@@ -165,9 +166,22 @@ class LockedModules:
     def another_module(self, source: Source, offset: int, end: int) -> str | None:
         return None
 
+    def _error(self) -> EncryptionError:
+        return MissingKeyError(f"encrypted: {self.reason}")
+
     def _refuse(self, *args: Any, **named: Any) -> NoReturn:
-        raise MissingKeyError(f"encrypted: {self.reason}")
+        raise self._error()
 
     check_readable = check_writable = _refuse
     page_header = plain_header = page_body = filter_header = bits = _refuse
     seal_filter = open_meta_data = seal_meta_data = _refuse
+
+
+class MislockedModules(LockedModules):
+    """For an encrypted chunk whose key does not open it, for this `reason`."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, reason)
+
+    def _error(self) -> EncryptionError:
+        return TamperedError(self.reason)

@@ -18,12 +18,18 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import EncryptionError, FooterError, UnsupportedError
+from parquet_bloom.errors import EncryptionError, FooterError, TamperedError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey, ChunkTable
 from parquet_bloom.parquet.footer.definition import fields_of, fits, type_found
-from parquet_bloom.parquet.sealed.modules import PLAIN, LockedModules, Modules, named
+from parquet_bloom.parquet.sealed.modules import (
+    PLAIN,
+    LockedModules,
+    MislockedModules,
+    Modules,
+    named,
+)
 from parquet_bloom.parquet.sealed.protection import EncryptedChunk
 from parquet_bloom.parquet.thrift import ttypes
 
@@ -83,14 +89,15 @@ class OpenedChunks:
     ) -> None:
         """`raw`: FileMetaData. `where` names the file. `ordinal_of`: the ordinal stored in a row
         group. `scanned`: the result of scanning `raw`; takes the numbers of decrypted chunks.
-        Raises EncryptionError if decryption fails, FooterError if the plaintext is no
-        ColumnMetaData."""
+        Raises EncryptionError if a KMS fails, FooterError if the plaintext is no ColumnMetaData."""
         self.table = scanned
         self._raw = raw
         self._protection = protection
         self._where = where
         self._leaves = leaves
         self._modules: dict[ChunkKey, Modules] = {}
+        # By column, the first chunk that its key does not open.
+        self._mislocked: dict[int, ChunkKey] = {}
         # For each sealed ColumnMetaData, the start of its redacted plaintext copy, if there is one.
         self._copies: dict[ChunkKey, int | None] = {}
         self._opened: dict[ChunkKey, bytes] = {}
@@ -111,8 +118,14 @@ class OpenedChunks:
 
     @property
     def has_locked(self) -> bool:
-        """Whether there is no key for one of them."""
+        """Whether there is no key, or another one, for one of them."""
         return any(isinstance(modules, LockedModules) for modules in self._modules.values())
+
+    def check_opens(self, column: int) -> None:
+        """Raise TamperedError for a column that was given another key than its chunks are sealed with."""
+        if (key := self._mislocked.get(column)) is not None:
+            with named(self._named(key)):
+                self._modules[key].check_readable()
 
     def shown(self, row_group: int, column: int) -> int | None:
         """The position of the ColumnMetaData of an encrypted chunk that can be read without its
@@ -138,7 +151,13 @@ class OpenedChunks:
         if not isinstance(modules, LockedModules):
             value, end = fields[_ENCRYPTED_COLUMN_METADATA]
             _, value = compact.read_varint(self._raw, value)
-            opened = modules.open_meta_data(self._raw[value:end])
+            try:
+                opened = modules.open_meta_data(self._raw[value:end])
+            except TamperedError as error:
+                # That is no matter unless the column is asked for: somebody else may have the key.
+                self._modules[key] = MislockedModules(str(error))
+                self._mislocked.setdefault(key[1], key)
+                return
             try:
                 # Without the zeros that writers pad it with.
                 self._opened[key] = opened[: _kernel.struct_end(opened)]
