@@ -180,6 +180,9 @@ class OrcContainer(OrcReader):
         if not any(self.tail.stripes[index].num_rows for index in wanted):
             self.tail.check_row_counts()
 
+    def check_row_counts(self) -> None:
+        self.tail.check_row_counts()
+
     def num_groups(self, part: int) -> int:
         """The index groups of a stripe. Raises FooterError for a damaged stripe footer."""
         return self.stripe(part).num_index_groups

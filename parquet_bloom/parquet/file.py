@@ -133,6 +133,9 @@ class ParquetContainer(OpenFile):
         if self.num_row_groups == 0:
             self.footer.check_row_counts()
 
+    def check_row_counts(self) -> None:
+        self.footer.check_row_counts()
+
     def num_groups(self, part: int) -> int:
         """A row group has one filter."""
         return 1

@@ -527,7 +527,7 @@ class _RowSearch:
         if reason := file.unanswerable(self.column):
             raise UnsupportedError(f"{file.path}: {reason}")
         column = file.column(self.column)
-        file.check_answers(None, None)
+        file.check_row_counts()
         places = candidate.places.get(file.source.version)
         if places is None or max(places, default=0) >= file.num_parts:
             places = dict(self._not_excluded(file, column))

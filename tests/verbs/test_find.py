@@ -14,6 +14,8 @@ import pytest
 from make.commands import outcome
 from make.encrypted_files import OWN, encrypted, keys_of
 from make.encrypting import Recipe
+from make.footers import footer_of, with_footer
+from make.orc_defects import of_another_row_count
 from make.parquet_files import open_parquet
 
 import parquet_bloom as pb
@@ -368,6 +370,22 @@ def test_values_in_no_file_are_absent_unless_one_is_unknown(tmp_path):
     (tmp_path / "b.parquet").write_bytes(b"no file")
     report = pb.find(tmp_path, "id", [9, 7, 6])
     assert (len(report.unknown), list(report.absent)) == (1, [])
+
+
+def test_a_file_that_has_lost_rows_is_unknown(tmp_path):
+    """Its values may be in what is lost, and nobody can count the rows behind."""
+    whole, lost = tmp_path / "whole.parquet", tmp_path / "lost.parquet"
+    pq.write_table(pa.table({"id": [5, 6, 7, 8]}), whole, row_group_size=2)
+    footer = footer_of(whole.read_bytes())
+    del footer.row_groups[0]
+    lost.write_bytes(with_footer(whole.read_bytes(), footer))
+    (tmp_path / "lost.orc").write_bytes(of_another_row_count())
+    report = pb.find([whole, lost], "id", [5, 7])
+    (unknown,) = report.unknown
+    assert unknown.reason == "footer: the row groups hold 2 rows, the file 4"
+    assert [(row.path, row.row) for row in report.rows] == [(str(whole), 0), (str(whole), 2)]
+    (unknown,) = pb.find(tmp_path / "lost.orc", "a", 1).unknown
+    assert unknown.reason.startswith("footer: the stripes hold ")
 
 
 def test_those_of_all_files_that_have_the_rows_are_counted(tmp_path):
