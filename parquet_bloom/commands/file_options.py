@@ -21,6 +21,7 @@ from parquet_bloom.render.terminal import complain
 from parquet_bloom.storage.paths import expand, is_changed_since
 
 if TYPE_CHECKING:
+    from parquet_bloom.storage.left_out import LeftOut
     from parquet_bloom.storage.paths import Input
     from parquet_bloom.storage.shard import Shard
 
@@ -43,12 +44,12 @@ class FilesAsked:
         """The names, if they say all that was asked for."""
         return () if self.manifest or self.since or self.shard else self.names
 
-    def found(self) -> FoundInputs:
-        """The files, and errors. Of a manifest, only those in the shard; names mean files of all shards,
+    def found(self, left_out: LeftOut | None = None) -> FoundInputs:
+        """The files, and errors; `left_out` takes what folders have besides. Of a manifest, only those in the shard; names mean files of all shards,
         so that whoever chooses outputs sees that two have the same. Raises UnsupportedError if nothing
         here can list them, FormatError and OSError for a manifest."""
         if self.manifest is None:
-            files, errors = expand(self.names, storage_options())
+            files, errors = expand(self.names, storage_options(), left_out)
         else:
             files, errors = _listed_in(self.manifest, self.shard), []
         moment = time_of_files(self.since)

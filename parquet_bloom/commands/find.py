@@ -29,7 +29,7 @@ from parquet_bloom.errors import (
 from parquet_bloom.program import FINE, NO, TROUBLE
 from parquet_bloom.render.hints import NOT_LISTED
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
-from parquet_bloom.render.wording import as_indexed, files_of, part_in, parts_in, size
+from parquet_bloom.render.wording import as_indexed, files_of, left_out, part_in, parts_in, size
 from parquet_bloom.values.given import show_value, show_values
 from parquet_bloom.verbs.find import FindReport
 from parquet_bloom.verbs.find import find as find_rows
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 # As many rows become records on a narrow terminal, if their values were asked for.
 _FEW_ROWS = 4
-# Of files that were not asked, so many are named.
-_FEW_PATHS = 3
 
 
 @click.command(cls=Command)
@@ -126,7 +124,7 @@ def find(
     if report is None or as_json:
         sys.exit(code)
     if report.left_out:
-        complain(_left_out(report.left_out))
+        complain(left_out(report.left_out))
     if report.is_as_indexed:
         complain(NOT_LISTED)
     sys.exit(code)
@@ -202,14 +200,6 @@ def _complain_of_unknown(report: FindReport, asked: Sequence[object]) -> None:
     for reason, paths in paths_by_reason.items():
         files, fault = files_of(paths, report.num_files), fault_of_file(reason, asked)
         complain(f"{fault}; unknown: {files}" if fault else f"{files}: unknown: {reason}")
-
-
-def _left_out(paths: Sequence[str]) -> str:
-    shown = ", ".join(paths[:_FEW_PATHS])
-    such_as = f", such as {shown}" if len(paths) > _FEW_PATHS else f": {shown}"
-    names = "its name" if len(paths) == 1 else "their names"
-    count = number_of(len(paths), "file")
-    return f"{count} not asked because of {names}{such_as}; what is named itself is asked"
 
 
 def _not_found(report: FindReport, asked: Sequence[object]) -> str:

@@ -24,6 +24,8 @@ from parquet_bloom.render.terminal import (
     progress,
     write_json,
 )
+from parquet_bloom.render.wording import left_out
+from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.paths import Input, without_output
 from parquet_bloom.threads import threads_for_files, threads_to_change
 
@@ -63,9 +65,19 @@ class Inputs:
         self.names: tuple[str, ...] = ()
         # The paths of those that failed.
         self.unread: set[str] = set()
+        # What folders have besides.
+        self.left_out = LeftOut()
         self._told: set[str] = set()
         # Whether new versions take their places.
         self.are_replaced = False
+
+    def tell_left_out(self) -> int:
+        """Say what folders have that was not asked, for an answer about all that is there; the exit code."""
+        if paths := self.left_out.besides(file.path for file in self.files):
+            complain(left_out(paths))
+        for folder, reason in self.left_out.unlisted:
+            complain(f"{folder}: a folder that cannot be listed: {reason}")
+        return TROUBLE if self.left_out.unlisted else FINE
 
     def open(self, path: str, keys: Keys | None) -> AbstractContextManager[Container]:
         """One of the files, opened. Raises as files.open."""

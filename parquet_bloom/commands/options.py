@@ -59,6 +59,7 @@ from parquet_bloom.program import FINE
 from parquet_bloom.render.hints import command as in_shell
 from parquet_bloom.render.terminal import answering_to, complain, write_text
 from parquet_bloom.render.wording import size
+from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.paths import outputs_in, with_parent
 from parquet_bloom.storage.source import is_url, local_name
 from parquet_bloom.vocabulary import Dialect, FileLayout, LiteralType, Verdict, words
@@ -276,7 +277,9 @@ def answering(paths: Sequence[str], output: Path | None, overwrite: bool) -> Ite
 def inputs_of(files: FilesAsked, view: TableView | None) -> Inputs:
     """The files that were asked for, or the live ones of tables."""
     if view is None:
-        inputs = Inputs(files.found())
+        left_out = LeftOut()
+        inputs = Inputs(files.found(left_out))
+        inputs.left_out = left_out
     else:
         from parquet_bloom.commands.table_inputs import TableInputs
 

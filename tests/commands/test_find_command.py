@@ -1,13 +1,18 @@
 """`pbloom find`: what it prints and writes, and its exit codes."""
 
+import errno
 import json
+import os
 import re
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from make.commands import on_a_terminal, outcome
 from pyarrow import orc
+
+import parquet_bloom as pb
 
 
 @pytest.fixture
@@ -104,8 +109,29 @@ def test_files_that_are_not_asked_because_of_their_names(path, tmp_path):
         f"4 files not asked because of their names, such as {some}; what is named itself is asked"
     )
     assert (found.code, found.complaint) == (1, told)
+    for how in ([], ["--by-value"], ["--only", "absent"], ["--json"]):
+        asked = outcome("probe", ".", "-c", "id", "-v", "9", *how)
+        assert told in asked.stderr
     document = json.loads(outcome("find", ".", "-c", "id", "-v", "9", "--json").stdout)
     assert document["left_out"] == ["A.PARQUET", "_old.parquet", "a.parquet.bak", "export.csv"]
+
+
+def test_a_folder_that_cannot_be_listed_may_hold_any_value(path, monkeypatch):
+    """Nobody may be kept from anything here who is root."""
+    pb.build(path, columns=["id"], in_place=True)
+    assert outcome("probe", ".", "-c", "id", "-v", "9").code == 1
+    Path("secret").mkdir()
+    scandir = os.scandir
+
+    def refusing(folder):
+        if folder.endswith("secret"):
+            raise PermissionError(errno.EACCES, "Permission denied", folder)
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    asked = outcome("probe", ".", "-c", "id", "-v", "9")
+    told = "secret: a folder that cannot be listed: Permission denied"
+    assert (asked.code, asked.complaint) == (2, told)
 
 
 def test_an_index_says_of_when_its_answer_is(path):

@@ -9,6 +9,7 @@ import pyarrow.orc as po
 import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
+from make.footers import edited, meta_of
 
 import parquet_bloom as pb
 from parquet_bloom.index import states
@@ -278,3 +279,36 @@ def test_an_index_is_asked_about_some_files(tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError, match="files: none, expected at least one"):
             index.probe("id", 1, files=[])
         assert index.add([]).files == 1
+
+
+def test_a_row_group_without_rows_holds_no_value(tmp_path):
+    """It gets no filter, and must not keep all values from being absent; nulls are only said to be all."""
+    for name, values in (("full", [1, 2]), ("empty", []), ("null", [None, None])):
+        path = tmp_path / f"{name}.parquet"
+        pq.write_table(pa.table({"id": pa.array(values, pa.int64())}), path)
+    pb.build(tmp_path, columns="id", in_place=True)
+    report = pb.probe(tmp_path / "empty.parquet", "id", 77, explain=True)
+    (empty,), (why,) = report.results, report.explanations
+    assert (empty.verdict, why.reason) == ("absent", "the row group has no rows")
+    (null,) = pb.probe(tmp_path / "null.parquet", "id", 77).results
+    assert (null.verdict, null.groups[0].reason) == (
+        "unknown",
+        "no filter: the chunk has only nulls",
+    )
+    (tmp_path / "null.parquet").unlink()
+    assert pb.probe(tmp_path, "id", 77).is_absent
+
+
+def test_a_row_group_that_has_lost_its_rows_may_hold_any_value(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": [1, 2]}), path)
+
+    def lose(footer):
+        footer.row_groups[0].num_rows = meta_of(footer, 0, 0).num_values = 0
+
+    path.write_bytes(edited(path.read_bytes(), lose))
+    (found,) = pb.probe(path, "id", 1).results
+    assert (found.verdict, found.groups[0].reason) == (
+        "unknown",
+        "footer: the row groups hold 0 rows, the file 2",
+    )

@@ -283,6 +283,8 @@ def no_filter_reason(chunk: ColumnChunk) -> str:
         return f"{NO_FILTER}: BOOLEAN columns get none"
     if chunk.num_values == 0:
         return f"{NO_FILTER}: the chunk has no values"
+    if not chunk.may_have_values:
+        return f"{NO_FILTER}: the chunk has only nulls"
     return NO_FILTER
 
 

@@ -51,6 +51,7 @@ BYTES_PER_VALUE: Final = 16 << 10
 
 # Why NaN is `absent`, which has no bytes to look up.
 NO_NAN: Final = "nan_count is 0"
+NO_ROWS: Final = "the row group has no rows"
 
 # What is said of a value that was looked up, whether it was not found or was.
 _KNOWN: Final[tuple[tuple[Verdict, None], ...]] = (("absent", None), ("maybe", None))
@@ -86,7 +87,7 @@ class ChunkProber:
             raise
         except ParquetBloomError as error:
             reason = self._why(error)
-        known = _KNOWN if found is not None else (("unknown", reason),) * 2
+        known = _KNOWN if found is not None else (self._doubted(reason),) * 2
         verdicts = [*known, *map(self._doubted, asked.doubts.reasons)]
         picks = asked.doubts.picks(found)
         if not asked.is_many:
@@ -128,7 +129,8 @@ class ChunkProber:
         looks, reason = self._looks(encodings)
         if looks is None:
             verdict, doubt = self._doubted(reason)
-            answer, reason = self._answer(verdict, doubt), doubt or NO_NAN
+            why = doubt or (NO_ROWS if self._has_no_rows else NO_NAN)
+            answer, reason = self._answer(verdict, doubt), why
             looks = [self._unasked(each) for each in encodings.plain]
         else:
             answer = self._answer("absent" if all(look.clear for look in looks) else "maybe")
@@ -159,12 +161,23 @@ class ChunkProber:
         return without_place(error, self._file.path, self._chunk.where)
 
     def _doubted(self, why: str | None) -> tuple[Verdict, str | None]:
-        """What is said of a value that no filter tells anything about. NaN may be known not to be there."""
-        if why == NAN and not self._file.footer.row_count_doubt:
+        """What is said of a value that no filter tells anything about. NaN may be known not to be there, and no value is
+        where there are no rows."""
+        if self._file.footer.row_count_doubt:
+            return "unknown", why
+        if self._has_no_rows:
+            return "absent", None
+        if why == NAN:
             with suppress(FooterError):
                 if self._file.footer.lacks_nan(self._chunk.row_group, self._chunk.leaf):
                     return "absent", None
         return "unknown", why
+
+    @property
+    def _has_no_rows(self) -> bool:
+        """As row group and chunk say."""
+        num_rows = self._file.footer.row_group_num_rows(self._chunk.row_group)
+        return num_rows == self._chunk.num_values == 0
 
     def _answer(self, verdict: Verdict, reason: str | None = None) -> Answer:
         at, groups = self._chunk.row_group, self._file.footer.row_groups
