@@ -284,7 +284,7 @@ def test_the_master_key_that_is_missing_is_named(tmp_path, monkeypatch, is_inter
     assert f'"reason":"{why}"' in outcome("inspect", "t.parquet", "--json", *few).stdout
     found = outcome("find", "t.parquet", "-c", "a", "-v", "5", *few)
     assert found.complaint == (
-        "t.parquet: unknown: row group 0, column a: encrypted: no key for column a (wrapped by master key 'm1');"
+        "t.parquet: row group 0, column a: encrypted: no key for column a (wrapped by master key 'm1');"
         " --column-key, --keys or --kms gives it"
     )
     # Without any key, nobody looks beside the file.
