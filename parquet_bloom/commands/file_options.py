@@ -18,7 +18,7 @@ from parquet_bloom.commands.sections import Callback, Decorator, files_option, t
 from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.render.terminal import complain
-from parquet_bloom.storage.paths import expand, is_changed_since
+from parquet_bloom.storage.paths import expand, is_changed_since, not_listed
 
 if TYPE_CHECKING:
     from parquet_bloom.storage.left_out import LeftOut
@@ -50,6 +50,8 @@ class FilesAsked:
         here can list them, FormatError and OSError for a manifest."""
         if self.manifest is None:
             files, errors = expand(self.names, storage_options(), left_out)
+            if left_out is not None:
+                errors += (not_listed(*each) for each in left_out.unlisted)
         else:
             files, errors = _listed_in(self.manifest, self.shard), []
         moment = time_of_files(self.since)

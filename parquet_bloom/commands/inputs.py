@@ -71,13 +71,10 @@ class Inputs:
         # Whether new versions take their places.
         self.are_replaced = False
 
-    def tell_left_out(self) -> int:
-        """Say what folders have that was not asked, for an answer about all that is there; the exit code."""
+    def tell_left_out(self) -> None:
+        """Say what folders have that was not asked, for an answer about all that is there."""
         if paths := self.left_out.besides(file.path for file in self.files):
             complain(left_out(paths))
-        for folder, reason in self.left_out.unlisted:
-            complain(f"{folder}: a folder that cannot be listed: {reason}")
-        return TROUBLE if self.left_out.unlisted else FINE
 
     def open(self, path: str, keys: Keys | None) -> AbstractContextManager[Container]:
         """One of the files, opened. Raises as files.open."""

@@ -48,6 +48,7 @@ def values_in(
     except UnicodeDecodeError as error:
         raise FormatError(f"{name}: byte {error.start}: not UTF-8, expected values") from None
     texts: Iterable[tuple[int, str]]
+    is_csv = suffix in _DELIMITERS
     if delimiter := _DELIMITERS.get(suffix):
         texts = _in_csv(text, delimiter, name, wanted, columns)
     elif wanted is None:
@@ -59,7 +60,9 @@ def values_in(
     lines: dict[str, int] = {}
     for line, each in texts:
         lines.setdefault(each, line)
-    return [LiteralInFile(each, read_as, name, line) for each, line in lines.items()]
+    return [
+        LiteralInFile(each, read_as, name, line, is_verbatim=is_csv) for each, line in lines.items()
+    ]
 
 
 def fault_of_file(reason: str, values: Iterable[object]) -> str:
@@ -93,6 +96,10 @@ def _check_lines(lines: Sequence[str], name: str, columns: Sequence[str]) -> Non
             " if it is a value, give it with --value"
         )
     for number, line in enumerate(lines, 1):
+        if not line:
+            raise FormatError(
+                f'{name}: line {number}: blank, expected a value alone on each line; "" is an empty text'
+            )
         if "\t" in line or line != line.strip():
             what = "a tab" if "\t" in line.strip() else "blanks around the value"
             raise FormatError(

@@ -54,10 +54,12 @@ def expand(
     """The files that `names` mean, in order, and an error for each empty name and each glob or
     folder without files, or that cannot be listed. In folders, names that start with a dot or an
     underscore are skipped: metadata and temporary files. `options`: of object stores. left_out: takes
-    what is skipped. Raises UnsupportedError if nothing here can list them."""
+    what is skipped, and folders below that cannot be listed, which are errors otherwise. Raises UnsupportedError if nothing here can list them."""
     inputs: list[Input] = []
     errors: list[OSError] = []
+    unlisted: list[tuple[str, str]] = [] if left_out is None else left_out.unlisted
     for name in names:
+        num_unlisted = len(unlisted)
         if not name:
             # An unset shell variable must not mean the current folder.
             errors.append(FileNotFoundError(errno.ENOENT, "an empty name, expected a file"))
@@ -66,15 +68,21 @@ def expand(
             if is_object(name):
                 found = _expand_object(name, options, left_out)
             else:
-                found = _expand_name(name, left_out)
+                found = _expand_name(name, left_out, unlisted)
         except OSError as error:
             errors.append(error)
             continue
         inputs += found
-        if not found:
+        if left_out is None:
+            errors += (not_listed(*each) for each in unlisted[num_unlisted:])
+        if not found and len(unlisted) == num_unlisted:
             problem = IS_INDEX if _is_index(name) else NO_FILES
             errors.append(FileNotFoundError(errno.ENOENT, problem, _shown(name)))
     return inputs, errors
+
+
+def not_listed(folder: str, reason: str) -> PermissionError:
+    return PermissionError(errno.EACCES, f"a folder that cannot be listed: {reason}", folder)
 
 
 def stands_for_several(name: str) -> bool:
@@ -148,7 +156,9 @@ def _expand_object(
     return below if below or not key or key.endswith("/") else [itself]
 
 
-def _expand_name(name: str, left_out: LeftOut | None) -> list[Input]:
+def _expand_name(
+    name: str, left_out: LeftOut | None, unlisted: list[tuple[str, str]]
+) -> list[Input]:
     if is_url(name):
         if name.endswith("/") or has_wildcard(name.partition("?")[0]):
             scheme = name.partition("://")[0]
@@ -161,15 +171,15 @@ def _expand_name(name: str, left_out: LeftOut | None) -> list[Input]:
         from glob import glob
 
         paths = (path for path in sorted(glob(name, recursive=True)) if not is_of_index(path))
-        matches = [found for path in paths for found in _list(path, left_out)]
+        matches = [found for path in paths for found in _list(path, left_out, unlisted)]
         if not matches:
             _check_folder(name)
         # A pattern with ** matches a folder and also the files in it.
         return list({os.path.normpath(found.path): found for found in matches}.values())
-    return list(_list(name, left_out))
+    return list(_list(name, left_out, unlisted))
 
 
-def _list(name: str, left_out: LeftOut | None) -> Iterator[Input]:
+def _list(name: str, left_out: LeftOut | None, unlisted: list[tuple[str, str]]) -> Iterator[Input]:
     """The file `name`, or the files below the folder `name`."""
     path = local_name(name)
     if not os.path.isdir(path):
@@ -181,7 +191,7 @@ def _list(name: str, left_out: LeftOut | None) -> Iterator[Input]:
 
     root = Path(path)
     # A folder is sorted by the parts of paths, as in `a/b.parquet` before `a.parquet`.
-    yield from _below("" if root == Path() else str(root), "", left_out)
+    yield from _below("" if root == Path() else str(root), "", left_out, unlisted)
 
 
 def _is_index(name: str) -> bool:
@@ -214,17 +224,20 @@ def _check_spelling(name: str) -> None:
 
 
 def _below(
-    folder: str, place: str, left_out: LeftOut | None, is_in_hidden: bool = False
+    folder: str,
+    place: str,
+    left_out: LeftOut | None,
+    unlisted: list[tuple[str, str]],
+    is_in_hidden: bool = False,
 ) -> Iterator[Input]:
     """The files in a folder and below it, which is at `place` in the one that is searched; links to
-    folders are not followed, and what cannot be listed is left out, as are hidden folders, into which
+    folders are not followed, `unlisted` takes what cannot be listed, and hidden folders are left out, into which
     only `left_out` makes somebody look, unless they are logs of tables."""
     try:
         with os.scandir(folder or os.curdir) as found:
             entries = sorted(found, key=lambda entry: entry.name)
     except PermissionError as error:
-        if left_out is not None:
-            left_out.unlisted.append((folder or os.curdir, os.strerror(error.errno or 0)))
+        unlisted.append((folder or os.curdir, os.strerror(error.errno or 0)))
         return
     above, before = os.path.join(folder, ""), os.path.join(place, "")
     for entry in entries:
@@ -233,7 +246,7 @@ def _below(
             continue
         path, below = f"{above}{entry.name}", f"{before}{entry.name}"
         if entry.is_dir(follow_symlinks=False):
-            yield from _below(path, below, left_out, hidden)
+            yield from _below(path, below, left_out, unlisted, hidden)
         elif not hidden and is_data_file(entry.name) and entry.is_file():
             yield Input(path, below)
         elif left_out is not None:

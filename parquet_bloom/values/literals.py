@@ -68,7 +68,7 @@ def encode_given(leaf: LeafType, value: object) -> Encodings:
     of the column."""
     if isinstance(value, literal):
         try:
-            return encode_literal(leaf, value.text, value.read_as)
+            return encode_literal(leaf, _literal_text(leaf, value), value.read_as)
         except ValueTypeError as error:
             raise _blaming(value, error, partial(_encode_like, leaf, value)) from None
     try:
@@ -80,6 +80,14 @@ def encode_given(leaf: LeafType, value: object) -> Encodings:
         problem = f"{text!r}{str(error).removeprefix(text)}" if is_quoted else str(error)
         place = f"{value.place}: " if isinstance(value, TextInFile) else ""
         raise ValueTypeError(f"{place}{problem}{_way_out(leaf, value)}") from None
+
+
+def _literal_text(leaf: LeafType, given: literal) -> str:
+    """With quotes around those of a text that is there as it is, and no literal."""
+    is_verbatim = isinstance(given, LiteralInFile) and given.is_verbatim and given.read_as is None
+    if not is_verbatim or _reader_of(leaf) is not _text or _text(leaf, given.text) == given.text:
+        return given.text
+    return f'"{given.text}"'
 
 
 def check_literal(given: literal) -> None:
@@ -157,8 +165,7 @@ def encode_literal(leaf: LeafType, text: str, read_as: str | None = None) -> Enc
         case None:
             if _is_hex(leaf, text):
                 return encode_stored(leaf, _hex(text))
-            by_physical = _READERS.get(leaf.physical, _text)
-            return encode(leaf, _READERS.get(leaf.logical_name, by_physical)(leaf, text))
+            return encode(leaf, _reader_of(leaf)(leaf, text))
         case "bytes":
             return encode_stored(leaf, _hex(text))
         case "int":
@@ -167,6 +174,10 @@ def encode_literal(leaf: LeafType, text: str, read_as: str | None = None) -> Enc
             return encode(replace(leaf, logical=None), text)
         case _:
             return encode(leaf, _read_as(read_as, leaf, text))
+
+
+def _reader_of(leaf: LeafType) -> Reader:
+    return _READERS.get(leaf.logical_name, _READERS.get(leaf.physical, _text))
 
 
 def _read_as(read_as: str, leaf: LeafType, text: str) -> object:
@@ -238,7 +249,8 @@ def _time(leaf: LeafType, text: str) -> TimeNanos:
 
 
 def _timestamp(leaf: LeafType, text: str) -> TimestampNanos:
-    expected = "a timestamp such as 2024-01-31T10:00:00Z"
+    end = "" if leaf.logical and not leaf.logical.utc else "Z"
+    expected = f"a timestamp such as 2024-01-31T10:00:00{end}"
     match = _TIMESTAMP.fullmatch(text)
     if not match:
         raise not_a_value(leaf, text, expected)

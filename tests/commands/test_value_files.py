@@ -8,7 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from make.commands import outcome
+from pyarrow import orc
 
+import parquet_bloom as pb
 from parquet_bloom.commands.pbloom import cli
 
 COMMAND = ("find", "a.parquet", "-c", "id")
@@ -197,7 +199,7 @@ def test_the_column_with_the_values_is_named(folder):
     ("name", "text", "problem"),
     [
         ("ids", "7\nseven\n9\n", "line 2: seven: cannot be a value of INT64: expected an integer"),
-        ("ids", "7\n\n", "line 2: an empty text: cannot be a value of INT64: expected an integer"),
+        ("ids", "7\n\n", 'line 2: blank, expected a value alone on each line; "" is an empty text'),
         ("ids.csv", 'id,x\n7,"a\n\n"\nx,\n', "line 5: x: cannot be a value of INT64: expected an integer"),
         ("ids.csv", "id,x\n7," + "a" * 200_000, "line 2: no CSV: field larger than field limit (131072)"),
     ],
@@ -258,3 +260,23 @@ def test_the_answer_of_an_index_has_absent_values_too(folder):
     absent, found = pq.read_table(folder / "where.parquet").to_pylist()
     assert (absent["value"], absent["verdict"], absent["path"]) == ("5", "absent", None)
     assert (found["value"], found["verdict"]) == ("7", "maybe")
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "orc"])
+def test_quotes_in_csv_are_part_of_a_text(folder, suffix):
+    """In a list of literals they stand around one; CSV has taken its own off."""
+    path = f"text.{suffix}"
+    write = pq.write_table if suffix == "parquet" else orc.write_table
+    write(pa.table({"id": ['"x"', "x", "'"]}), path)
+    pb.build(path, columns=["id"], in_place=True)
+    (folder / "ids.csv").write_text('id\n"""x"""\n\'\n')
+    assert rows(outcome("find", path, "-c", "id", "--ids", "ids.csv")) == ['"x"', "'"]
+    (folder / "ids").write_text('"x"\n')
+    found = outcome("find", path, "-c", "id", "--ids", "ids")
+    assert found.stdout.splitlines()[1].split("\t")[-1] == "1"
+
+
+def test_quotes_in_csv_are_part_of_json(folder):
+    pq.write_table(pa.table({"id": pa.array(['"x"', "7"], pa.json_())}), "json.parquet")
+    (folder / "ids.csv").write_text('id\n"""x"""\n7\n')
+    assert len(rows(outcome("find", "json.parquet", "-c", "id", "--ids", "ids.csv"))) == 2
