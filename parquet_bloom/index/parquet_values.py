@@ -40,6 +40,9 @@ from parquet_bloom.parquet.sealed.modules import PlainModules
 from parquet_bloom.storage.source import Source
 from parquet_bloom.values.types import LeafType
 
+# One block without a bit.
+_OF_NOTHING = FoundFilter(32, lambda: bytes(32))
+
 
 class ParquetValues:
     """Reads one file; see values_reader.ValuesReader."""
@@ -114,6 +117,8 @@ class ParquetValues:
             return chunk.no_key
         except ParquetBloomError as error:
             return str(error).removeprefix(f"{footer.where}: {chunk.where}: ")
+        if stored is None and bloom.has_no_rows(footer, chunk):
+            return _OF_NOTHING
         if stored is None:
             older, reason = private_or_reason(self.file, chunk, bloom.no_filter_reason(chunk))
             return f"only a filter of the dialect {older.dialect}" if older else reason

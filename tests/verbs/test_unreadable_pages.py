@@ -59,7 +59,7 @@ def test_its_pages_are_not_called_damaged(tmp_path, unreadable):
     """A filter that another writer has made of them."""
     path = mixed(tmp_path, unreadable)
     path.write_bytes(with_filter_bytes(path.read_bytes(), 0, 1, stored_filter(bits_of([1, 2], 2))))
-    [found] = pb.validate(path).findings
+    [found] = (each for each in pb.validate(path).findings if each.rule != "PB128")
     assert (found.rule, found.severity, found.column) == ("PB408", "note", "price")
     assert found.message == f"the values were not looked up: {unreadable} is not supported"
     data = path.read_bytes()

@@ -275,6 +275,11 @@ def read_usable_header(source: Source, footer: Footer, chunk: ColumnChunk) -> St
     return stored
 
 
+def has_no_rows(footer: Footer, chunk: ColumnChunk) -> bool:
+    """As both its row group and itself say, so that no value is in it."""
+    return footer.row_group_num_rows(chunk.row_group) == chunk.num_values == 0
+
+
 def no_filter_reason(chunk: ColumnChunk) -> str:
     """Why the footer points to no filter for a chunk, as far as the footer tells."""
     if chunk.meta_start is None and not chunk.has_crypto_metadata:

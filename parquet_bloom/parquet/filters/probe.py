@@ -175,9 +175,7 @@ class ChunkProber:
 
     @property
     def _has_no_rows(self) -> bool:
-        """As row group and chunk say."""
-        num_rows = self._file.footer.row_group_num_rows(self._chunk.row_group)
-        return num_rows == self._chunk.num_values == 0
+        return bloom.has_no_rows(self._file.footer, self._chunk)
 
     def _answer(self, verdict: Verdict, reason: str | None = None) -> Answer:
         at, groups = self._chunk.row_group, self._file.footer.row_groups
