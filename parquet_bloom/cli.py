@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from typing import Final, NoReturn
 
 # Importing makes many objects and no garbage; looking for it takes 2 ms in click alone, so what says
@@ -13,7 +14,11 @@ GC_THRESHOLD: Final = 50_000
 def main() -> NoReturn:
     """Be the program `pbloom`."""
     gc.set_threshold(GC_THRESHOLD)
-    from parquet_bloom.commands.pbloom import cli
-    from parquet_bloom.program import run
-
+    try:
+        from parquet_bloom.commands.pbloom import cli
+        from parquet_bloom.program import run
+    except KeyboardInterrupt:
+        # As program says it, which may not be there yet.
+        os.write(2, b"pbloom: interrupted\n")
+        os._exit(130)
     run(cli)

@@ -1,7 +1,9 @@
-"""A signal that comes in the midst of Thread.start."""
+"""A signal that comes in the midst of Thread.start, or of imports."""
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -42,3 +44,22 @@ def test_it_is_handled_when_the_thread_is_known(monkeypatch):
         list(work_in_order(range(4), done.append, lambda _: 0, 2))
     assert raised == []
     assert len(done) <= 1
+
+
+INTERRUPTED = """
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, *rest):
+        if name == "parquet_bloom.program":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+from parquet_bloom.cli import main
+main()
+"""
+
+
+def test_an_interrupt_while_the_program_is_loaded_shows_no_traceback():
+    ran = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "pbloom: interrupted\n")
