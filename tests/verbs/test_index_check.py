@@ -104,18 +104,33 @@ def test_values_that_changed_behind_the_back_of_the_file_system(index, lake):
     assert ("unexplained", f"{path}: id: 900 keys of no value") in found
 
 
-@pytest.mark.parametrize("suffix", ["map.parquet", "units.parquet"])
-def test_damage_is_found_wherever_it_is(lake, tmp_path, suffix):
-    pb.Index.build(tmp_path / "index", lake, "id").close()
-    (path,) = (tmp_path / "index").glob(f"*.{suffix}")
+@pytest.mark.parametrize(
+    ("column", "form", "suffix"),
+    [
+        ("id", "map", "map"), ("even", "map", "map"), ("id", "map", "units"),
+        ("id", "slices", "slices-*"), ("id", "slices", "units"),
+    ],
+)  # fmt: skip
+def test_damage_is_found_wherever_it_is(lake, tmp_path, column, form, suffix):
+    """In what engines alone go by, too."""
+    if form == "slices":
+        pb.build([*lake.iterdir()], in_place=True, columns=[column])
+    places = "page" if column == "even" else "row-group"
+    pb.Index.build(tmp_path / "index", lake, column, form=form, places=places).close()
+    (path,) = (tmp_path / "index").glob(f"*.{suffix}.parquet")
     whole = path.read_bytes()
     random = np.random.default_rng(3)
     footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
-    for at in {0, footer - 1, *random.integers(0, footer, 40).tolist()}:
+    tail = range(footer - 200, len(whole), 5)
+    for at in {0, 4, 30, len(whole) - 1, *tail, *random.integers(0, footer, 40).tolist()}:
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
         found = problems(check(tmp_path))
         assert {problem for problem, _ in found} == {"damaged"}, at
         assert all(message.startswith(f"{path}: ") for _, message in found), found
+    path.write_bytes(whole[:-5] + b"\1" + whole[-4:])
+    expected = f"{path}: byte {len(whole) - 5:,} is not what pbloom writes there: "
+    expected += "engines may not find what is in it"
+    assert problems(check(tmp_path)) == [("damaged", expected)]
     path.write_bytes(whole[:-1])
     assert problems(check(tmp_path)) == [
         (
