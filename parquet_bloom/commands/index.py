@@ -323,7 +323,7 @@ def compact(index_path: str, everything: bool, older_than: float, as_json: bool)
 @files_option(
     "--deep",
     is_flag=True,
-    help="Read all files again: every value is found where it is, and nothing else is.",
+    help="Read all files again: every value is found where it is, and nothing else is; slices have the bits of their filters.",
 )
 @option.as_json("index")
 @option.threads
@@ -368,17 +368,24 @@ def _write_check(report: IndexCheck) -> None:
     _name(report.not_indexed)
     for finding in report.findings:
         write_text(f"{finding.problem}: {finding.message}")
-    values = f", {number_of(report.values, 'value')} looked up"
-    unread = "; the files were not read: --deep does that"
     left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}: pbloom index compact"
     left += f" removes {'it' if report.unneeded == 1 else 'them'}"
     num_unknown = len({each.path for each in report.not_indexed})
     unknown = f"; of {number_of(num_unknown, 'file')} a column is unknown" * bool(num_unknown)
     write_text(
         f"{report.index}: {number_of(len(report.findings), 'finding')}:"
-        f" {number_of(report.files, 'file')}, {_counts(report.keys, report.filters)}{values if report.deep else unread}"
+        f" {number_of(report.files, 'file')}, {_counts(report.keys, report.filters)}{_proved(report)}"
         f"{unknown}{left * bool(report.unneeded)}"
     )
+
+
+def _proved(report: IndexCheck) -> str:
+    """Against what is in the files."""
+    if not report.deep:
+        return "; the files were not read: --deep does that"
+    values = f", {number_of(report.values, 'value')} looked up"
+    filters = "; filters were compared with those of the files, not with values: pbloom validate does that"
+    return values * bool(report.keys or not report.filters) + filters * bool(report.filters)
 
 
 @index.command(cls=Command)

@@ -410,6 +410,11 @@ def test_check_proves_slices(lake, tmp_path, monkeypatch, problem):
     with pb.Index(tmp_path / "index") as index:
         assert index.check().findings == ()
         (finding,) = index.check(deep=True).findings
+    told = outcome("index", "check", "--index", tmp_path / "index", "--deep").stdout
+    assert told.splitlines()[-1] == (
+        f"{tmp_path}/index: 1 finding: 7 files, 31 filters; filters were compared with those of the"
+        " files, not with values: pbloom validate does that"
+    )
     what = {
         "lost": "bits of its filter are not in the slices",
         "unexplained": "bits in the slices that its filter has not",
