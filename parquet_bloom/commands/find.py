@@ -174,7 +174,7 @@ def _write(report: FindReport, asked: Sequence[object]) -> None:
         )
     if report.unknown:
         _complain_of_unknown(report, asked)
-    if len(report.unknown) == report.num_files:
+    if not report.rows and len(report.unknown) == report.num_files:
         return
     read = f"{parts_in(report.row_groups_read, report.formats)} of {number_of(report.files_read, 'file')} read"
     where = some_of(len(report.found_in), report.num_files, "file")

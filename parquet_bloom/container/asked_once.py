@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.native.lazy import Array
 
 ColumnType = TypeVar("ColumnType")
 Asked = TypeVar("Asked")
 
 # The latest are kept until others are asked: at most some 20 MB of them.
 MOST_KEPT: Final = 100_000
+
+
+def those_held(make: Callable[[Any], object], values: Sequence[Any] | Array) -> list[int]:
+    """The positions of values of which `make` makes something, where it raises ValueTypeError for others: of all that are
+    side by side at once, as these are mostly few."""
+    held: list[int] = []
+    ranges = [(0, len(values))]
+    while ranges:
+        start, end = ranges.pop()
+        try:
+            make(values[start:end])
+        except ValueTypeError:
+            if end - start > 1:
+                middle = (start + end) // 2
+                ranges += [(middle, end), (start, middle)]
+        else:
+            held += range(start, end)
+    return held
 
 
 class AskedOnce(Generic[ColumnType, Asked]):
