@@ -74,6 +74,14 @@ class UnknownFile:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class UnverifiedFile:
+    """An encrypted file whose footer may have been replaced, and why nobody could tell."""
+
+    path: str
+    reason: str
+
+
 class AbsentValues(LazyItems[Any]):
     """Those that are in none of the rows, each once."""
 
@@ -95,7 +103,8 @@ class AbsentValues(LazyItems[Any]):
 class FindReport(VerbReport):
     """The `rows` that hold values of a column; `absent`: the values that no file holds, none while a file is `unknown`. Of `num_files`, `files_by_index` hold none of the values by an `index` in
     its `generation`, and `files_by_filters` none by their own filters; of `files_read`, values were read in
-    `row_groups_read` row groups or stripes, there in `pages_read` data pages. What could not be asked is `unknown`, or not for all values. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector or
+    `row_groups_read` row groups or stripes, there in `pages_read` data pages. What could not be asked is `unknown`, or not for all values; of those that are `unverified`, the
+    footer may not be the one that was written. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector or
     a delete file: they are still in the file, until it is written anew. `left_out`: files in the folders that were given,
     which nobody asked because of their names. `asked`: the files that were asked, each in its state; of those that no one has named, without
     what an index alone ruled out. `inputs`: the names that were given, none for all files of an index; `tables`:
@@ -117,6 +126,7 @@ class FindReport(VerbReport):
     rows: tuple[FoundRow, ...]
     unknown: tuple[UnknownFile, ...]
     absent: Sequence[Any] = field(default=(), compare=False, metadata=AS_TEXT)
+    unverified: tuple[UnverifiedFile, ...] = ()
     asked: Sequence[AskedFile] = field(default=(), compare=False, metadata=IN_PYTHON)
     deleted_in: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -341,6 +351,7 @@ class _RowSearch:
         self._paths: Sequence[str] = ()
         self._partitions: Partitions | None = None
         self._unknown: list[UnknownFile] = []
+        self._unverified: list[UnverifiedFile] = []
         # What cannot be a value of the column in a file.
         self._no_values: list[ValueTypeError] = []
         # Of files that lack the column, or a key for it.
@@ -460,6 +471,7 @@ class _RowSearch:
             rows=tuple(rows),
             unknown=unknown,
             absent=() if unknown else AbsentValues(self._values, rows),
+            unverified=tuple(self._unverified),
             asked=AskedFiles(files.found, self._read, [file.path for file in unknown]),
             deleted_in=tuple(
                 path
@@ -498,6 +510,8 @@ class _RowSearch:
             known = self._places_by_cache(candidate, files)
             with files.open(path, self._keys, self._cache_for_rows) as file:
                 self._formats.add(file.format)
+                if file.unverified is not None:
+                    self._unverified.append(UnverifiedFile(path, file.unverified))
                 try:
                     places = self._places_in(file, candidate) if known is None else known
                     found = self._found_in(file, places)
