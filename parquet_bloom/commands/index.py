@@ -305,11 +305,11 @@ def compact(index_path: str, everything: bool, older_than: float, as_json: bool)
         return
     for _ in range(report.outpaced):
         complain(f"{report.index}: not merged: somebody else was faster")
-    written = f": {_content(report.keys, report.filters, report.bytes_written)}"
+    written = f"; {_written(report.keys, report.filters, report.bytes_written)}"
     removed = f"; {number_of(report.removed, 'file')} removed, {size(report.bytes_removed)}"
     write_text(
         f"{report.index}: {report.merged:,} merged, {number_of(report.segments, 'segment')} now"
-        f"{written * bool(report.merged)}{removed * bool(report.removed)}"
+        f"{written * bool(report.bytes_written)}{removed * bool(report.removed)}"
     )
     if report.unneeded:
         write_text(
@@ -439,7 +439,7 @@ def _write_change(report: IndexChange) -> None:
     counts = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
     if report.failed:
         counts += f"; {report.failed:,} of these cannot be read in full"
-    written = f"; {_content(report.keys, report.filters, report.bytes_written)}"
+    written = f"; {_written(report.keys, report.filters, report.bytes_written)}"
     is_written = bool(report.keys or report.filters)
     unknown = f"; of {number_of(report.unknown, 'file')} a column is unknown" * bool(report.unknown)
     write_text(
@@ -454,8 +454,8 @@ def _name(not_indexed: Sequence[NotIndexed]) -> None:
         complain(f"{len(not_indexed) - MOST_FILES:,} more that are not indexed")
 
 
-def _content(keys: int, filters: int, num_bytes: int) -> str:
-    return f"{_counts(keys, filters)}, {size(num_bytes)}"
+def _written(keys: int, filters: int, num_bytes: int) -> str:
+    return f"{_counts(keys, filters)} written, {size(num_bytes)}"
 
 
 def _counts(keys: int, filters: int) -> str:
@@ -515,8 +515,11 @@ def _write_value(value: IndexedValue, among: IndexedValues) -> None:
     if not value.files:
         write_text(f"{show_value(value.value)}: {painted(value.verdict)}")
         return
+    num_unknown = sum(each.verdict == "unknown" for each in value.files)
+    num_files = len(value.files) - num_unknown or num_unknown
+    others = f", {painted('unknown')} in {num_unknown:,}" * (num_files < len(value.files))
     write_text(
-        f"{show_value(value.value)}: {painted(value.verdict)} in {number_of(len(value.files), 'file')}"
+        f"{show_value(value.value)}: {painted(value.verdict)} in {number_of(num_files, 'file')}{others}"
     )
     write_table(
         ("file", "where", "reason"),

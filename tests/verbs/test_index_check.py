@@ -201,7 +201,7 @@ def test_the_command(lake, tmp_path):
     run = outcome("index", "compact", "--index", folder, "--all")
     assert run.code == 0
     first, second = run.stdout.splitlines()
-    assert first.startswith(f"{folder}: 1 merged, 1 segment now: 2,700 keys, ")
+    assert first.startswith(f"{folder}: 1 merged, 1 segment now; 2,700 keys written, ")
     assert second.startswith("4 files left that nothing needs, ")
     assert second.endswith(
         ": a later run removes what has been so for --older-than, by default an hour"
