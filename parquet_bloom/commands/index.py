@@ -62,6 +62,8 @@ if TYPE_CHECKING:
 # What a terminal shows of the files of one value; all of them are in the document.
 MOST_FILES = 20
 
+_NO_FILTERS = "nothing is indexed, so that every answer is unknown: pbloom build adds filters, --form map indexes values instead"
+
 _index = files_option(
     "--index", "index_path", required=True, metavar="DIR", help="Folder of the index; can be a URL."
 )
@@ -136,6 +138,8 @@ def build(
             include_encrypted=include_encrypted, hash_key=hash_key, keys=keys,
             storage_options=storage_options(), threads=threads, progress=show,
         )  # fmt: skip
+    if form == "slices" and not report.filters and report.unknown == report.files:
+        complain(_NO_FILTERS)
     _end_with(report, as_json)
 
 

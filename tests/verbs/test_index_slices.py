@@ -17,7 +17,7 @@ from make.index_lakes import write_filtered
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.errors import ColumnError, FormatError, UnsupportedError
 from parquet_bloom.index import collecting, slices, slices_proof
 from parquet_bloom.index.manifest import IndexForm
 from parquet_bloom.vocabulary import words
@@ -124,6 +124,24 @@ def test_files_as_places(lake, tmp_path, form):
             assert all(file.row_groups == () for file in result.files)
         report = pb.find(None, "id", list(range(25)), index=tmp_path / "index")
         assert report.rows == pb.find(lake, "id", list(range(25))).rows
+
+
+def test_slices_of_no_filters_are_told(tmp_path):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    for name in "ab":
+        pq.write_table(pa.table({"id": [5], "s": [{"a": 1, "b": [2]}]}), lake / f"{name}.parquet")
+    build = ("index", "build", "-c", "id", lake, "--form", "slices", "--index")
+    told = outcome(*build, tmp_path / "index")
+    nothing = "pbloom: nothing is indexed, so that every answer is unknown: "
+    nothing += "pbloom build adds filters, --form map indexes values instead"
+    assert (told.code, told.stderr.splitlines()[0]) == (0, nothing)
+    pb.build(lake / "a.parquet", in_place=True, columns="id")
+    assert "nothing is indexed" not in outcome(*build, tmp_path / "some").stderr
+    pb.Index.build(tmp_path / "nested", lake, ["s.a", "s.b.list.element"]).close()
+    with pb.Index(tmp_path / "nested") as index, pytest.raises(ColumnError) as caught:
+        index.probe("s.b", 2)
+    assert str(caught.value).endswith("/nested: no column s.b; did you mean s.b.list.element, s.a?")
 
 
 def test_what_slices_are_not_made_of(lake, tmp_path):
