@@ -11,6 +11,7 @@ import pytest
 from make.commands import outcome
 
 import parquet_bloom as pb
+from parquet_bloom.index import map_writer, slices_writer
 
 FILES = 4
 
@@ -140,6 +141,20 @@ def test_damage_is_found_wherever_it_is(lake, tmp_path, column, form, suffix):
     ]
     path.unlink()
     assert problems(check(tmp_path)) == [("damaged", f"{path}: is not there")]
+
+
+@pytest.mark.parametrize("form", ["map", "slices"])
+def test_files_of_many_row_groups_are_whole(lake, tmp_path, monkeypatch, form):
+    for name, number in {"PER_PAGE": 16, "_PAGES_PER_GROUP": 2, "_MOST_GROUPS": 4}.items():
+        monkeypatch.setattr(map_writer, name, number)
+    monkeypatch.setattr(slices_writer, "_GROUP_BYTES", 2000)
+    monkeypatch.setattr(slices_writer, "_MOST_GROUPS", 5)
+    if form == "slices":
+        pb.build([*lake.iterdir()], in_place=True, columns=["id", "even"])
+    with pb.Index.build(tmp_path / "index", lake, ["id", "even"], form=form) as index:
+        assert problems(index.check()) == []
+    paths = (tmp_path / "index").glob(f"*.{form}*.parquet")
+    assert all(pq.ParquetFile(path).num_row_groups > 2 for path in paths)
 
 
 def check(folder: Path) -> pb.IndexCheck:
