@@ -14,6 +14,10 @@ Asked = TypeVar("Asked")
 # The latest are kept until others are asked: at most some 20 MB of them.
 MOST_KEPT: Final = 100_000
 
+# Into which values are divided among which some cannot be held: few steps lead to one, and of many of these, each takes
+# little more than a call.
+_PARTS: Final = 16
+
 
 def those_held(make: Callable[[Any], object], values: Sequence[Any] | Array) -> list[int]:
     """The positions of values of which `make` makes something, where it raises ValueTypeError for others: of all that are
@@ -25,9 +29,9 @@ def those_held(make: Callable[[Any], object], values: Sequence[Any] | Array) -> 
         try:
             make(values[start:end])
         except ValueTypeError:
+            size = -(-(end - start) // _PARTS)
             if end - start > 1:
-                middle = (start + end) // 2
-                ranges += [(middle, end), (start, middle)]
+                ranges += [(at, min(at + size, end)) for at in range(start, end, size)][::-1]
         else:
             held += range(start, end)
     return held
