@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from parquet_bloom.verbs.find import FindReport as FindReport
     from parquet_bloom.verbs.find import FoundRow as FoundRow
     from parquet_bloom.verbs.find import UnknownFile as UnknownFile
+    from parquet_bloom.verbs.find import UnverifiedFile as UnverifiedFile
     from parquet_bloom.verbs.find import find as find
     from parquet_bloom.verbs.index import Index as Index
     from parquet_bloom.verbs.index_change import IndexChange as IndexChange
@@ -160,7 +161,7 @@ _NAMES = {
     "verbs.diff": "FileDiff FilterDiff diff",
     "verbs.dump": "Dump dump",
     "verbs.dump_footer": "FooterDump dump_footer",
-    "verbs.find": "FindReport FoundRow UnknownFile find",
+    "verbs.find": "FindReport FoundRow UnknownFile UnverifiedFile find",
     "verbs.index": "Index",
     "verbs.index_change": "IndexChange NotIndexed",
     "verbs.index_check": "IndexCheck IndexFinding",

@@ -146,7 +146,7 @@ class needing:
 
 def similar(word: str, words: Iterable[str], cutoff: float = 0.5) -> list[str]:
     """Up to three of `words` that may have been meant: those that differ only in case, or else close
-    ones, of which those that end with `.word` come first."""
+    ones, of which those that begin with `word.` or end with `.word` come first."""
     from difflib import get_close_matches
 
     by_case: dict[str, list[str]] = {}
@@ -155,8 +155,10 @@ def similar(word: str, words: Iterable[str], cutoff: float = 0.5) -> list[str]:
     wanted = word.lower()
     if wanted in by_case:
         return by_case[wanted][:3]
-    ends = [each for each in by_case if each.endswith(f".{wanted}")]
-    close = dict.fromkeys([*ends, *get_close_matches(wanted, by_case, n=3, cutoff=cutoff)])
+    parts = [
+        each for each in by_case if each.startswith(f"{wanted}.") or each.endswith(f".{wanted}")
+    ]
+    close = dict.fromkeys([*parts, *get_close_matches(wanted, by_case, n=3, cutoff=cutoff)])
     return [each for name in close for each in by_case[name]][:3]
 
 

@@ -28,6 +28,7 @@ from parquet_bloom.errors import (
 )
 from parquet_bloom.program import FINE, NO, TROUBLE
 from parquet_bloom.render.hints import NOT_LISTED
+from parquet_bloom.render.reports import Complaints
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
 from parquet_bloom.render.wording import as_indexed, files_of, left_out, part_in, parts_in, size
 from parquet_bloom.values.given import show_value, show_values
@@ -97,7 +98,7 @@ def find(
     for name, path in (("--output", output), ("--report", given["report"])):
         if path is not None and len(set(columns)) > 1:
             raise click.UsageError(f"{name}: expected one --column")
-    code, report = NO, None
+    code, report, unverified = NO, None, set[str]()
     for column in dict.fromkeys(columns):
         try:
             with progress("find") as show:
@@ -117,6 +118,9 @@ def find(
             write_json(report)
         else:
             _write(report, given["values"])
+        with Complaints(report.num_files, told=unverified) as complaints:
+            for file in report.unverified:
+                complaints.add_unverified(file.path, file.reason)
         if report.unknown:
             code = TROUBLE
         elif report.rows and code != TROUBLE:
@@ -172,7 +176,7 @@ def _write(report: FindReport, asked: Sequence[object]) -> None:
         )
     if report.unknown:
         _complain_of_unknown(report, asked)
-    if len(report.unknown) == report.num_files:
+    if not report.rows and len(report.unknown) == report.num_files:
         return
     read = f"{parts_in(report.row_groups_read, report.formats)} of {number_of(report.files_read, 'file')} read"
     where = some_of(len(report.found_in), report.num_files, "file")

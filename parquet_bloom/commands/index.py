@@ -62,6 +62,8 @@ if TYPE_CHECKING:
 # What a terminal shows of the files of one value; all of them are in the document.
 MOST_FILES = 20
 
+_NO_FILTERS = "nothing is indexed, so that every answer is unknown: pbloom build adds filters, --form map indexes values instead"
+
 _index = files_option(
     "--index", "index_path", required=True, metavar="DIR", help="Folder of the index; can be a URL."
 )
@@ -136,6 +138,8 @@ def build(
             include_encrypted=include_encrypted, hash_key=hash_key, keys=keys,
             storage_options=storage_options(), threads=threads, progress=show,
         )  # fmt: skip
+    if form == "slices" and not report.filters and report.unknown == report.files:
+        complain(_NO_FILTERS)
     _end_with(report, as_json)
 
 
@@ -305,11 +309,11 @@ def compact(index_path: str, everything: bool, older_than: float, as_json: bool)
         return
     for _ in range(report.outpaced):
         complain(f"{report.index}: not merged: somebody else was faster")
-    written = f": {_content(report.keys, report.filters, report.bytes_written)}"
+    written = f"; {_written(report.keys, report.filters, report.bytes_written)}"
     removed = f"; {number_of(report.removed, 'file')} removed, {size(report.bytes_removed)}"
     write_text(
         f"{report.index}: {report.merged:,} merged, {number_of(report.segments, 'segment')} now"
-        f"{written * bool(report.merged)}{removed * bool(report.removed)}"
+        f"{written * bool(report.bytes_written)}{removed * bool(report.removed)}"
     )
     if report.unneeded:
         write_text(
@@ -323,7 +327,7 @@ def compact(index_path: str, everything: bool, older_than: float, as_json: bool)
 @files_option(
     "--deep",
     is_flag=True,
-    help="Read all files again: every value is found where it is, and nothing else is.",
+    help="Read all files again: every value is found where it is, and nothing else is; slices have the bits of their filters.",
 )
 @option.as_json("index")
 @option.threads
@@ -368,17 +372,24 @@ def _write_check(report: IndexCheck) -> None:
     _name(report.not_indexed)
     for finding in report.findings:
         write_text(f"{finding.problem}: {finding.message}")
-    values = f", {number_of(report.values, 'value')} looked up"
-    unread = "; the files were not read: --deep does that"
     left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}: pbloom index compact"
     left += f" removes {'it' if report.unneeded == 1 else 'them'}"
     num_unknown = len({each.path for each in report.not_indexed})
     unknown = f"; of {number_of(num_unknown, 'file')} a column is unknown" * bool(num_unknown)
     write_text(
         f"{report.index}: {number_of(len(report.findings), 'finding')}:"
-        f" {number_of(report.files, 'file')}, {_counts(report.keys, report.filters)}{values if report.deep else unread}"
+        f" {number_of(report.files, 'file')}, {_counts(report.keys, report.filters)}{_proved(report)}"
         f"{unknown}{left * bool(report.unneeded)}"
     )
+
+
+def _proved(report: IndexCheck) -> str:
+    """Against what is in the files."""
+    if not report.deep:
+        return "; the files were not read: --deep does that"
+    values = f", {number_of(report.values, 'value')} looked up"
+    filters = "; filters were compared with those of the files, not with values: pbloom validate does that"
+    return values * bool(report.keys or not report.filters) + filters * bool(report.filters)
 
 
 @index.command(cls=Command)
@@ -432,7 +443,7 @@ def _write_change(report: IndexChange) -> None:
     counts = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
     if report.failed:
         counts += f"; {report.failed:,} of these cannot be read in full"
-    written = f"; {_content(report.keys, report.filters, report.bytes_written)}"
+    written = f"; {_written(report.keys, report.filters, report.bytes_written)}"
     is_written = bool(report.keys or report.filters)
     unknown = f"; of {number_of(report.unknown, 'file')} a column is unknown" * bool(report.unknown)
     write_text(
@@ -447,8 +458,8 @@ def _name(not_indexed: Sequence[NotIndexed]) -> None:
         complain(f"{len(not_indexed) - MOST_FILES:,} more that are not indexed")
 
 
-def _content(keys: int, filters: int, num_bytes: int) -> str:
-    return f"{_counts(keys, filters)}, {size(num_bytes)}"
+def _written(keys: int, filters: int, num_bytes: int) -> str:
+    return f"{_counts(keys, filters)} written, {size(num_bytes)}"
 
 
 def _counts(keys: int, filters: int) -> str:
@@ -508,8 +519,11 @@ def _write_value(value: IndexedValue, among: IndexedValues) -> None:
     if not value.files:
         write_text(f"{show_value(value.value)}: {painted(value.verdict)}")
         return
+    num_unknown = sum(each.verdict == "unknown" for each in value.files)
+    num_files = len(value.files) - num_unknown or num_unknown
+    others = f", {painted('unknown')} in {num_unknown:,}" * (num_files < len(value.files))
     write_text(
-        f"{show_value(value.value)}: {painted(value.verdict)} in {number_of(len(value.files), 'file')}"
+        f"{show_value(value.value)}: {painted(value.verdict)} in {number_of(num_files, 'file')}{others}"
     )
     write_table(
         ("file", "where", "reason"),

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from parquet_bloom.errors import ValueTypeError
+from parquet_bloom.native.lazy import Array
 
 ColumnType = TypeVar("ColumnType")
 Asked = TypeVar("Asked")
 
 # The latest are kept until others are asked: at most some 20 MB of them.
 MOST_KEPT: Final = 100_000
+
+# Into which values are divided among which some cannot be held: few steps lead to one, and of many of these, each takes
+# little more than a call.
+_PARTS: Final = 16
+
+
+def those_held(make: Callable[[Any], object], values: Sequence[Any] | Array) -> list[int]:
+    """The positions of values of which `make` makes something, where it raises ValueTypeError for others: of all that are
+    side by side at once, as these are mostly few."""
+    held: list[int] = []
+    ranges = [(0, len(values))]
+    while ranges:
+        start, end = ranges.pop()
+        try:
+            make(values[start:end])
+        except ValueTypeError:
+            size = -(-(end - start) // _PARTS)
+            if end - start > 1:
+                ranges += [(at, min(at + size, end)) for at in range(start, end, size)][::-1]
+        else:
+            held += range(start, end)
+    return held
 
 
 class AskedOnce(Generic[ColumnType, Asked]):

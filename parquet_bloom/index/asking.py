@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from parquet_bloom.container.asked_once import those_held
 from parquet_bloom.errors import EncryptionError, MissingKeyError, ValueTypeError
 from parquet_bloom.index.keys import MOST_PLACES, WIDE_PLACE_BITS
 from parquet_bloom.index.kinds import AskedHashes, ManyHashes, asked_hashes
@@ -88,12 +90,25 @@ class AskedIndex:
         return (segment for segment in self._segments if segment.about.column == column)
 
     def look_up(self, column: str, values: Sequence[Any] | Array) -> FoundValues:
-        """Raises ValueTypeError for a value that the column can hold in no file."""
+        """Raises ValueTypeError if the column can hold all values in no file."""
+        asked = _Asked(values, self._key)
+        found = self._look_up(column, asked)
+        asked.check()
+        return found
+
+    def look_up_some(self, column: str, values: Sequence[Any] | Array) -> FoundValues:
+        """The same, but raises ValueTypeError if the column can hold none of the values in any file: what can hold some
+        of them is unknown."""
+        asked = _Asked(values, self._key)
+        found = self._look_up(column, asked)
+        asked.check_some()
+        return found
+
+    def _look_up(self, column: str, asked: _Asked) -> FoundValues:
         to_ask: list[tuple[OpenSegment, Any]] = []
         unknown: list[Unit] = []
         unknown_parts: list[Unit] = []
         not_asked: dict[int, str] = {}
-        asked = _Asked(values, self._key)
         for segment in self.of_column(column):
             if segment.places is None:
                 unknown += [unit for _, unit in segment.live_units()]
@@ -107,9 +122,7 @@ class AskedIndex:
             not_asked.update(found.unknown)
             to_ask.append((segment, found))
             unknown_parts += segment.unknown_units()
-        asked.check()
-        hits = self._hits_of_each(to_ask)
-        return FoundValues(hits, unknown, unknown_parts, not_asked)
+        return FoundValues(self._hits_of_each(to_ask), unknown, unknown_parts, not_asked)
 
     def _hits_of_each(self, to_ask: Sequence[tuple[OpenSegment, Any]]) -> list[Hits]:
         """Of segments in a store, which answer one read after the other, several at a time; if there is one, what names
@@ -178,6 +191,12 @@ class _Asked:
         """Raise ValueTypeError if there are columns, and none can hold the values."""
         if self.problem is not None and not any(self._known.values()):
             raise self.problem
+
+    def check_some(self) -> None:
+        """Raise ValueTypeError if there are columns, and none can hold even one of the values."""
+        hash_of = (partial(asked_hashes, kind) for kind in self._known)
+        if not any(those_held(each, self._values) for each in hash_of):
+            self.check()
 
 
 def _listed(numbers: Numbers) -> list[int]:

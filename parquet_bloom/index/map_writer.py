@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO, Final
+from typing import Final
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.index.keys import KeyBits
-from parquet_bloom.index.parquet_writer import ParquetWriter, PlainColumn, WrittenPage
+from parquet_bloom.index.parquet_writer import ParquetWriter, PlainColumn, Writable, WrittenPage
 from parquet_bloom.index.sorted_map import KeyGroup, MapFile
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.thrift import ttypes as thrift
@@ -56,7 +56,7 @@ class MapWriter:
     """Writes a map of about `num_keys` keys. Methods raise OSError."""
 
     def __init__(
-        self, file: BinaryIO, name: str, bits: KeyBits, num_keys: int, is_folded: bool
+        self, file: Writable, name: str, bits: KeyBits, num_keys: int, is_folded: bool
     ) -> None:
         about = {"hash_bits": str(bits.hash), "place_bits": str(bits.place)}
         self._leaves = [_KEYS, _OTHERS] if is_folded else [_KEYS]
@@ -146,6 +146,13 @@ def _with_bounds(
     """The pages of keys. `most`: the last one in each."""
     for size, count, low, high in zip(sizes, rows, keys[::PER_PAGE].tolist(), most, strict=True):
         yield WrittenPage(size, count, _stored(low), _stored(high))
+
+
+def written_as(about: MapFile, file: Writable) -> MapWriter:
+    """Writes a map with row groups such as those of another."""
+    pages = about.groups[0].num_pages if about.groups else 0
+    num_keys = pages * _MOST_GROUPS * PER_PAGE
+    return MapWriter(file, about.name, about.bits, num_keys, about.is_folded)
 
 
 def are_to_fold(keys: NDArray[np.uint64], bits: KeyBits) -> bool:

@@ -1,5 +1,6 @@
 """Writes the Parquet files of an index: flat, uncompressed, every value there, so that offsets can be told
-without a footer. Any reader of Parquet can read them.
+without a footer. Any reader of Parquet can read them. `index check` writes them again, and what differs is damage: as
+soon as other bytes are written here, it has to know those of before, too.
 
 Spec: parquet-format, README.md, PageIndex.md.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import BinaryIO, Final
+from typing import Final, Protocol
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.parquet.footer import compact
@@ -50,11 +51,17 @@ class WrittenPage:
     num_values: int | None = None
 
 
+class Writable(Protocol):
+    """What is written to."""
+
+    def write(self, data: bytes | bytearray | memoryview, /) -> object: ...
+
+
 class ParquetWriter:
     """Writes row groups chunk by chunk, in the order of `leaves`. Methods raise OSError."""
 
     def __init__(
-        self, file: BinaryIO, name: str, leaves: Sequence[PlainColumn], about: Mapping[str, str]
+        self, file: Writable, name: str, leaves: Sequence[PlainColumn], about: Mapping[str, str]
     ) -> None:
         self._file, self._name, self._leaves, self._about = file, name, leaves, about
         self.position = 0

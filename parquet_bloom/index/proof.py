@@ -6,7 +6,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,21 +14,14 @@ from numpy.typing import NDArray
 from parquet_bloom.container import number_of
 from parquet_bloom.errors import FormatError
 from parquet_bloom.index.manifest import Places
+from parquet_bloom.index.map_writer import written_as
 from parquet_bloom.index.opened import OpenSegment
-from parquet_bloom.index.parquet_writer import MAGIC
-from parquet_bloom.index.slices_proof import (
-    FiltersProof,
-    file_problems,
-    reading_footer,
-    unit_problems,
-)
+from parquet_bloom.index.slices_proof import FiltersProof, file_problems, unit_problems
 from parquet_bloom.index.sorted_map import KeyPage, SortedMap
 from parquet_bloom.index.units import Unit
-from parquet_bloom.native._kernel import ScanError
+from parquet_bloom.index.units_writer import write_units
+from parquet_bloom.index.written_again import WrittenAgain
 from parquet_bloom.parallel import read_once
-from parquet_bloom.parquet.footer import compact
-from parquet_bloom.parquet.thrift import ttypes as thrift
-from parquet_bloom.storage.source import Source
 
 # What became of a file that the manifest names.
 _LOST: Final = {
@@ -54,7 +47,7 @@ class SegmentProof:
                 yield from self._of_map(self.segment.map)
             if self.segment.slices is not None:
                 for reader in self.segment.slices.readers:
-                    yield from file_problems(reader, _row_groups(reader.source))
+                    yield from file_problems(reader)
         except FormatError as error:
             yield str(error)
         except OSError as error:
@@ -91,43 +84,34 @@ class SegmentProof:
         files = len({unit.path for unit in self.units})
         if files != about.num_files:
             yield f"{path}: {number_of(files, 'file')}, expected {about.num_files}"
-        with reading_footer(self.segment.units.source):
-            rows = [group.num_rows for group in _row_groups(self.segment.units.source)]
-        if rows != [group.num_units for group in about.units.groups]:
-            yield f"{path}: other rows for engines than for us"
+        again = WrittenAgain(self.segment.units.source)
+        yield from again.problems(write_units(again, about.units.name, all_units), about.units)
 
     def _of_map(self, map: SortedMap) -> Iterator[str]:
         path, about = map.source.path, map.about
-        groups = _row_groups(map.source)
-        if len(groups) != len(about.groups):
-            yield f"{path}: {number_of(len(groups), 'row group')}, expected {len(about.groups)}"
-            return
-        last, count = -1, 0
-        for number, (group, seen) in enumerate(zip(about.groups, groups, strict=True)):
-            pages: list[tuple[int, int, int, int]] = []
-            lists: list[tuple[int, int]] = []
+        again = WrittenAgain(map.source)
+        writer = written_as(about, again)
+        last, count, is_whole = -1, 0, True
+        for number, group in enumerate(about.groups):
+            first = group.first_key
             for page in map.pages_of_group(number):
-                first = page.first if pages else group.first_key
-                yield from self._of_page(map, page, max(first, page.first), last)
-                last, count = int(page.keys[-1]), count + page.keys.size
-                pages.append((*page.where[0], int(page.keys[0]), _last_row(page, map)))
-                lists += page.where[1:]
-            with reading_footer(map.source):
-                pages_seen = _pages_seen(map.source, seen.columns[0])
-                lists_seen = [
-                    each for chunk in seen.columns[1:] for each in _places_seen(map.source, chunk)
-                ]
-            if pages_seen != pages or lists_seen != lists:
-                yield f"{path}: row group {number}: other pages for engines than for us"
+                problems = list(self._of_page(map, page, max(first, page.first), last))
+                yield from problems
+                is_whole = is_whole and not problems
+                if is_whole:
+                    writer.add(page.keys)
+                first, last, count = 0, int(page.keys[-1]), count + page.keys.size
         if count != about.num_keys:
             yield f"{path}: {number_of(count, 'key')}, expected {about.num_keys:,}"
+        elif is_whole:
+            yield from again.problems(writer.close(), about)
 
     def _of_page(self, map: SortedMap, page: KeyPage, first: int, last: int) -> Iterator[str]:
         """`first`: what its first key is; `last`: that of the page before."""
         keys, bits, where = (
             page.keys,
             map.about.bits,
-            f"{map.source.path}: page at {page.where[0][0]:,}",
+            f"{map.source.path}: page at {page.start:,}",
         )
         if int(keys[0]) != first:
             yield f"{where}: first key {keys[0]}, expected {first}"
@@ -185,53 +169,3 @@ class PlacesProof:
 
 def _places(unit: Unit) -> range:
     return range(unit.first_place, unit.first_place + unit.num_places)
-
-
-def _row_groups(source: Source) -> list[Any]:
-    """Those of the footer, which we do not need: engines do."""
-    size = int.from_bytes(source.read_at(source.size - 8, 4), "little")
-    magics = source.read_at(0, 4), source.read_at(source.size - 4, 4)
-    if magics != (MAGIC, MAGIC) or size > source.size - 8:
-        raise FormatError(f"{source.path}: not between two of {MAGIC!r}, or no footer there")
-    footer = source.read_at(source.size - 8 - size, size)
-    with reading_footer(source):
-        return list(_decoded(source, thrift.FileMetaData, footer).row_groups)
-
-
-def _last_row(page: KeyPage, map: SortedMap) -> int:
-    """The key of the last row of a page: of a folded one, the first of the last hash."""
-    last = page.keys[-1]
-    if map.about.is_folded:
-        place = map.about.bits.place
-        last = page.keys[np.searchsorted(page.keys, last >> np.uint64(place) << np.uint64(place))]
-    return int(last)
-
-
-def _pages_seen(source: Source, chunk: Any) -> list[tuple[int, int, int, int]]:
-    """Start, size, first and last key of each page, as the page index has them."""
-    start, size = chunk.column_index_offset, chunk.column_index_length
-    index = _decoded(source, thrift.ColumnIndex, source.read_at(start, size))
-    bounds = [list(map(_key, each)) for each in (index.min_values, index.max_values)]
-    statistics = chunk.meta_data.statistics
-    if (_key(statistics.min_value), _key(statistics.max_value)) != (bounds[0][0], bounds[1][-1]):
-        return []
-    found = _places_seen(source, chunk)
-    return [(*where, *keys) for where, *keys in zip(found, *bounds, strict=True)]
-
-
-def _places_seen(source: Source, chunk: Any) -> list[tuple[int, int]]:
-    """Start and size of each page."""
-    start, size = chunk.offset_index_offset, chunk.offset_index_length
-    found = _decoded(source, thrift.OffsetIndex, source.read_at(start, size))
-    return [(each.offset, each.compressed_page_size) for each in found.page_locations]
-
-
-def _decoded(source: Source, kind: type[Any], data: bytes) -> Any:
-    try:
-        return compact.decode(kind, data)[0]
-    except (ScanError, FormatError) as error:
-        raise FormatError(f"{source.path}: {error}") from None
-
-
-def _key(stored: bytes) -> int:
-    return int.from_bytes(stored, "little")

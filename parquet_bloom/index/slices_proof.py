@@ -4,66 +4,38 @@ bits of the filters in the files."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.errors import FormatError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
-from parquet_bloom.index.parquet_writer import plain_header
 from parquet_bloom.index.slices import ROWS, Slices, SlicesReader
-from parquet_bloom.index.slices_writer import InMemory, in_tiles
+from parquet_bloom.index.slices_writer import InMemory, in_tiles, write_slices
 from parquet_bloom.index.units import Unit
 from parquet_bloom.index.values_reader import FoundFilter
+from parquet_bloom.index.written_again import WrittenAgain
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import memory
-from parquet_bloom.storage.source import Source
 
 # Of the memory budget, what filters may take while they are compared.
 _FOR_FILTERS: Final = 4
 
 
-@contextmanager
-def reading_footer(source: Source) -> Iterator[None]:
-    """Make FormatErrors of what is missing in a footer, which engines need and we do not."""
-    try:
-        yield
-    except (AttributeError, IndexError, TypeError, ValueError) as error:
-        raise FormatError(f"{source.path}: no footer of an index: {error}") from None
+class _AllFilters:
+    """Those of a file of slices, as a run."""
+
+    def __init__(self, reader: SlicesReader) -> None:
+        self.num_slots, self.pages = reader.about.num_slots, reader.pages
+        self.live = ((0, self.num_slots),)
 
 
-def file_problems(reader: SlicesReader, row_groups: Sequence[Any]) -> Iterator[str]:
-    """What is wrong with a file of slices, `row_groups` of whose footer are what engines go by. Raises FormatError for
-    damage, OSError."""
-    about, path = reader.about, reader.source.path
-    stride = about.header + about.page_bytes
-    expected = []
-    for group, start in enumerate(about.starts):
-        first = group * about.per_group
-        end = min(first + about.per_group, about.num_blocks)
-        rows = (ROWS * (end - first), ROWS * first, ROWS * end - 1)
-        expected.append((start, (end - first) * stride, *rows))
-    with reading_footer(reader.source):
-        seen = [_seen(group) for group in row_groups]
-    if seen != expected:
-        yield f"{path}: other rows for engines than for us"
-    header = plain_header(about.page_bytes, ROWS)
-    for block in range(about.num_blocks):
-        if reader.source.read_at(about.start(block) - about.header, about.header) != header:
-            yield f"{path}: block {block}: no page of {ROWS} rows for engines"
-            break
-    for _ in reader.all_pages():
-        pass
-
-
-def _seen(group: Any) -> tuple[int, ...]:
-    """Start and size of the bits of a row group, how many rows, the first and the last of them."""
-    rows, bits = (chunk.meta_data for chunk in group.columns)
-    bounds = (rows.statistics.min_value, rows.statistics.max_value)
-    first, last = (int.from_bytes(each, "little") for each in bounds)
-    return bits.data_page_offset, bits.total_compressed_size, group.num_rows, first, last
+def file_problems(reader: SlicesReader) -> Iterator[str]:
+    """What is wrong with a file of slices. Raises FormatError for damage, OSError."""
+    about, again = reader.about, WrittenAgain(reader.source)
+    run = _AllFilters(reader)
+    written = write_slices(again, about.name, about.first_place, about.num_blocks, [run])
+    yield from again.problems(written, about)
 
 
 def unit_problems(slices: Slices, units: Sequence[Unit]) -> Iterator[str]:

@@ -6,11 +6,17 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import BinaryIO, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
 
-from parquet_bloom.index.parquet_writer import ParquetWriter, PlainColumn, WrittenPage, plain_header
+from parquet_bloom.index.parquet_writer import (
+    ParquetWriter,
+    PlainColumn,
+    Writable,
+    WrittenPage,
+    plain_header,
+)
 from parquet_bloom.index.slices import ROWS, SlicesFile, rows_at_once
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.thrift import ttypes as thrift
@@ -67,7 +73,7 @@ def in_tiles(num_slots: int, num_blocks: int) -> Iterator[tuple[int, int]]:
 
 
 def write_slices(
-    file: BinaryIO, name: str, first_place: int, num_blocks: int, runs: Sequence[SliceRun]
+    file: Writable, name: str, first_place: int, num_blocks: int, runs: Sequence[SliceRun]
 ) -> SlicesFile:
     """Write what is wanted of runs of filters of `num_blocks` blocks, side by side. Raises what runs raise, OSError."""
     num_slots = sum(end - start for run in runs for start, end in run.live)

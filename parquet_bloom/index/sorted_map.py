@@ -62,9 +62,9 @@ class KeyGroup(NamedTuple):
 
 
 class KeyPage(NamedTuple):
-    """A page: start and size in each column, its first key as the directory has it, and its keys."""
+    """A page: where it is, its first key as the directory has it, and its keys."""
 
-    where: tuple[tuple[int, int], ...]
+    start: int
     first: int
     keys: NDArray[np.uint64]
 
@@ -281,10 +281,7 @@ class SortedMap:
         """All pages of a row group."""
         directory = self._directory(number)
         pages = self._pages(directory, range(len(directory.firsts)))
-        where = zip(
-            *(zip(each.starts, each.sizes, strict=True) for each in directory.columns), strict=True
-        )
-        yield from map(KeyPage, where, directory.firsts, pages)
+        yield from map(KeyPage, directory.columns[0].starts, directory.firsts, pages)
 
     def _pages(self, directory: _Directory, pages: range) -> Iterator[NDArray[np.uint64]]:
         """The keys of neighbouring pages, several of which take one read of each column."""

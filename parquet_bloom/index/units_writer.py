@@ -6,10 +6,16 @@ from array import array
 from collections.abc import Sequence
 from itertools import chain
 from struct import Struct
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 from zlib import crc32
 
-from parquet_bloom.index.parquet_writer import ParquetWriter, PlainColumn, WrittenPage, plain_page
+from parquet_bloom.index.parquet_writer import (
+    ParquetWriter,
+    PlainColumn,
+    Writable,
+    WrittenPage,
+    plain_page,
+)
 from parquet_bloom.index.units import TEXTS, Unit, UnitGroup, UnitsFile
 from parquet_bloom.parquet.thrift import ttypes as thrift
 
@@ -29,7 +35,7 @@ def _leaf(name: str) -> PlainColumn:
 _LEAVES: Final = tuple(map(_leaf, Unit._fields))
 
 
-def write_units(file: BinaryIO, name: str, units: Sequence[Unit]) -> UnitsFile:
+def write_units(file: Writable, name: str, units: Sequence[Unit]) -> UnitsFile:
     """Write units, whose places ascend without gaps. Raises OSError."""
     writer = ParquetWriter(file, "units", _LEAVES, {})
     per_group = max(_PER_GROUP, -(-len(units) // _MOST_GROUPS))

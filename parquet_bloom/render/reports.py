@@ -168,7 +168,10 @@ class Complaints:
         """Complain if the report is on an encrypted file whose footer may have been replaced."""
         reason = getattr(report, "unverified", None)
         if reason is not None:
-            self.add(path, f"{path}: footer signature not verified: {reason}")
+            self.add_unverified(path, reason)
+
+    def add_unverified(self, path: str, reason: str) -> None:
+        self.add(path, f"{path}: footer signature not verified: {reason}")
 
     def __enter__(self) -> Self:
         return self

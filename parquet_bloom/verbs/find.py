@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from parquet_bloom.arguments import columns_given, files_given, name_given
 from parquet_bloom.container import AS_TEXT, IN_PYTHON, WHERE_KNOWN, number_of, some_of
+from parquet_bloom.container.asked_once import those_held
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
     ColumnError,
@@ -66,7 +67,16 @@ class FoundRow:
 
 @dataclass(frozen=True, slots=True)
 class UnknownFile:
-    """A file that may hold any of the values, and why nobody could look."""
+    """A file that may hold any of the values, and why nobody could look; or only for some of them, which its column cannot
+    hold: `rows` has those with the others."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnverifiedFile:
+    """An encrypted file whose footer may have been replaced, and why nobody could tell."""
 
     path: str
     reason: str
@@ -93,7 +103,8 @@ class AbsentValues(LazyItems[Any]):
 class FindReport(VerbReport):
     """The `rows` that hold values of a column; `absent`: the values that no file holds, none while a file is `unknown`. Of `num_files`, `files_by_index` hold none of the values by an `index` in
     its `generation`, and `files_by_filters` none by their own filters; of `files_read`, values were read in
-    `row_groups_read` row groups or stripes, there in `pages_read` data pages. What could not be asked is `unknown`. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector or
+    `row_groups_read` row groups or stripes, there in `pages_read` data pages. What could not be asked is `unknown`, or not for all values; of those that are `unverified`, the
+    footer may not be the one that was written. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector or
     a delete file: they are still in the file, until it is written anew. `left_out`: files in the folders that were given,
     which nobody asked because of their names. `asked`: the files that were asked, each in its state; of those that no one has named, without
     what an index alone ruled out. `inputs`: the names that were given, none for all files of an index; `tables`:
@@ -115,6 +126,7 @@ class FindReport(VerbReport):
     rows: tuple[FoundRow, ...]
     unknown: tuple[UnknownFile, ...]
     absent: Sequence[Any] = field(default=(), compare=False, metadata=AS_TEXT)
+    unverified: tuple[UnverifiedFile, ...] = ()
     asked: Sequence[AskedFile] = field(default=(), compare=False, metadata=IN_PYTHON)
     deleted_in: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -206,8 +218,9 @@ def find(
     index, as for Index. cache: a pb.Cache, for those who look more than once. progress: called
     with (files done, files in all). All others as for inspect.
 
-    Files that cannot be read are `unknown` in the report. Raises ValueTypeError for what can be a value in none of the
-    files, with an index in none of those that it knows, or cannot be looked for; without an index ColumnError if no file
+    Files that cannot be read are `unknown` in the report, and those whose column cannot hold one of the values, while the
+    others are looked for. Raises ValueTypeError if none can be a value in any of the files, with an index in any of those
+    that it knows, or for one that cannot be looked for; without an index ColumnError if no file
     has the column, MissingKeyError if there is a key for none of them; ColumnError if the index is not about the column,
     or no file has one of `columns`, UnsupportedError if the types of these in several files do not go together,
     FileNotFoundError if there are no files, RewriteError for what is no table, EncryptionError unless `hash_key` is that
@@ -300,6 +313,14 @@ class _Candidate:
 AnswerT = TypeVar("AnswerT")
 
 
+class _Encoded(NamedTuple):
+    """What a column is asked: all of the values; or those at some `positions`, and why not the others."""
+
+    asked: object
+    positions: Array | None = None
+    problem: str = ""
+
+
 class _RowSearch:
     """What is looked for, and what was read for that."""
 
@@ -319,7 +340,7 @@ class _RowSearch:
         # Of one object, so that what is asked is encoded once for all files.
         self._values: Any = tuple(values) if isinstance(values, list) else values
         self._keys = keys
-        self._asked: tuple[Column, object] | None = None
+        self._asked: tuple[Column, _Encoded] | None = None
         self._index: str | None = None
         self._generation: int | None = None
         self._made: float | None = None
@@ -330,6 +351,7 @@ class _RowSearch:
         self._paths: Sequence[str] = ()
         self._partitions: Partitions | None = None
         self._unknown: list[UnknownFile] = []
+        self._unverified: list[UnverifiedFile] = []
         # What cannot be a value of the column in a file.
         self._no_values: list[ValueTypeError] = []
         # Of files that lack the column, or a key for it.
@@ -365,7 +387,7 @@ class _RowSearch:
         """Those that an index does not exclude: of its own files, or of these."""
         self._index, self._generation = index, asked.manifest.generation
         self._made = asked.manifest.made
-        found = asked.look_up(self.column, self._values)
+        found = asked.look_up_some(self.column, self._values)
         for value, reason in found.not_asked.items():
             raise ValueTypeError(
                 f"{show_value(self._asked_for[value])}: cannot be looked for: {reason}"
@@ -449,6 +471,7 @@ class _RowSearch:
             rows=tuple(rows),
             unknown=unknown,
             absent=() if unknown else AbsentValues(self._values, rows),
+            unverified=tuple(self._unverified),
             asked=AskedFiles(files.found, self._read, [file.path for file in unknown]),
             deleted_in=tuple(
                 path
@@ -487,6 +510,8 @@ class _RowSearch:
             known = self._places_by_cache(candidate, files)
             with files.open(path, self._keys, self._cache_for_rows) as file:
                 self._formats.add(file.format)
+                if file.unverified is not None:
+                    self._unverified.append(UnverifiedFile(path, file.unverified))
                 try:
                     places = self._places_in(file, candidate) if known is None else known
                     found = self._found_in(file, places)
@@ -498,7 +523,11 @@ class _RowSearch:
                 if self._tables is not None:
                     self._tables.add(values)
                 self._files_read += bool(places)
-                self._files_by_filters += not places
+                problem = self._encoded(file, file.column(self.column)).problem
+                if problem:
+                    self._unknown.append(UnknownFile(path, problem))
+                else:
+                    self._files_by_filters += not places
                 by: AnsweredBy = "values" if places else "filters"
                 self._read[path] = AskedFile(path, file.source.size, file.source.version, by)
                 return answer(file, found)
@@ -538,13 +567,35 @@ class _RowSearch:
         column = file.column(self.column)
         if self._tables is not None:
             file.will_read_rows(self._tables.columns, places, column)
-        return list(file.find_rows(column, places, self._encoded(file, column)))
+        asked, positions, _ = self._encoded(file, column)
+        found = file.find_rows(column, places, asked)
+        if positions is None:
+            return list(found)
+        return [each._replace(values=positions[each.values]) for each in found]
 
-    def _encoded(self, file: Askable, column: Column) -> object:
-        """The values, once for all files with the same schema."""
+    def _encoded(self, file: Askable, column: Column) -> _Encoded:
+        """The values that a column can hold, once for all files with the same schema. Raises ValueTypeError if there
+        are none."""
         if self._asked is None or self._asked[0] is not column:
-            self._asked = column, file.encode(column, self._values)
-        return self._asked[1]
+            self._asked = column, self._encode(file, column)
+        found = self._asked[1]
+        if found.positions is not None and not found.positions.size:
+            raise ValueTypeError(f"{file.path}: {found.problem}")
+        return found
+
+    def _encode(self, file: Askable, column: Column) -> _Encoded:
+        values = self._values
+        try:
+            return _Encoded(file.encode(column, values))
+        except ValueTypeError as error:
+            problem = str(error).removeprefix(f"{file.path}: ")
+        held = those_held(partial(file.encode, column), values)
+        positions = np.array(held, np.intp)
+        if isinstance(values, np.ndarray):
+            values = values[positions]
+        else:
+            values = tuple(values[at] for at in held)
+        return _Encoded(file.encode(column, values) if held else None, positions, problem)
 
     def _rows(self, file: Askable, found: Sequence[FoundIn]) -> list[FoundRow]:
         first_rows, rows = [0], []
@@ -598,7 +649,7 @@ class _RowSearch:
         self, file: Askable, column: Column
     ) -> Iterator[tuple[int, Collection[int] | None]]:
         """The row groups in which the filters do not rule out every value, or the index groups of stripes."""
-        asked = self._encoded(file, column)
+        asked = self._encoded(file, column).asked
         file.will_read_filters(None, [column], len(self._values))
         for part in range(file.num_parts):
             are_absent = [each.are_absent for each in file.prober(column, part).answers(asked)]

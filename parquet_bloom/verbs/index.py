@@ -184,7 +184,8 @@ class Index:
         """Prove the index, as it is by now: that its files are whole and lead engines to the same keys as us, and that it knows all files as
         they are now.
 
-        deep: read all values, or filters, again, too, and prove that each is found where it is, and that nothing else is.
+        deep: read all values, or filters, again, too, and prove that each is found where it is, and that nothing else is. That
+        filters have all values is what validate proves.
         All others as for pb.inspect.
 
         Raises FormatError if its manifest is damaged, OSError.

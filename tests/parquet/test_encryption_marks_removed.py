@@ -112,6 +112,7 @@ def test_a_column_with_a_key_is_not_believed_to_be_in_plaintext(signed, tmp_path
         ("inspect",),
         ("probe", "-c", "a", "-v", "0"),
         ("dump", "-c", "a"),
+        ("find", "-c", "a,c", "-v", "0"),
         ("inspect", "--histogram"),
     ],
     ids=" ".join,
@@ -136,6 +137,14 @@ def test_json_says_why_it_is_unverified(command, signed, tmp_path):
     assert json.loads(outcome(name, path, *rest, A_OPTION).stdout)["unverified"] == NO_FOOTER_KEY
     option = f"--footer-key=ascii:{FOOTER_KEY.decode()}"
     assert json.loads(outcome(name, path, *rest, A_OPTION, option).stdout)["unverified"] is None
+
+
+def test_find_names_the_files_whose_signature_was_not_verified(signed, tmp_path):
+    path = put(tmp_path, signed)
+    report = pb.find(tmp_path, "a", STORED, keys=OF_A)
+    assert report.unverified == (pb.UnverifiedFile(str(path), NO_FOOTER_KEY),)
+    assert report.rows
+    assert pb.find(path, "a", STORED, keys=ALL).unverified == ()
 
 
 @pytest.mark.parametrize("keys", [None, OF_A])

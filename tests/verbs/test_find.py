@@ -17,10 +17,12 @@ from make.encrypting import Recipe
 from make.footers import footer_of, with_footer
 from make.orc_defects import of_another_row_count
 from make.parquet_files import open_parquet
+from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.errors import ColumnError, UnsupportedError, ValueTypeError
 from parquet_bloom.parquet.pages import runs
+from parquet_bloom.verbs.find import are_held
 
 TYPES = {
     "int": (pa.int64(), lambda n: n),
@@ -268,10 +270,71 @@ def test_what_is_a_value_in_no_file_is_an_error_in_python(tmp_path):
     for name in "ab":
         pq.write_table(pa.table({"id": [5, 7]}), tmp_path / f"{name}.parquet")
     with pytest.raises(pb.ValueTypeError, match=r"^column id: 5\.5: cannot be a value of INT64"):
-        pb.find(tmp_path, "id", [5.5, 7])
+        pb.find(tmp_path, "id", [5.5, 7.5])
     pq.write_table(pa.table({"id": [5.5]}), tmp_path / "c.parquet")
     report = pb.find(tmp_path, "id", [5.5, 7])
-    assert ([row.value for row in report.rows], len(report.unknown)) == ([5.5], 2)
+    assert [row.value for row in report.rows] == [7, 7, 5.5]
+    assert [file.path for file in report.unknown] == [f"{tmp_path}/{name}" for name in SOME]
+
+
+SOME = ("a.parquet", "b.parquet")
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_a_value_that_a_column_cannot_hold_hides_no_other(tmp_path, kind, indexed):
+    lake, index = tmp_path / "lake", tmp_path / "index" if indexed else None
+    lake.mkdir()
+    ids = {"a.parquet": [18_634, 1], "b.parquet": [2, 3], "c.parquet": [-7, 18_634]}
+    for name, held in ids.items():
+        table = pa.table({"id": pa.array(held, pa.int64() if min(held) < 0 else pa.uint32())})
+        pq.write_table(table.append_column("at", pa.array([0, 1])), lake / name)
+    if indexed:
+        pb.Index.build(index, lake, "id").close()
+    # So many that they are encoded at once, all but those that are impossible.
+    values = kind([-9, *range(1000, 1400), 18_634, -7, 3, -8])
+    report = pb.find(lake, "id", values, index=index, columns="at")
+    found = [(Path(row.path).name, row.value, row.row) for row in report.rows]
+    assert found == [
+        ("a.parquet", 18_634, 0), ("b.parquet", 3, 1), ("c.parquet", -7, 0), ("c.parquet", 18_634, 1),
+    ]  # fmt: skip
+    assert report.values["at"].to_pylist() == [0, 1, 0, 1]
+    told = "column id: -9: cannot be a value of INT32 INTEGER(32,false): expected 0 to 4294967295"
+    assert report.unknown == tuple(pb.UnknownFile(f"{lake}/{name}", told) for name in SOME)
+    assert (list(report.absent), report.files_by_filters) == ([], 0)
+    assert [Path(file.path).name for file in report.asked] == ["c.parquet"]
+    account = report.account(values).to_pylist()
+    assert [row["value"] for row in account if row["state"] == "found"][:3] == ["18634", "3", "-7"]
+    assert "-9" in [row["value"] for row in account if row["state"] == "unknown"]
+    assert are_held(lake, "id", values, index=index) is None
+    (lake / "c.parquet").unlink()
+    if indexed:
+        with pb.Index(index) as opened:
+            opened.add()
+            opened.compact(everything=True)
+    report = pb.find(lake, "id", values, index=index)
+    assert [row.value for row in report.rows] == [18_634, 3]
+    with pytest.raises(ValueTypeError, match=r"-9: cannot be a value of INT32"):
+        pb.find(lake, "id", kind([-9, -8]), index=index)
+
+
+def test_the_rows_of_a_file_that_is_unknown_for_another_value_are_counted(tmp_path):
+    path = tmp_path / "u32.parquet"
+    pq.write_table(pa.table({"id": pa.array([18_634, 1], pa.uint32())}), path)
+    run = outcome("find", path, "-c", "id", "-v", "18634", "-v", "-7")
+    told = "column id: -7: cannot be a value of INT32 INTEGER(32,false): expected 0 to 4294967295"
+    assert (run.code, run.stderr) == (2, f"pbloom: {path}: unknown: {told}\n")
+    _, row, end = run.stdout.splitlines()
+    assert row == f"18634\t{path}\t0\t0"
+    assert end.startswith("1 row in 1 file: 1 row group of 1 file read, ")
+    assert end.endswith(" B; 1 of 2 values in no other file")
+
+
+def test_so_it_is_in_orc(tmp_path):
+    orc.write_table(pa.table({"id": pa.array([5, 7], pa.int8())}), tmp_path / "a.orc")
+    report = pb.find(tmp_path, "id", [300, 7])
+    assert [(row.value, row.row) for row in report.rows] == [(7, 1)]
+    assert [file.reason.split(" cannot")[0] for file in report.unknown] == ["column id: 300:"]
 
 
 def test_a_column_that_no_file_has_is_an_error_as_in_probe(tmp_path):

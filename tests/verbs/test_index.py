@@ -567,6 +567,15 @@ def test_many_values_are_told_on_a_screen(tmp_path):
     assert lines[2] == f"in no file: {', '.join(map(str, range(120, 130)))}, … (40 in all)"
     assert lines[3:5] == ["value\tverdict\tfiles\tin", f"100\tmaybe\t1\t{lake}/4.parquet"]
     assert lines[14:] == ["and 10 more: --json and --output show all"]
+    for name in ("5.parquet", "6.parquet"):
+        pq.write_table(pa.table({"n": [1]}), lake / name)
+
+    def headline(value: int) -> str:
+        asked = outcome("index", "probe", "--index", index, "-c", "n", "-v", value, lake)
+        return asked.stdout.splitlines()[1]
+
+    assert headline(25) == "25: maybe in 2 files, unknown in 2"
+    assert headline(400) == "400: unknown in 2 files"
     result = outcome("index", "probe", "--index", index, "-c", "n", *values, "--json")
     assert len(json.loads(result.stdout)["results"]) == 60
 

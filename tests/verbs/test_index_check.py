@@ -11,6 +11,7 @@ import pytest
 from make.commands import outcome
 
 import parquet_bloom as pb
+from parquet_bloom.index import map_writer, slices_writer
 
 FILES = 4
 
@@ -104,18 +105,33 @@ def test_values_that_changed_behind_the_back_of_the_file_system(index, lake):
     assert ("unexplained", f"{path}: id: 900 keys of no value") in found
 
 
-@pytest.mark.parametrize("suffix", ["map.parquet", "units.parquet"])
-def test_damage_is_found_wherever_it_is(lake, tmp_path, suffix):
-    pb.Index.build(tmp_path / "index", lake, "id").close()
-    (path,) = (tmp_path / "index").glob(f"*.{suffix}")
+@pytest.mark.parametrize(
+    ("column", "form", "suffix"),
+    [
+        ("id", "map", "map"), ("even", "map", "map"), ("id", "map", "units"),
+        ("id", "slices", "slices-*"), ("id", "slices", "units"),
+    ],
+)  # fmt: skip
+def test_damage_is_found_wherever_it_is(lake, tmp_path, column, form, suffix):
+    """In what engines alone go by, too."""
+    if form == "slices":
+        pb.build([*lake.iterdir()], in_place=True, columns=[column])
+    places = "page" if column == "even" else "row-group"
+    pb.Index.build(tmp_path / "index", lake, column, form=form, places=places).close()
+    (path,) = (tmp_path / "index").glob(f"*.{suffix}.parquet")
     whole = path.read_bytes()
     random = np.random.default_rng(3)
     footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
-    for at in {0, footer - 1, *random.integers(0, footer, 40).tolist()}:
+    tail = range(footer - 200, len(whole), 5)
+    for at in {0, 4, 30, len(whole) - 1, *tail, *random.integers(0, footer, 40).tolist()}:
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
         found = problems(check(tmp_path))
         assert {problem for problem, _ in found} == {"damaged"}, at
         assert all(message.startswith(f"{path}: ") for _, message in found), found
+    path.write_bytes(whole[:-5] + b"\1" + whole[-4:])
+    expected = f"{path}: byte {len(whole) - 5:,} is not what pbloom writes there: "
+    expected += "engines may not find what is in it"
+    assert problems(check(tmp_path)) == [("damaged", expected)]
     path.write_bytes(whole[:-1])
     assert problems(check(tmp_path)) == [
         (
@@ -125,6 +141,20 @@ def test_damage_is_found_wherever_it_is(lake, tmp_path, suffix):
     ]
     path.unlink()
     assert problems(check(tmp_path)) == [("damaged", f"{path}: is not there")]
+
+
+@pytest.mark.parametrize("form", ["map", "slices"])
+def test_files_of_many_row_groups_are_whole(lake, tmp_path, monkeypatch, form):
+    for name, number in {"PER_PAGE": 16, "_PAGES_PER_GROUP": 2, "_MOST_GROUPS": 4}.items():
+        monkeypatch.setattr(map_writer, name, number)
+    monkeypatch.setattr(slices_writer, "_GROUP_BYTES", 2000)
+    monkeypatch.setattr(slices_writer, "_MOST_GROUPS", 5)
+    if form == "slices":
+        pb.build([*lake.iterdir()], in_place=True, columns=["id", "even"])
+    with pb.Index.build(tmp_path / "index", lake, ["id", "even"], form=form) as index:
+        assert problems(index.check()) == []
+    paths = (tmp_path / "index").glob(f"*.{form}*.parquet")
+    assert all(pq.ParquetFile(path).num_row_groups > 2 for path in paths)
 
 
 def check(folder: Path) -> pb.IndexCheck:
@@ -186,7 +216,7 @@ def test_the_command(lake, tmp_path):
     run = outcome("index", "compact", "--index", folder, "--all")
     assert run.code == 0
     first, second = run.stdout.splitlines()
-    assert first.startswith(f"{folder}: 1 merged, 1 segment now: 2,700 keys, ")
+    assert first.startswith(f"{folder}: 1 merged, 1 segment now; 2,700 keys written, ")
     assert second.startswith("4 files left that nothing needs, ")
     assert second.endswith(
         ": a later run removes what has been so for --older-than, by default an hour"

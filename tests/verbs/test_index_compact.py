@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from make.commands import outcome
 from make.index_lakes import write_file
 
 import parquet_bloom as pb
@@ -136,3 +137,16 @@ def test_a_file_that_failed_twice_hides_no_other(tmp_path):
     written = new.written(open_folder(str(tmp_path)))
     assert (written.dead, written.num_files) == (((1, 2), (3, 4)), 2)
     assert [written.is_dead(number) for number in range(4)] == [False, True, False, True]
+
+
+def test_what_is_dropped_is_not_told_as_what_is_there(tmp_path):
+    lake, index = tmp_path / "lake", tmp_path / "index"
+    lake.mkdir()
+    make(lake, 0, random.Random(5))
+    outcome("index", "build", "--index", index, "-c", "n", lake)
+    path = make(lake, 1, random.Random(6))
+    outcome("index", "add", "--index", index)
+    path.unlink()
+    outcome("index", "add", "--index", index)
+    told = outcome("index", "compact", "--index", index).stdout.splitlines()[0]
+    assert told == f"{index}: 1 merged, 1 segment now"

@@ -17,7 +17,7 @@ from make.index_lakes import write_filtered
 from pyarrow import orc
 
 import parquet_bloom as pb
-from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.errors import ColumnError, FormatError, UnsupportedError
 from parquet_bloom.index import collecting, slices, slices_proof
 from parquet_bloom.index.manifest import IndexForm
 from parquet_bloom.vocabulary import words
@@ -126,6 +126,24 @@ def test_files_as_places(lake, tmp_path, form):
         assert report.rows == pb.find(lake, "id", list(range(25))).rows
 
 
+def test_slices_of_no_filters_are_told(tmp_path):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    for name in "ab":
+        pq.write_table(pa.table({"id": [5], "s": [{"a": 1, "b": [2]}]}), lake / f"{name}.parquet")
+    build = ("index", "build", "-c", "id", lake, "--form", "slices", "--index")
+    told = outcome(*build, tmp_path / "index")
+    nothing = "pbloom: nothing is indexed, so that every answer is unknown: "
+    nothing += "pbloom build adds filters, --form map indexes values instead"
+    assert (told.code, told.stderr.splitlines()[0]) == (0, nothing)
+    pb.build(lake / "a.parquet", in_place=True, columns="id")
+    assert "nothing is indexed" not in outcome(*build, tmp_path / "some").stderr
+    pb.Index.build(tmp_path / "nested", lake, ["s.a", "s.b.list.element"]).close()
+    with pb.Index(tmp_path / "nested") as index, pytest.raises(ColumnError) as caught:
+        index.probe("s.b", 2)
+    assert str(caught.value).endswith("/nested: no column s.b; did you mean s.b.list.element, s.a?")
+
+
 def test_what_slices_are_not_made_of(lake, tmp_path):
     orc.write_table(pa.table({"id": range(60)}), lake / "8.orc", bloom_filter_columns=[0])
     shutil.copy(lake / "1.parquet", lake / "9.parquet")
@@ -136,7 +154,7 @@ def test_what_slices_are_not_made_of(lake, tmp_path):
     made = outcome("index", "build", "--index", index, "-c", "id", "--form", "slices", lake)
     assert made.code == 0
     assert f"{lake}/8.orc: id: not indexed: {NOT_OF_ORC}" in made.stderr
-    assert "9 files: 9 added, 0 changed, 0 removed; 32 filters, " in made.stdout
+    assert "9 files: 9 added, 0 changed, 0 removed; 32 filters written, " in made.stdout
     with pb.Index(index) as found:
         (result,) = found.probe("id", 1 << 42, files=lake / "9.parquet").results
         (file,) = result.files
@@ -410,6 +428,11 @@ def test_check_proves_slices(lake, tmp_path, monkeypatch, problem):
     with pb.Index(tmp_path / "index") as index:
         assert index.check().findings == ()
         (finding,) = index.check(deep=True).findings
+    told = outcome("index", "check", "--index", tmp_path / "index", "--deep").stdout
+    assert told.splitlines()[-1] == (
+        f"{tmp_path}/index: 1 finding: 7 files, 31 filters; filters were compared with those of the"
+        " files, not with values: pbloom validate does that"
+    )
     what = {
         "lost": "bits of its filter are not in the slices",
         "unexplained": "bits in the slices that its filter has not",
