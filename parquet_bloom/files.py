@@ -249,8 +249,7 @@ def _not_orc(source: Source) -> NotSupportedFileError:
     """Of a file that is called so, but is neither ORC nor Parquet."""
     from parquet_bloom.orc.magic import MAGIC
 
-    head = bytes(source.read_at(0, min(source.size, len(MAGIC))))
-    found = f"starts with {head!r}, expected {MAGIC!r}"
+    found = f"does not start with {MAGIC.decode()}"
     if source.size <= len(MAGIC):
         found = f"{source.size} bytes, expected more"
     return NotSupportedFileError(f"{source.path}: not an ORC file: {found}")

@@ -95,8 +95,8 @@ _judging: Decorator = together(
     ),
     checks_option(
         "--expect", type=FILE, metavar="FILE",
-        help="JSON file of failures that are known: only others, and known ones that are none any more, make the exit"
-        " code 1.",
+        help="JSON file of failures that are known: only others, known ones that are none any more, and cases that are"
+        " not judged any more, make the exit code 1.",
     ),
     checks_option(
         "--timeout", type=click.FloatRange(0, min_open=True), default=60, show_default=True, metavar="SECONDS",
@@ -127,21 +127,21 @@ class _Given:
     failures_file: Path | None
     overwrite: bool
 
-    def check(self) -> Failures:
-        """What is known, after a look at whether the answers can be written: no engine is asked in vain."""
+    def check(self) -> Failures | None:
+        """What is known, None without a file of it, after a look at whether the answers can be written: no engine is asked in vain."""
         for output in filter(None, (self.report_file, self.badge_file, self.failures_file)):
             output_target(output, [], self.overwrite)
-        return {} if self.expect is None else known_failures(self.expect)
+        return None if self.expect is None else known_failures(self.expect)
 
-    def chosen(self, what: str, ids: Sequence[str], known: Failures) -> list[str]:
+    def chosen(self, what: str, ids: Sequence[str], known: Failures | None) -> list[str]:
         """Which cases, or columns, are asked, of all. Raises ConfigError."""
         chosen = [*matching(ids, self.wanted)]
-        if self.expect is not None:
+        if self.expect is not None and known is not None:
             results_of = result_ids if what == "columns" else list[str]
             check_known(known, results_of(ids), results_of(chosen), self.expect)
         return chosen
 
-    def tell(self, report: Report, known: Failures) -> None:
+    def tell(self, report: Report, known: Failures | None) -> None:
         """Write what there is to write, and end the command."""
         documents_of = (
             (self.report_file, report.document()),
@@ -156,10 +156,18 @@ class _Given:
             write_json(report.document())
         else:
             write_report(report, self.level, known)
-        if not any(each.applies for each in report.results):
-            first = next(map(reason_of, report.not_judged), report.results[0].found)
-            raise AdapterError(f"nothing was judged: {first}")
+        _check_judged(report, is_known=known is not None)
         click.get_current_context().exit(NO if report.news(known, self.level) else FINE)
+
+
+def _check_judged(report: Report, *, is_known: bool) -> None:
+    """Raise AdapterError if nothing was judged, or, unless it `is_known` what is not, less than what was not."""
+    judged, aside = report.num_judged, report.num_not_judged
+    if judged and (is_known or aside <= judged):
+        return
+    first = next(map(reason_of, report.not_judged), report.results[0].found)
+    what = f"{aside:,} of {aside + judged:,} were not judged" if judged else "nothing was judged"
+    raise AdapterError(f"{what}: {first}")
 
 
 @conformance.command(cls=Command)
@@ -255,7 +263,7 @@ def fetch(output: Path) -> None:
 
 @contextmanager
 def _suite(
-    folder: Path | None, what: str, asked: _Given, known: Failures
+    folder: Path | None, what: str, asked: _Given, known: Failures | None
 ) -> Iterator[tuple[Path, str, list[Mapping[str, Any]]]]:
     """The suite in a folder, or what is wanted of it in one of its own for as long as it is needed: its version, and the
     wanted ones of its cases or columns."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,11 +14,12 @@ from parquet_bloom.commands.check_options import checks
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.sections import Command, checks_option, output_option
+from parquet_bloom.errors import similar
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.program import FINE, NO
 from parquet_bloom.render.findings import ValidationView
 from parquet_bloom.render.reports import ReportView
-from parquet_bloom.render.terminal import progress, write_bytes, write_json
+from parquet_bloom.render.terminal import complain, progress, write_bytes, write_json
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.verbs.several import Failure
 from parquet_bloom.verbs.validate import ValidationReport, validate_file
@@ -72,9 +74,11 @@ def validate(
     options = ValidateOptions(columns=columns, policy=policy, **given)
     reports: list[ValidationReport] = []
     failures: list[Failure] = []
+    there: set[str] = set()
 
     def work(path: str) -> ValidationReport:
         with progress(path) as show, inputs.open(path, keys) as file:
+            there.update(file.columns, filter(file.lacks, policy.columns))
             reports.append(validate_file(file, options, show))
         return reports[-1]
 
@@ -90,7 +94,16 @@ def validate(
         view = view_in(findings_format)
     code = answers.each(work, view, lambda *failed: failures.append(Failure(*failed)))
     _write_all(findings_format, reports, failures, policy)
+    _tell_unheeded(policy, there)
     sys.exit(code or (FINE if all(report.ok for report in reports) else NO))
+
+
+def _tell_unheeded(policy: Policy, there: Collection[str]) -> None:
+    """Say which settings are for columns that are not in any file; `there`: those of all that could be read."""
+    for name in policy.columns_besides(there) if there else ():
+        close = similar(name, there)
+        hint = f"; did you mean {', '.join(close)}?" if close else ""
+        complain(f"policy: column {name}: no file has it{hint}")
 
 
 def _write_all(

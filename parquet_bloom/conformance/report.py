@@ -16,8 +16,11 @@ LOST: Final = "loses"
 BAD: Final = (LOST, "fails")
 # What says nothing about the engine.
 _ASIDE: Final = "not applicable"
+# A badge is green if no larger share of what was asked could not be judged.
+_MOST_NOT_JUDGED: Final = 0.1
 
-# What is known of an engine, by case: `{"semantics/nan": {"verdict": "loses", "issue": "…"}}`.
+# What is known of an engine, by case: `{"semantics/nan": {"verdict": "loses", "issue": "…"}}`. Beside failures, what could
+# not be judged.
 Failures: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 
@@ -41,6 +44,11 @@ class Result:
     @property
     def applies(self) -> bool:
         return self.verdict != _ASIDE
+
+    @property
+    def is_not_judged(self) -> bool:
+        """Although nobody has declined it: whether rows are lost in it remains open, whatever its level."""
+        return not self.applies and not self.is_declined
 
     def breaks(self, level: Level) -> bool:
         """Whether it is not as it must be, or should be, or may be: a case of a lower level breaks `must` if it
@@ -108,28 +116,46 @@ class Report:
         """By reason, those that are about fewest first: a file that is wrong before many that are not there."""
         names: dict[str, dict[str, None]] = {}
         for each in self.results:
-            if not each.applies and not each.is_declined:
-                # Of a writer's column, each check says the same.
-                name = each.id if self.kind == "read" else each.id.partition("/")[2]
-                names.setdefault(each.found, {})[name] = None
+            if each.is_not_judged:
+                names.setdefault(each.found, {})[self._name(each)] = None
         found = [NotJudged(tuple(of_reason), reason) for reason, of_reason in names.items()]
         return sorted(found, key=lambda each: len(each.names))
 
-    def news(self, known: Failures, level: Level) -> list[News]:
-        """Failures that are not known, failures of another kind, and known ones that are none."""
-        told = [(each, known.get(each.id, {}).get("verdict")) for each in self.results]
+    @property
+    def num_not_judged(self) -> int:
+        return sum(len(each.names) for each in self.not_judged)
+
+    @property
+    def num_judged(self) -> int:
+        return len({self._name(each) for each in self.results if each.applies})
+
+    def _name(self, result: Result) -> str:
+        """Of the case, or of a writer's column, of which each check says the same."""
+        return result.id if self.kind == "read" else result.id.partition("/")[2]
+
+    def news(self, known: Failures | None, level: Level) -> list[News]:
+        """Failures that are not known, failures of another kind, and known ones that are none. If anything is known, even
+        that nothing fails, also what is not judged: it may have been right before."""
+        told = [(each, (known or {}).get(each.id, {}).get("verdict")) for each in self.results]
         return [
             News(each.id, expected or "right", each.verdict)
             for each, expected in told
-            if (each.verdict != expected if expected else each.breaks(level))
+            if (
+                each.verdict != expected
+                if expected
+                else each.breaks(level) or (known is not None and each.is_not_judged)
+            )
         ]
 
-    def failures(self, known: Failures, level: Level) -> Failures:
-        """What is no news from now on; with the links of what is known."""
+    def failures(self, known: Failures | None, level: Level) -> Failures:
+        """What is no news from now on, that is what fails or is not judged; with the links of what is known."""
+        links = known or {}
         return {
-            each.id: {**known.get(each.id, {}), "verdict": each.verdict}
+            each.id: {**links.get(each.id, {}), "verdict": each.verdict}
             for each in self.results
-            if each.breaks(level) or (each.id in known and each.verdict in BAD)
+            if each.breaks(level)
+            or each.is_not_judged
+            or (each.id in links and each.verdict in BAD)
         }
 
     def document(self) -> dict[str, Any]:
@@ -141,20 +167,22 @@ class Report:
             "version": self.version,
             "inside": self.inside,
             "results": [each.document() for each in self.results],
-            "summary": summary | {"uses": list(self.uses())},
+            "summary": summary | {"uses": list(self.uses()), "not_judged": self.num_not_judged},
         }
 
     def badge(self) -> dict[str, Any]:
-        """For shields.io: red if rows are lost, orange if it fails where it must not."""
+        """For shields.io: red if rows are lost, orange if it fails where it must not, yellow if much was not judged."""
         right, of = self.tally("must")
         used = f", {self.uses()[0]} used" if self.kind == "read" else ""
         broken = self.broken("must")
         lost = any(each.verdict == LOST for each in broken)
-        color = "red" if lost else "orange" if broken else "brightgreen"
+        aside = self.num_not_judged
+        is_partial = aside > _MOST_NOT_JUDGED * (aside + self.num_judged)
+        color = "red" if lost else "orange" if broken else "yellow" if is_partial else "brightgreen"
         return {
             "schemaVersion": 1,
             "label": "bloom filters",
-            "message": f"{right}/{of} must{used}",
+            "message": f"{right}/{of} must{used}" + (f", {aside} not judged" if aside else ""),
             "color": color,
         }
 
@@ -168,8 +196,9 @@ def known_failures(path: Path) -> Failures:
         shape = '{"CASE": {"verdict": "loses", "issue": "https://…"}}'
         raise ConfigError(f"{path}: expected {shape}") from None
     for id, verdict in verdicts.items():
-        if verdict not in BAD:
-            raise ConfigError(f"{path}: {id}: verdict {verdict!r}, expected loses or fails")
+        if verdict not in (*BAD, _ASIDE):
+            expected = f"{', '.join(BAD)} or {_ASIDE}"
+            raise ConfigError(f"{path}: {id}: verdict {verdict!r}, expected {expected}")
     return known
 
 

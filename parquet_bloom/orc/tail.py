@@ -224,8 +224,7 @@ def _read_postscript(source: Source) -> bytes:
     # Hive 0.11 wrote the magic only at the start of the file.
     if not raw.endswith(MAGIC) and source.read_at(0, len(MAGIC)) != MAGIC:
         raise NotSupportedFileError(
-            f"{source.path}: truncated or not an ORC file: postscript ends with {raw[-3:]!r},"
-            f" expected {MAGIC!r}"
+            f"{source.path}: truncated or not an ORC file: postscript does not end with {MAGIC.decode()}"
         )
     return raw
 

@@ -10,7 +10,8 @@ use the filter at all.
 | Java before ORC-101 (5)             | BLOOM_FILTER streams: timestamps as instants               |
 | Java ORC-135 (6)                    | readers ignore filters of DECIMAL of up to 18 digits       |
 | C++ 1.6.0 to 1.6.11, 1.7.0          | integers hashed with logical shifts (ORC-1024)             |
-| C++                                 | BYTE, CHAR and FLOAT hashed from other values than stored; |
+| C++                                 | BYTE, CHAR and FLOAT may be hashed from other values than  |
+|                                     | stored; of FLOAT, it depends on who calls it;              |
 |                                     | timestamps before 1970 rounded up (ORC-763)                |
 | any, file version 1.9999            | DECIMAL of up to 18 digits hashed as numbers, which        |
 |                                     | readers look up as text                                    |
@@ -99,7 +100,7 @@ def read_generation(tail: Tail) -> Generation:
 def doubt(generation: Generation, column: OrcColumn, stored: StoredIndex) -> str:
     """Why filters of this column may miss a stored value; empty if they can be trusted."""
     return _doubt_about_keys(column, stored) or (
-        "" if stored.is_marked else _doubt_about_writer(generation, column)
+        "" if stored.is_marked else doubt_about_writer(generation, column)
     )
 
 
@@ -116,11 +117,14 @@ def _doubt_about_keys(column: OrcColumn, stored: StoredIndex) -> str:
     return ""
 
 
-def _doubt_about_writer(generation: Generation, column: OrcColumn) -> str:
+def doubt_about_writer(generation: Generation, column: OrcColumn) -> str:
+    """Why filters by this writer may miss a stored value; empty if they can be trusted, or pbloom has built them since."""
     if generation.has_unknown_shifts:
         return "written by an unknown version of ORC C++, so its hash is unknown"
     if generation.writer == CPP and column.kind in ("BYTE", "CHAR", "FLOAT"):
-        return f"{column.kind} filters of ORC C++ miss stored values"
+        # A FLOAT is right if the caller gave the double that it is, as pyarrow does and pyorc does not: the file has the
+        # version of ORC C++ only.
+        return f"{column.kind} filters of ORC C++ may miss stored values"
     is_unstable = generation.writer == JAVA and generation.file_version == UNSTABLE
     if is_unstable and _is_short_decimal(column):
         return "DECIMAL filters in the unstable file version 1.9999 use another key form"

@@ -11,8 +11,8 @@ from parquet_bloom.render.terminal import write_line, write_table, write_text
 from parquet_bloom.render.wording import MOST_SHOWN, shortened
 
 
-def write_report(report: Report, level: Level, known: Failures) -> None:
-    """The groups, then a line for each case that is not as the level wants it, and what is news."""
+def write_report(report: Report, level: Level, known: Failures | None) -> None:
+    """The groups, then a line for each case that is not as the level wants it, and what is news, if anything is known."""
     inside = f" ({report.inside})" if report.inside else ""
     title = f"{report.engine} {report.version}".rstrip()
     right, of = report.tally("must")
@@ -22,10 +22,11 @@ def write_report(report: Report, level: Level, known: Failures) -> None:
     _write_not_judged(report)
     for each in report.broken(level):
         write_line(
-            f"{each.verdict}: {each.id}: {each.found}" + (" (known)" if each.id in known else "")
+            f"{each.verdict}: {each.id}: {each.found}"
+            + (" (known)" if known and each.id in known else "")
         )
     _write_unasked(report, level)
-    if known:
+    if known is not None:
         news = report.news(known, level)
         write_text(_about(news))
         for item in news:
@@ -38,8 +39,7 @@ def _write_not_judged(report: Report) -> None:
     if not found:
         return
     what = "case" if report.kind == "read" else "column"
-    count = sum(len(each.names) for each in found)
-    write_text(f"{number_of(count, what)} not judged:")
+    write_text(f"{number_of(report.num_not_judged, what)} not judged:")
     for each in found[:MOST_SHOWN]:
         write_line(f"  {reason_of(each)}")
     if len(found) > MOST_SHOWN:

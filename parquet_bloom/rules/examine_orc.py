@@ -152,6 +152,12 @@ class OrcExamination(Examination[ChunkStream, OrcColumn]):
         sizes = [(each.num_bits, each.num_hashes) for each in index.filters if each is not None]
         findings += portability.check_evenness(chunk, sizes)
         memberships, problems = self._look_up(chunk, index)
+        # Of a writer whose filters all readers ignore, another rule says so.
+        is_trusted = index.is_marked or generation.has_unknown_shifts
+        if not is_trusted and not any(each and each.missing for each in memberships):
+            doubt = writers.doubt_about_writer(generation, column) if item.is_asked else ""
+            was_right = None not in memberships
+            findings += portability.check_trust(chunk, doubt, was_right, generation.created_by)
         known = _non_null(None if never_absent(column) else entries, chunk)
         views = [
             FilterView(

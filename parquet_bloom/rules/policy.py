@@ -126,6 +126,12 @@ class Policy:
         named = dict.fromkeys((*self.require, *self.columns))
         return tuple(name for name in named if self.for_column(name).required)
 
+    def columns_besides(self, there: Collection[str]) -> list[str]:
+        """Those with settings of their own, but for these: nothing heeds a misspelled one. Of a required one that is not
+        there, each file has a finding."""
+        required = self.required_columns()
+        return [name for name in self.columns if name not in there and name not in required]
+
     def ignores(self, finding: Finding) -> bool:
         """Whether the rule is ignored, everywhere or for the finding's column."""
         if finding.column is None:

@@ -206,6 +206,20 @@ def check_readers(chunk: Chunk, ignored: Iterable[str], created_by: str) -> Iter
         yield chunk_finding(_IGNORED_BY[readers], chunk, reason, found=created_by)
 
 
+def check_trust(chunk: Chunk, doubt: str, was_right: bool, created_by: str) -> Iterator[Finding]:
+    """What `probe` makes of filters whose writer is known to lose values, also where none is missing: `was_right`, if all
+    of them were looked up."""
+    if doubt:
+        fact = (
+            "all stored values are in the filters, which only looking up all of them shows"
+            if was_right
+            else "the filters may be right or wrong"
+        )
+        yield chunk_finding(
+            "PB627", chunk, f"probe answers unknown: {doubt}; {fact}", found=created_by
+        )
+
+
 def check_look_ups(chunk: Chunk, kind: str, created_by: str) -> Iterator[Finding]:
     """Who loses rows of an ORC column of this kind even with correct filters."""
     for lost in lost_rows(ColumnKind(kind)):

@@ -160,7 +160,7 @@ def test_only_news_count(judged, tmp_path, known, filtered, code, last):
         ('{"a": 1}', 'expected {"CASE": {"verdict": "loses", "issue": "https://…"}}'),
         (
             '{"legal/absent": {"verdict": "slow"}}',
-            "legal/absent: verdict 'slow', expected loses or fails",
+            "legal/absent: verdict 'slow', expected loses, fails or not applicable",
         ),
         ("{", 'expected {"CASE": {"verdict": "loses", "issue": "https://…"}}'),
     ],
@@ -301,18 +301,53 @@ def test_an_adapter_that_is_wrong_without_filters_is_shown(judged):
         "legal/blocks-3 plain": {"error": "NameError: x\n  at 3"},
         "legal/blocks-7 plain": {"error": "NameError: x\n  at 3"},
     }
-    more = [
-        word
-        for name in ("absent", "large", "blocks-3", "blocks-7")
-        for word in ("--case", f"legal/{name}")
-    ]
-    result = judged(told, *more)
-    assert result.code == 0
-    assert result.stdout.splitlines()[-3:] == [
+    lines = [
         "3 cases not judged:",
         "  legal/absent: error, without a reason",
         "  legal/blocks-3, legal/blocks-7: NameError: x at 3",
     ]
+    result = judged(told, *asked_also("absent", "large", "blocks-3", "blocks-7"))
+    assert result.stdout.splitlines()[-3:] == lines
+    complaint = "3 of 4 were not judged: legal/absent: error, without a reason"
+    assert (result.code, result.complaint) == (2, complaint)
+
+
+def asked_also(*names):
+    return [word for name in names for word in ("--case", f"legal/{name}")]
+
+
+def test_what_is_not_judged_is_in_the_report_and_on_the_badge(judged, tmp_path):
+    """Which is not green if that is much of it."""
+    told = of_last() | {"legal/absent plain": {"error": "no"}, "legal/large plain": {"skip": "no"}}
+    badge = tmp_path / "badge.json"
+    result = judged(told, *asked_also("absent", "large"), "--json", "--badge", badge)
+    assert result.code == 0
+    report, shown = json.loads(result.stdout), json.loads(badge.read_text())
+    jsonschema.validate(report, schema("report"))
+    jsonschema.validate(shown, schema("badge"))
+    assert report["summary"]["not_judged"] == 1
+    assert (shown["color"], shown["message"]) == ("yellow", "1/1 must, 1 used, 1 not judged")
+
+
+def test_a_case_that_is_not_judged_any_more_is_news(judged, tmp_path):
+    """Unless it is known, or the adapter skips it; and so is one that is judged again."""
+    known, now = tmp_path / "known.json", tmp_path / "now.json"
+    known.write_text("{}")
+    both = asked_also("absent")
+    failing = of_last(plain={"error": "timeout"})
+    sound = {"legal/absent plain": {"rows": []}}
+    result = judged(failing | sound, *both, "--expect", known, "--write-expect", now)
+    news = ["1 not as expected:", "legal/last-group: expected right, found not applicable"]
+    assert (result.code, result.stdout.splitlines()[-2:]) == (1, news)
+    skipping = of_last(plain={"skip": "no SQL"})
+    assert judged(skipping | sound, *both, "--expect", known).code == 0
+    written = json.loads(now.read_text())
+    jsonschema.validate(written, schema("known"))
+    assert written == {"legal/last-group": {"verdict": "not applicable"}}
+    assert judged(failing | sound, *both, "--expect", now).code == 0
+    result = judged(of_last() | sound, *both, "--expect", now)
+    last = "legal/last-group: expected not applicable, found uses"
+    assert (result.code, result.stdout.splitlines()[-1]) == (1, last)
 
 
 def test_a_case_that_is_not_there(judged):

@@ -9,7 +9,7 @@ from make import wrong_readers
 from make.wrong_readers import BY_ID, Reader
 
 from parquet_bloom.conformance.readers import read_results
-from parquet_bloom.conformance.report import BAD
+from parquet_bloom.conformance.report import BAD, Report
 
 # Of two thousand row groups, which takes as long as all others together.
 LONG = "legal/2000-groups"
@@ -22,9 +22,12 @@ WRONG = {
 
 
 @cache
+def results(kind):
+    return tuple(read_results(Path("/"), ASKED, kind(), lambda done, of: None))
+
+
 def verdicts(kind):
-    results = read_results(Path("/"), ASKED, kind(), lambda done, of: None)
-    return {each.id: each.verdict for each in results}
+    return {each.id: each.verdict for each in results(kind)}
 
 
 def failed(name):
@@ -77,6 +80,16 @@ def test_a_right_reader_fails_nothing_and_uses_what_can_be_used():
 def test_what_one_wrong_thing_fails(name, expected):
     assert expected <= failed(name)
     assert failed(name) < set(BY_ID), "it does more than one thing wrong"
+
+
+def test_a_reader_that_fails_without_filters_too_is_not_green():
+    """No verdict about filters follows from that; that nearly all cases are open is said."""
+    report = Report("1.0", "read", "reader", "1", "", results(WRONG["FailsAtFirst"]))
+    assert failed("FailsAtFirst") == set()
+    assert (report.num_judged, report.num_not_judged) == (1, len(ASKED) - 1)
+    assert report.badge()["color"] == "yellow"
+    assert report.badge()["message"] == f"1/1 must, 1 used, {len(ASKED) - 1} not judged"
+    assert len(report.news({}, "must")) == len(ASKED) - 1
 
 
 def test_each_case_is_failed_by_a_wrong_reader():

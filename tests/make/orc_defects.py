@@ -224,6 +224,8 @@ PORTABILITY = (
         utf8bitset=None, bitset=stored_filters()[0].words.tolist())),
     OrcDefect("filters of two sizes", "PB625", halves, index_group=None),
     OrcDefect("TIMESTAMP_INSTANT", "PB626", instants, index_group=None),
+    OrcDefect("FLOAT by pyarrow", "PB627", lambda: by_pyarrow(
+        pa.array([(row + 1) / 7 for row in range(ROWS)], pa.float32())), index_group=None),
     OrcDefect("an encrypted column", "PB651", encrypted, index_group=None),
 )  # fmt: skip
 

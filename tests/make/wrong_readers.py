@@ -251,6 +251,14 @@ class FailsWithNothingLeft(Reader):
         )
 
 
+class FailsAtFirst(Reader):
+    """At every question, with filters and without, but those about one case."""
+
+    def ask(self, question: Question) -> dict[str, Any]:
+        is_one = question["id"] == "legal/last-group"
+        return super().ask(question) if is_one else {"error": "Segmentation fault"}
+
+
 # --- what is asked --------------------------------------------------------------------------------
 
 

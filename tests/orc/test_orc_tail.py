@@ -151,7 +151,7 @@ def test_a_key_is_no_use_to_an_orc_file(tmp_path):
 def test_what_is_neither_is_said_not_to_be_what_it_is_called(tmp_path, data):
     kind, message = problem(write(tmp_path / "a.orc", data))
     assert kind == "NotSupportedFileError"
-    found = f"starts with {data[:3]!r}, expected b'ORC'"
+    found = "does not start with ORC"
     if len(data) <= 3:
         found = f"{len(data)} bytes, expected more"
     assert message == f"not an ORC file: {found}"

@@ -343,6 +343,25 @@ def test_the_configuration_of_the_folder(run, tmp_path):
     assert "expected at most one of --config and --no-config" in result.stderr
 
 
+def test_settings_for_a_column_that_no_file_has(run, tmp_path):
+    """It may be misspelled; of a required one, each file has a finding."""
+    written(
+        tmp_path,
+        "[validate.columns]\nX = {max-fpp = 0.1}\nelsewhere = {ignore = ['PB305']}\nx = {max-fpp = 0.1}"
+        "\nz = {require = true}",
+    )
+    result = run("a.parquet", "plain.parquet", "none.parquet")
+    assert result.stderr.splitlines() == [
+        "pbloom: none.parquet: No such file or directory",
+        "pbloom: policy: column X: no file has it; did you mean x?",
+        "pbloom: policy: column elsewhere: no file has it",
+    ]
+    assert result.stdout.count("PB310") == 1
+    parquet.write_table(pa.table({"X": [1], "elsewhere": [1]}), "other.parquet")
+    assert run("a.parquet", "other.parquet").stderr == ""
+    assert run("none.parquet").stderr == "pbloom: none.parquet: No such file or directory\n"
+
+
 def test_a_file_that_cannot_be_read(run):
     result = run("none.parquet", "a.parquet")
     assert answer(result) == (

@@ -188,16 +188,17 @@ def test_redirects(web):
 def test_a_body_that_was_compressed_on_the_way(web):
     """Its ranges are those of other bytes."""
     web.properties["ok/a.parquet"] = {"Content-Encoding": "gzip"}
-    web.put("ok/a.parquet", packed := gzip.compress(DATA, mtime=0))
-    ends = packed[-4:]
-    assert refused(web) == f"truncated or not a Parquet file: ends with {ends!r}, expected b'PAR1'"
+    web.put("ok/a.parquet", gzip.compress(DATA, mtime=0))
+    assert refused(web) == "truncated or not a Parquet file: does not end with PAR1"
     web.has_ranges = False
     assert refused(web) == "the server sends no ranges of bytes"
 
 
 def test_a_page_instead_of_a_file(web):
     web.put("ok/a.parquet", b"<html>please log in</html>")
-    assert refused(web).startswith("truncated or not a Parquet file: ends with b'tml>'")
+    assert refused(web) == (
+        "truncated or not a Parquet file: does not end with PAR1, but as HTML does"
+    )
 
 
 @pytest.mark.parametrize("size", ["*", "5", "99999999"])

@@ -250,6 +250,39 @@ def test_floats_by_pyorc_whose_digits_are_lost(checked):
     assert diagnoses(checked(data, diagnose=True)) == {("cpp-float", False)}
 
 
+@pytest.mark.parametrize(
+    ("deep", "fact"),
+    [
+        (True, "all stored values are in the filters, which only looking up all of them shows"),
+        (False, "the filters may be right or wrong"),
+    ],
+)
+def test_floats_by_pyarrow_are_right_but_not_believed(deep, fact, tmp_path):
+    """As those of pyorc are not, which no file tells apart: all verbs say so, and what builds filters that are."""
+    path, built = tmp_path / "a.orc", tmp_path / "b.orc"
+    path.write_bytes(by_pyarrow(pa.array([(row + 1) / 7 for row in range(ROWS)], pa.float32())))
+    doubt = "FLOAT filters of ORC C++ may miss stored values"
+    found = pb.validate(path, deep=deep).findings
+    assert {(each.rule, each.severity, each.message, each.next) for each in found} == {
+        (
+            "PB627",
+            "note",
+            f"probe answers unknown: {doubt}; {fact}",
+            f"pbloom build {path} -c a --existing replace --in-place",
+        )
+    }
+    with pb.open(path) as file:
+        assert {(each.verdict, each.reason) for each in file.probe("a", 0.5)} == {
+            ("unknown", doubt)
+        }
+    chunks = [stripe.columns[0] for stripe in pb.inspect(path).stripes]
+    assert {(chunk.column, chunk.notes) for chunk in chunks} == {("a", (doubt,))}
+    pb.build(path, built, columns=["a"], existing="replace")
+    assert pb.validate(built, deep=deep).findings == ()
+    with pb.open(built) as file:
+        assert {each.verdict for each in file.probe("a", 0.123)} == {"absent"}
+
+
 def test_floats_by_pyorc_of_few_digits(checked):
     """The double that 0.1 was is found by the digits of the FLOAT."""
     data = by_pyorc("float", *(row / 10 for row in range(1, ROWS, 3)))
@@ -297,7 +330,7 @@ def test_all_types_by_pyarrow(tmp_path):
     )  # fmt: skip
     report = validate(path)
     assert {each.column for each in problems(report)} <= {"byte", "timestamp"}
-    assert {each.rule for each in report.findings} <= {"PB401", "PB405", "PB621"}
+    assert {each.rule for each in report.findings} <= {"PB401", "PB405", "PB621", "PB627"}
     assert report.checked.values > 20 * 0.5 * len(table)
 
 

@@ -162,6 +162,27 @@ def test_what_is_no_parquet_file_is_an_error(tmp_path):
         validate(path)
 
 
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b"secret, and more", "not a Parquet file: does not start with PAR1"),
+        (b"\x1f\x8b" + bytes(14), "not a Parquet file: does not start with PAR1, but as gzip does"),
+        (b"PAR1 and a secret", "truncated or not a Parquet file: does not end with PAR1"),
+        (b"PARE and a secret", "truncated or not a Parquet file: does not end with PARE"),
+        (
+            b"PAR1 and a PARE",
+            "truncated or not a Parquet file: does not end with PAR1, but as encrypted Parquet does",
+        ),
+    ],
+)
+def test_what_a_file_begins_or_ends_with_is_not_shown_where_it_may_be_data(data, found, tmp_path):
+    path = tmp_path / "x.parquet"
+    path.write_bytes(data)
+    with pytest.raises(pb.NotSupportedFileError) as caught:
+        validate(path, no_values=True)
+    assert str(caught.value) == f"{path}: {found}"
+
+
 def test_severities_have_an_order_and_words():
     assert Severity.NOTE < Severity.WARNING < Severity.ERROR
     assert [str(severity) for severity in Severity] == ["note", "warning", "error"]

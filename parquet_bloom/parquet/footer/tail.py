@@ -31,6 +31,18 @@ _NEWER = {
     b"PAR3": "a footer in FlatBuffers only",
 }
 
+# What other files begin or end with.
+_KINDS = {
+    MAGIC: "Parquet",
+    MAGIC_ENCRYPTED: "encrypted Parquet",
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "Zstandard",
+    b"PK\x03\x04": "ZIP",
+    b"Obj\x01": "Avro",
+    b"ARRO": "Arrow",
+    b"tml>": "HTML",
+}
+
 
 def read_footer(source: Source, keys: Keys | None = None) -> Footer:
     """Read and scan the footer of a file.
@@ -56,11 +68,11 @@ def read_footer(source: Source, keys: Keys | None = None) -> Footer:
     magic = MAGIC_ENCRYPTED if head == MAGIC_ENCRYPTED else MAGIC
     if head != magic and not source.is_remote:
         raise NotSupportedFileError(
-            f"{where}: not a Parquet file: starts with {head!r}, expected {MAGIC!r}"
+            f"{where}: not a Parquet file: does not start with {MAGIC.decode()}{_as_others(head)}"
         )
     if tail[4:] != magic:
         raise NotSupportedFileError(
-            f"{where}: truncated or not a Parquet file: ends with {tail[4:]!r}, expected {magic!r}"
+            f"{where}: truncated or not a Parquet file: does not end with {magic.decode()}{_as_others(tail[4:])}"
         )
     length = int.from_bytes(tail[:4], "little")
     start = source.size - TAIL_BYTES - length
@@ -71,6 +83,12 @@ def read_footer(source: Source, keys: Keys | None = None) -> Footer:
         )
     check_fits(f"{where}: footer: takes", length)
     return _protected(bytes(source.read_at(start, length)), magic, start, where, keys)
+
+
+def _as_others(found: bytes) -> str:
+    """`, but as gzip does`; empty for bytes that may be data, which no message shows."""
+    kind = next((kind for magic, kind in _KINDS.items() if found.startswith(magic)), None)
+    return "" if kind is None else f", but as {kind} does"
 
 
 def _protected(data: bytes, magic: bytes, start: int, where: str, keys: Keys | None) -> Footer:
