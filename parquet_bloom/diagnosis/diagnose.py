@@ -126,14 +126,14 @@ def _diagnosis(
         or too_full(filter.fpp)
         or too_few(len(missing))
         or (
-            f"none of {number_of(search.num_tried, 'combination')} explains it; tried on"
+            f"none of {number_of(search.num_tried, 'combination')} explains it;"
+            f" {_nearest(file, chunk, search)}; tried on"
             f" {number_of(len(missing), 'missing value')}:"
             f" {number_of(len(forms) + len(rare_forms), 'other form')} of the values,"
             f" {len(OTHER_HASHES)} other hashes ({_hashes_tried()}),"
             f" {number_of(len(places), 'other layout')} of the bits,"
             f" pairs of these, {number_of(len(choices), 'other place')} of the bitset, other salts,"
-            f" filters of other chunks, lost blocks, pages and last rows that were not inserted;"
-            f" {_nearest(file, chunk, search)}"
+            f" filters of other chunks, lost blocks, pages and last rows that were not inserted"
             f"{_DAMAGED_VALUES if share_missing < FEW_MISSING else ''}"
         )
     )
@@ -297,7 +297,7 @@ class HashSearch:
             )
 
     def nearest(self) -> list[Hypothesis]:
-        """Those that find most of the first few values, of all that were tried and refuted."""
+        """Those that find most of the first few values, of all that were tried."""
         return [hypothesis for _, hypothesis in nlargest(NEAREST, self._shares, itemgetter(0))]
 
     def _is_refuted(self, hypothesis: Hypothesis) -> bool:
@@ -307,7 +307,7 @@ class HashSearch:
         if not hashes.size:
             return True
         share = hypothesis.layout.share_found(hypothesis.choice.bitset or self._bitset, hashes)
-        if 0 < share < FIRST_SHARE:
+        if share:
             self._shares.append((share, hypothesis))
         return share < FIRST_SHARE
 

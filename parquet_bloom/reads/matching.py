@@ -19,6 +19,7 @@ from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.reads.partitions import PartitionedFile, Partitions
 from parquet_bloom.reads.rows import RowSource, RowTables
+from parquet_bloom.values.given import from_polars
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Askable, Container
@@ -99,15 +100,25 @@ def _as_stored(value: Any, kind: pa.DataType) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy as one of Python."""
+    """A number of numpy as one of Python; a moment of pandas with its nanoseconds."""
+    if getattr(value, "nanosecond", 0):
+        return _nanoseconds(value)
     return value.item() if isinstance(value, np.number | np.bool_) else value
+
+
+def _nanoseconds(moment: Any) -> pa.Scalar:
+    """A pandas.Timestamp, of which pyarrow takes only the microseconds by itself."""
+    zone = None if moment.tz is None else "UTC"
+    return pa.scalar(moment.as_unit("ns").value, pa.timestamp("ns", zone))
 
 
 def _array(column: str, values: Any) -> pa.Array:
     if hasattr(values, "to_arrow"):
-        values = values.to_arrow()
-    if isinstance(values, set | frozenset):
+        values = from_polars(values)
+    if isinstance(values, set | frozenset | tuple):
         values = list(values)
+    if isinstance(values, list) and any(getattr(each, "nanosecond", 0) for each in values):
+        values = [_nanoseconds(each) if hasattr(each, "nanosecond") else each for each in values]
     try:
         found = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
     except (pa.ArrowException, OverflowError, TypeError) as error:

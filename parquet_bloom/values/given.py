@@ -53,7 +53,7 @@ def list_values(values: Any) -> list[object] | NDArray[np.generic]:
         return [values]
     # polars' Series, and what pandas keeps in another way than numpy.
     if hasattr(values, "to_arrow"):
-        values = _from_polars(values)
+        values = from_polars(values)
     elif convert := getattr(getattr(values, "array", None), "__arrow_array__", None):
         values = convert()
     if hasattr(values, "to_pylist"):
@@ -61,9 +61,11 @@ def list_values(values: Any) -> list[object] | NDArray[np.generic]:
     return _from_array(values) if hasattr(values, "__array__") else list(values)
 
 
-def _from_polars(values: Any) -> Any:
+def from_polars(values: Any) -> Any:
     """A Series as an array of pyarrow; as a list, if it is of a type that only polars has, such as integers
-    of 128 bits."""
+    of 128 bits, or of objects, in whose place an array has addresses."""
+    if str(getattr(values, "dtype", "")) == "Object":
+        return values.to_list()
     try:
         return values.to_arrow()
     except ValueError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -216,3 +217,34 @@ def test_fractions_beside_large_integers_are_refused(tmp_path: Path, filters: An
     )
     with pytest.raises(pb.ValueTypeError, match=f"n.parquet: filters: {expected}$"):
         pb.rows(tmp_path / "n.parquet", filters)
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_moments_of_pandas_keep_their_nanoseconds(tmp_path: Path, zone: str | None) -> None:
+    pd = pytest.importorskip("pandas")
+    held = pa.array([1_000_000_001, 1_000_000_000], pa.timestamp("ns", zone))
+    pq.write_table(pa.table({"at": held}), tmp_path / "a.parquet")
+    pb.build(tmp_path / "a.parquet", columns="at", in_place=True)
+    moment = pd.Timestamp(1_000_000_001, tz=zone and "America/New_York")
+    for wanted in (moment, [moment], (moment, None), {moment}):
+        assert pb.rows(tmp_path / "a.parquet", {"at": wanted})["at"].to_pylist() == [
+            held[0].as_py()
+        ]
+
+
+@pytest.mark.parametrize("value", ["abc", b"abc", uuid.UUID(int=5)])
+def test_objects_of_polars_are_what_they_are(tmp_path: Path, value: Any) -> None:
+    """Their array in Arrow has addresses."""
+    path = tmp_path / "a.parquet"
+    kind = pa.uuid() if isinstance(value, uuid.UUID) else None
+    stored = value.bytes if isinstance(value, uuid.UUID) else value
+    pq.write_table(pa.table({"id": pa.array([stored], kind)}), path)
+    pb.build(path, columns="id", in_place=True)
+    asked = pl.Series([value], dtype=pl.Object)
+    assert [row.row for row in pb.find(path, "id", asked).rows] == [0]
+    assert [each.verdict for each in pb.probe(path, "id", asked).results] == ["maybe"]
+    assert not list(pb.probe_values(path, "id", asked).absent)
+    with pb.open(path) as file:
+        assert file.bloom_filter("id").check_many(asked).tolist() == [True]
+    if kind is None:
+        assert pb.rows(path, {"id": asked}).num_rows == 1
