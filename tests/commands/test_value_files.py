@@ -4,6 +4,7 @@ import io
 import json
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -210,11 +211,16 @@ def test_a_bad_line_is_named_by_its_number(folder, name, text, problem):
     assert found.complaint.endswith(f"{name}: {problem}")
     files = "find", "a.parquet", "a.parquet", "-c", "id", "--ids", name
     if "no CSV" not in problem:
-        told = f"pbloom: {name}: {problem}\n"
-        for more in ((), ("--json",), ("--report", "account.parquet")):
+        told = f"pbloom: {name}: {problem}; unknown: a.parquet\n"
+        for more in ((), ("--report", "account.parquet")):
             ended = outcome(*files, *more)
-            assert (ended.code, ended.stdout, ended.stderr) == (2, "", told)
-        assert not (folder / "account.parquet").exists()
+            assert (ended.code, ended.stderr) == (2, told)
+        (unknown,) = json.loads(outcome(*files, "--json").stdout)["unknown"]
+        assert unknown == {"path": "a.parquet", "reason": f"column id: {name}: {problem}"}
+        # The other ids hide behind no bad line.
+        account = pq.read_table("account.parquet")
+        found = account.filter(pc.equal(account["state"], "found"))["value"].to_pylist()
+        assert found[0] == "7"
         by_value = outcome("probe", "a.parquet", "-c", "id", "--ids", name, "--by-value")
         assert (by_value.code, by_value.stdout) == (2, "")
 

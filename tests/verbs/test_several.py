@@ -150,8 +150,7 @@ def test_find_shows_what_is_unknown(lake):
     )
 
 
-@pytest.mark.parametrize("verb", [pb.find, pb.probe])
-def test_values_that_no_file_can_hold_are_refused_once_for_all(lake, monkeypatch, verb):
+def test_values_that_no_file_can_hold_are_refused_once_for_all(lake, monkeypatch):
     """With many, of which the last is none, each file would take as long as all these."""
     encoded = []
     monkeypatch.setattr(
@@ -161,8 +160,14 @@ def test_values_that_no_file_can_hold_are_refused_once_for_all(lake, monkeypatch
         pb.ValueTypeError,
         match=r"column id: 5\.5: cannot be a value of INT64: expected an integer$",
     ):
-        verb(["lake"] * 3, "id", [5, 6, 5.5])
+        pb.probe(["lake"] * 3, "id", [5, 6, 5.5])
     assert [value for _, value in encoded] == [5, 6, 5.5]
+    encoded.clear()
+    # Of several, each alone, and those that it can be asked for.
+    assert len(pb.find(["lake"] * 3, "id", [5, 6, 5.5]).unknown) == 2
+    assert [value for _, value in encoded] == [5, 6, 5.5, 5, 6, 5.5, 5, 6]
+    with pytest.raises(pb.ValueTypeError, match=r"column id: 4\.5: cannot be a value of INT64"):
+        pb.find("lake", "id", [4.5, 5.5])
 
 
 def test_report_of_several(lake):
