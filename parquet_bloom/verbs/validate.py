@@ -20,7 +20,8 @@ from parquet_bloom.files import FORMATS
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.rules.examine import examine
-from parquet_bloom.rules.finding import Finding, NextCommands
+from parquet_bloom.rules.finding import Finding
+from parquet_bloom.rules.next_commands import NextCommands
 from parquet_bloom.rules.policy import Policy, policy_given
 from parquet_bloom.storage.source import LocalSource
 from parquet_bloom.verbs.documents import VerbReport
@@ -130,7 +131,7 @@ def validate_file(
     examined = examine(FORMATS[file.format].examination(file, options), progress)
     _check_unchanged(file)
     kept = tuple(finding for finding in examined.findings if not policy.ignores(finding))
-    commands = NextCommands(file, lambda column: policy.for_column(column).max_fpp, examined.proofs)
+    commands = NextCommands(file, policy.for_column, examined.proofs)
     for finding in kept:
         if not examined.has_lost_bytes:
             commands.add_to(finding)

@@ -1,0 +1,125 @@
+"""The commands that help against findings, filled in for a file, within what the user requires of its filters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Final
+
+from parquet_bloom.container import Place, Units
+from parquet_bloom.container.in_commands import command_for
+from parquet_bloom.container.protocols import Container
+from parquet_bloom.filters.rates import parse_percent
+from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
+from parquet_bloom.options import DEFAULT_FPP, quoted_name
+from parquet_bloom.rules.finding import Finding
+from parquet_bloom.rules.policy import ColumnPolicy
+from parquet_bloom.rules.rule import Severity
+
+_LOOK_CLOSER: Final = "pbloom validate FILE -c COLUMN --pages --diagnose"
+# Where no command can keep a limit.
+_ADVISE: Final = "pbloom advise FILE"
+
+
+class NextCommands:
+    """The commands that help, as the catalogue has them, filled in for findings in `file`; `policy_of`: what
+    is required of a column, by its name; `sound`: the places and columns whose pages were decoded and have
+    nothing wrong."""
+
+    def __init__(
+        self,
+        file: Container,
+        policy_of: Callable[[str], ColumnPolicy],
+        sound: Collection[tuple[Place | None, str | None]] = (),
+    ) -> None:
+        self._file = file
+        self._policy_of = policy_of
+        self._named = file.in_commands
+        self._keys = file.key_arguments
+        self._sound = sound
+        self._known = frozenset(file.columns)
+        # A file can have findings in 100,000 chunks, and a few commands for all of them.
+        self._filled: dict[tuple[str, str | None, Place | None, str | None], str | None] = {}
+
+    def add_to(self, found: Finding) -> None:
+        """Fill in the `next` of a finding that nobody else has yet."""
+        command = self._command(found)
+        if command is None:
+            return
+        place = found.place if "ROW_GROUP" in command else None
+        limit = _limit(found) if "LIMIT" in command else None
+        key = command, found.column, place, limit
+        if key not in self._filled:
+            self._filled[key] = self._fill(*key)
+        # A record can be changed, and takes a while to copy.
+        vars(found)["next"] = self._filled[key]
+
+    def _command(self, found: Finding) -> str | None:
+        """That of the rule, but none that takes away the only trace of a damaged page, or a filter that is required."""
+        if found.diagnosis is not None or not self._is_like_damage(found):
+            return self._within_policy(found)
+        if found.undiagnosed is None:
+            return _LOOK_CLOSER
+        return self._within_policy(found) if (found.place, found.column) in self._sound else None
+
+    def _within_policy(self, found: Finding) -> str | None:
+        command = found.definition.command
+        if command is None or found.column is None:
+            return command
+        if command.startswith("pbloom strip "):
+            # Wrong filters go, and an empty chunk needs none.
+            is_kept = found.rank < Severity.ERROR and "ROW_GROUP" not in command
+            return None if is_kept and self._policy_of(found.column).required else command
+        if "--max-bytes" in command:
+            limit = self._policy_of(found.column).max_bytes or 0
+            can_keep = MIN_BYTES <= limit <= MAX_BYTES and not self._file.units.has_groups
+            return command if can_keep else _ADVISE
+        return command
+
+    def _is_like_damage(self, found: Finding) -> bool:
+        if found.place is None or found.rows is None:
+            return False
+        return found.rows.are_like_damage(self._file.describe_part(found.place.part).num_rows)
+
+    def _fill(
+        self, command: str, column: str | None, place: Place | None, limit: str | None
+    ) -> str | None:
+        """None about a column that is not there, or no column in particular: nothing helps then."""
+        values = {
+            "COLUMN": quoted_name(column) if column in self._known else None,
+            "ROW_GROUP": None if place is None else str(place.part),
+            "LIMIT": limit,
+        }
+        again = (*self._keys, *self._rate(command, column))
+        return command_for(self._named, command, values, again)
+
+    def _rate(self, command: str, column: str | None) -> tuple[str, ...]:
+        """What a new filter needs to be within the limit of its column, where the usual rate is not, or where a higher one
+        is what fits into few bytes."""
+        words = command.split()
+        limit = None if column is None else self._policy_of(column).max_fpp
+        if words[1] != "build" or "--fpp" in words or limit is None:
+            return ()
+        rate = _rate_within(limit, self._file.units)
+        is_needed = rate < DEFAULT_FPP or "--max-bytes" in words
+        return ("--fpp", f"{rate:g}") if is_needed else ()
+
+
+def _limit(found: Finding) -> str:
+    """The size, or the rate for the FPP, that `expected` names."""
+    most = (found.expected or "").removeprefix("at most ")
+    if most.endswith(" bytes"):
+        return _as_size(int(most.removesuffix(" bytes")))
+    limit = parse_percent(most)
+    return f"{_rate_within(limit, found.place.units) if found.place else limit:g}"
+
+
+def _as_size(num_bytes: int) -> str:
+    """As an option takes it: `16KiB`, `1000`."""
+    units = {"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10}
+    whole = (f"{num_bytes // size}{unit}" for unit, size in units.items() if num_bytes % size == 0)
+    return next(whole, str(num_bytes))
+
+
+def _rate_within(limit: float, units: Units) -> float:
+    """Half of it for k-hash filters, which are sized by a formula, so that their bits may miss the target a little."""
+    return limit / 2 if units.has_groups else limit
