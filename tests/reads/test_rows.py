@@ -245,6 +245,6 @@ def test_objects_of_polars_are_what_they_are(tmp_path: Path, value: Any) -> None
     assert [each.verdict for each in pb.probe(path, "id", asked).results] == ["maybe"]
     assert pb.probe_values(path, "id", asked).absent == 0
     with pb.open(path) as file:
-        assert file.bloom_filter("id").check_many(asked).tolist() == [True]
+        assert file.bloom_filter(0, "id").check_many(asked).tolist() == [True]
     if kind is None:
         assert pb.rows(path, {"id": asked}).num_rows == 1
