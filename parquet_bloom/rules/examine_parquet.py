@@ -114,7 +114,7 @@ class ParquetExamination(Examination[Item, LeafColumn]):
         file.will_read_filters(self.parts, self.columns)
         for row_group in self.parts:
             opening.findings += self._read_headers(row_group)
-        if any(each.rule == "PB102" for each in opening.findings):
+        if any(map(structure_parquet.has_no_filter, opening.findings)):
             lost = structure_parquet.lost_pages(file)
             opening.findings += [lost] if lost else []
             opening.has_lost_bytes = lost is not None

@@ -39,6 +39,8 @@ def check_fields(
     yield from _findings(of_head)
     if any(each.is_vital for each in of_head):
         return
+    for leaf in leaves:
+        yield from _findings(misfits.of_column(leaf), column=leaf.name)
     for row_group in row_groups if every_chunk else ():
         yield from _findings(misfits.of_row_group(row_group), Place(row_group))
     for chunk in _chunks(footer, leaves, row_groups, every_chunk):

@@ -66,7 +66,8 @@ def diagnose(
     wanted = {chunk.key for chunk in file.selected(options)}
     file.will_read_filters(options.parts, file.select(options.columns))
     filters = _without_values(file, wanted)
-    if any(finding.rule == "PB102" for each in filters for finding, _ in each.problems):
+    problems = [finding for each in filters for finding, _ in each.problems]
+    if any(map(structure_parquet.has_no_filter, problems)):
         check_nothing_is_lost(file)
     if options.reads_values:
         _look_up(file, filters, options.threads, progress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import Final
 
 from parquet_bloom.container import number_of
 from parquet_bloom.engines.reading import engine_note
@@ -38,6 +39,9 @@ from parquet_bloom.rules.finding import (
     not_checked,
 )
 from parquet_bloom.vocabulary import UNKNOWN
+
+# What is said of bytes that are no filter.
+_NONE_THERE: Final = ("PB102", "PB108", "PB109", "PB110", "PB204", "PB214")
 
 
 def check_footer(
@@ -181,8 +185,13 @@ def no_header(file: ParquetContainer, chunk: ColumnChunk, message: str, deep: bo
     return chunk_finding("PB102", chunk, f"{message}; {bare}" if bare else message)
 
 
+def has_no_filter(found: Finding) -> bool:
+    """Whether it says that where the footer places a filter, there is none that a reader could use."""
+    return found.rule in _NONE_THERE
+
+
 def lost_pages(file: ParquetContainer) -> Finding | None:
-    """What lost_bytes finds, for where a filter has no header, which is the smaller loss."""
+    """What lost_bytes finds, for where there is no filter, which is the smaller loss."""
     lost = lost_bytes(file)
     return lost and chunk_finding("PB116", *lost)
 

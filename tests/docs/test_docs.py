@@ -93,8 +93,11 @@ def test_build_is_undone_as_the_page_says(tmp_path, monkeypatch):
     before = [Path(name).read_bytes() for name in names]
     orc.write_table(table, "lake/c.orc", bloom_filter_columns=[1])
     of_writer = _with_filters("lake/c.orc")
-    built = outcome("build", "lake", "-c", "user_id,name", "--in-place", "--json").stdout
-    Path("built.jsonl").write_text(built)
+    Path("before.jsonl").write_text(outcome("inspect", "lake", "--json").stdout)
+    # As killed before it has said anything of the last file.
+    for name in [*names, "lake/c.orc"]:
+        pb.build(name, columns=["user_id", "name"], in_place=True)
+    assert [Path(name).read_bytes() for name in names] != before
     (code,) = blocks((ROOT / "docs" / "command-line.md").read_text(), "python")
     assert _with_filters("lake/c.orc") != of_writer == [(0, "user_id")]
     exec(code, {})  # noqa: S102

@@ -368,14 +368,14 @@ def test_magic_without_a_length_counts_too(file, monkeypatch):
     length = int.from_bytes(data[-8:-4], "little")
     file.write_bytes(data[: -length - 8] + b"PAR1" * 500 + data[-length - 8 :])
     seen = []
-    real = module._found_from_the_back
+    real = module.found_from_the_back
 
     def found(*given):
         for each in real(*given):
             seen.append(each)
             yield each
 
-    monkeypatch.setattr(module, "_found_from_the_back", found)
+    monkeypatch.setattr(module, "found_from_the_back", found)
     monkeypatch.setattr(module, "MOST_FALSE_ENDS", 100)
     assert ends(file) is None
     assert len(seen) == 100

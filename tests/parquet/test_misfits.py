@@ -8,13 +8,14 @@ from conftest import FIXTURES
 from make.defects_files import sound
 from make.defects_footers import CHUNK, ELEMENT, GROUP, META_DATA, NO_TEXT, SHORT, STATISTICS
 from make.defects_pages import paged
-from make.footers import with_field
+from make.footers import edited, with_field
 from make.parquet_files import open_parquet
 
 import parquet_bloom as pb
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.footer.misfits import Misfits
 from parquet_bloom.parquet.open_file import OpenFile
+from parquet_bloom.parquet.thrift import ttypes
 
 EMPTY_STRUCT = compact.TYPE_STRUCT, b"\0"
 Write = Callable[[bytes], Path]
@@ -24,6 +25,8 @@ def misfits(file: OpenFile) -> list[str]:
     """What is wrong, in the order of the footer, each as one text."""
     looked_at = Misfits(file.footer)
     found = [*looked_at.of_head()]
+    for leaf in file.leaves:
+        found += looked_at.of_column(leaf)
     for row_group in range(file.num_row_groups):
         found += looked_at.of_row_group(row_group)
         for leaf in file.leaves:
@@ -90,6 +93,127 @@ def test_what_readers_take(
     write: Write, path: tuple[int, ...], number: int, value: tuple[int, bytes]
 ) -> None:
     assert of(write, with_field(paged(), path, number, value)) == []
+
+
+INT32, INT64, TEXT, FIXED = (
+    ttypes.Type._NAMES_TO_VALUES[name]
+    for name in ("INT32", "INT64", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
+)
+MILLIS = ttypes.TimeUnit(MILLIS=ttypes.MilliSeconds())
+
+
+def annotated(type: int, length: int | None = None, **fields: object) -> bytes:
+    """A file whose first column is another, as the schema has it."""
+
+    def edit(footer: ttypes.FileMetaData) -> None:
+        element = footer.schema[1]
+        element.type, element.type_length = type, length
+        element.logicalType = element.converted_type = None
+        for name, value in fields.items():
+            setattr(element, name, value)
+
+    return edited(sound(), edit)
+
+
+def logical(**member: object) -> ttypes.LogicalType:
+    return ttypes.LogicalType(**member)
+
+
+def decimal(precision: int, scale: int) -> ttypes.LogicalType:
+    return logical(DECIMAL=ttypes.DecimalType(precision=precision, scale=scale))
+
+
+def integer(bits: int) -> ttypes.LogicalType:
+    return logical(INTEGER=ttypes.IntType(bitWidth=bits, isSigned=True))
+
+
+@pytest.mark.parametrize(
+    ("type", "length", "annotation", "found"),
+    [
+        (INT32, None, decimal(3, 5), "DECIMAL(3,5) on INT32"),
+        (INT32, None, decimal(3, -1), "DECIMAL(3,-1) on INT32"),
+        (INT32, None, decimal(0, 0), "DECIMAL(0,0) on INT32"),
+        (INT32, None, decimal(10, 2), "DECIMAL(10,2) on INT32"),
+        (INT64, None, decimal(19, 2), "DECIMAL(19,2) on INT64"),
+        (FIXED, 5, decimal(12, 2), "DECIMAL(12,2) on FIXED_LEN_BYTE_ARRAY(5)"),
+        (INT64, None, decimal(2**31 - 1, 2), "DECIMAL(2147483647,2) on INT64"),
+        (INT32, None, integer(7), "INTEGER(7,true) on INT32"),
+        (INT32, None, integer(64), "INTEGER(64,true) on INT32"),
+        (INT64, None, integer(8), "INTEGER(8,true) on INT64"),
+        (TEXT, None, logical(UUID=ttypes.UUIDType()), "UUID on BYTE_ARRAY"),
+        (FIXED, 15, logical(UUID=ttypes.UUIDType()), "UUID on FIXED_LEN_BYTE_ARRAY(15)"),
+        (FIXED, 4, logical(FLOAT16=ttypes.Float16Type()), "FLOAT16 on FIXED_LEN_BYTE_ARRAY(4)"),
+        (INT32, None, logical(STRING=ttypes.StringType()), "STRING on INT32"),
+        (INT64, None, logical(DATE=ttypes.DateType()), "DATE on INT64"),
+        (INT32, None, logical(LIST=ttypes.ListType()), "LIST on INT32"),
+        (
+            INT64, None, logical(TIME=ttypes.TimeType(isAdjustedToUTC=True, unit=MILLIS)),
+            "TIME(MILLIS,true) on INT64",
+        ),
+        (
+            INT32, None, logical(TIMESTAMP=ttypes.TimestampType(isAdjustedToUTC=True, unit=MILLIS)),
+            "TIMESTAMP(MILLIS,true) on INT32",
+        ),
+        (INT32, None, ttypes.ConvertedType.UTF8, "STRING on INT32"),
+        (INT32, None, ttypes.ConvertedType.DECIMAL, "DECIMAL(0,0) on INT32"),
+        (INT32, None, ttypes.ConvertedType.MAP_KEY_VALUE, "MAP_KEY_VALUE on INT32"),
+        (FIXED, 4, ttypes.ConvertedType.INTERVAL, "INTERVAL on FIXED_LEN_BYTE_ARRAY(4)"),
+    ],
+)  # fmt: skip
+def test_annotations_that_columns_cannot_have(
+    write: Write, type: int, length: int | None, annotation: object, found: str
+) -> None:
+    """They hinder nobody who takes the stored bytes."""
+    name = "converted_type" if isinstance(annotation, int) else "logicalType"
+    path = write(annotated(type, length, **{name: annotation}))
+    findings = [each for each in pb.validate(path, deep=False).findings if each.rule == "PB128"]
+    assert [(each.column, each.message, each.found) for each in findings] == [
+        ("a", "annotation is not allowed by the format", found)
+    ]
+    with open_parquet(path) as file:
+        assert file.obstacles == ()
+
+
+@pytest.mark.parametrize(
+    ("type", "length", "fields"),
+    [
+        (INT32, None, {"logicalType": decimal(9, 9)}),
+        (INT64, None, {"logicalType": decimal(18, 0)}),
+        (FIXED, 5, {"logicalType": decimal(11, 0)}),
+        (TEXT, None, {"logicalType": decimal(100, 0)}),
+        (INT32, None, {"logicalType": logical(UNKNOWN=ttypes.NullType())}),
+        (INT32, None, {"converted_type": ttypes.ConvertedType.DECIMAL, "precision": 5}),
+    ],
+)
+def test_annotations_that_they_can_have(
+    write: Write, type: int, length: int | None, fields: dict[str, object]
+) -> None:
+    findings = pb.validate(write(annotated(type, length, **fields)), deep=False).findings
+    assert not [each for each in findings if each.rule in ("PB128", "PB129")]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (b"\0", ["logicalType is empty: None, None, True"]),
+        (b"\x8c\x11\x1c\0\0\0", ["logicalType.TIMESTAMP.unit is empty: None, None, True"]),
+        # A member that only a newer version knows.
+        (b"\x0c\xc6\1\0\0", []),
+    ],
+)
+def test_a_union_needs_a_member(write: Write, value: bytes, expected: list[str]) -> None:
+    found = of(write, with_field(sound(), ELEMENT, 10, (compact.TYPE_STRUCT, value)))
+    assert [each for each in found if "logicalType" in each] == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [(1, "max"), (2, "min"), (5, "max_value"), (6, "min_value")]
+)
+@pytest.mark.parametrize("length", [0, 7, 9])
+def test_bounds_are_as_long_as_values(write: Write, number: int, name: str, length: int) -> None:
+    value = compact.TYPE_BINARY, bytes([length]) + bytes(length)
+    expected = f"meta_data.statistics.{name} is not as long as any INT64: 8, {length}, True"
+    assert of(write, with_field(paged(), STATISTICS, number, value)) == [expected]
 
 
 def test_a_struct_of_too_many_fields(write: Write) -> None:

@@ -3,8 +3,11 @@
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
 from make.footers import edited, footer_start, meta_of, pointer, with_meta, without_lengths
@@ -225,6 +228,51 @@ def test_a_file_that_has_lost_bytes_is_not_made_to_look_sound(
     path = write(sound[:behind] + sound[behind + 3 :])
     assert "PB116" not in {each.rule for each in pb.validate(path, deep=False).findings}
     assert repair(path, in_place=True, rebuild=True).left == ()
+    assert errors(path) == set()
+
+
+@pytest.mark.parametrize("make", [bytes, without_lengths], ids=["as it is", "without lengths"])
+def test_a_file_behind_another_is_not_made_to_look_sound(
+    tmp_path: Path, make: Callable[[bytes], bytes]
+) -> None:
+    """Of files of one form, the footer of the last one leads to the pages of the first."""
+    first, last, both = (tmp_path / f"{name}.parquet" for name in ("first", "last", "both"))
+    for path, start in ((first, 1 << 20), (last, 2 << 20)):
+        ids = pa.table({"id": range(start, start + 20_000)})
+        pq.write_table(ids, path, compression="none", use_dictionary=False)
+    pb.build(last, columns="id", in_place=True)
+    size = first.stat().st_size
+    data = first.read_bytes() + make(last.read_bytes())
+    both.write_bytes(data)
+    assert pq.read_table(both) == pq.read_table(first)
+    problem = (
+        f"another file ends at byte {size}, where that of the footer begins: the file has lost bytes, or gained some:"
+        " take another copy of it"
+    )
+    (found,) = (each for each in pb.validate(both).findings if each.rule == "PB116")
+    assert (found.message, found.next) == (problem, None)
+    change: Callable[..., object]
+    for change in (
+        repair,
+        partial(repair, rebuild=True),
+        pb.strip,
+        partial(pb.build, columns="id", existing="replace"),
+        partial(pb.build, columns="id", existing="replace", layout="append"),
+    ):
+        with pytest.raises(pb.PageError) as caught:
+            change(both, in_place=True)
+        assert str(caught.value) == f"{both}: row group 0, column id: {problem}"
+        assert both.read_bytes() == data
+
+
+@pytest.mark.parametrize("put", [b"PAR1PAR1", b"\x04\0\0\0PAR1PAR1"], ids=["bare", "with a length"])
+def test_two_magics_do_not_make_two_files(
+    sound: bytes, write: Callable[[bytes], Path], put: bytes
+) -> None:
+    """Where no footer ends, as in the text of another writer."""
+    start = footer_start(sound)
+    path = write(with_offset(sound[:start] + put + sound[start:], 100))
+    repair(path, in_place=True, rebuild=True)
     assert errors(path) == set()
 
 

@@ -34,7 +34,7 @@ from parquet_bloom.parquet.edit.change import (
     check_rewritable,
 )
 from parquet_bloom.parquet.edit.ends import first_end
-from parquet_bloom.parquet.edit.kept import Kept, check_end, check_last, kept_bytes
+from parquet_bloom.parquet.edit.kept import Kept, check_end, check_last, check_replaced, kept_bytes
 from parquet_bloom.parquet.filters.builder import FilterBuilder, made_or_reason
 from parquet_bloom.parquet.filters.insertion import reason_for_none
 from parquet_bloom.parquet.footer import foreign_fields
@@ -73,6 +73,7 @@ class ParquetBuild(FilterChange, BuildChange):
         foreign_fields.check_pointers(file.footer, plan.chunks)
         replaced = {chunk.key: chunk for chunk in plan.chunks if chunk.has_filters}
         check_end(file, replaced)
+        check_replaced(file, replaced)
         sizes = {name: replace(size, fpp=fpp) for name, fpp in options.fpp_of}
         self._builder = FilterBuilder(file, size, options.threads, sizes)
         new = NewFilters(

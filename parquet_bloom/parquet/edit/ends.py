@@ -110,7 +110,7 @@ class _Search:
         magic = source.read_at(source.size - len(MAGIC), len(MAGIC))
         source.will_read((max(start, end - SEARCHED_BYTES), end) for start, end in gaps)
         for start, end in reversed(gaps):
-            for at in _found_from_the_back(source, magic, (start + TAIL_BYTES, end)):
+            for at in found_from_the_back(source, magic, (start + TAIL_BYTES, end)):
                 length = int.from_bytes(source.read_at(at - TAIL_BYTES, 4), "little")
                 has_room = 0 < length <= at - TAIL_BYTES - start
                 if has_room:
@@ -124,7 +124,7 @@ class _Search:
                     return
 
 
-def _found_from_the_back(source: Source, magic: bytes, whole: Range) -> Iterator[int]:
+def found_from_the_back(source: Source, magic: bytes, whole: Range) -> Iterator[int]:
     """Where `magic` ends in a range, in the last of it that is searched."""
     start, end = max(whole[0] - len(magic), whole[1] - SEARCHED_BYTES), whole[1]
     while end - start >= len(magic):

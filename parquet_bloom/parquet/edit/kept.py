@@ -11,6 +11,7 @@ are missing, or it is uncertain where one of them is.
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import field
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import EncryptionError, FilterError, FooterError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.edit.ends import first_end, hides_filters
+from parquet_bloom.parquet.edit.lost_bytes import check_nothing_is_lost
 from parquet_bloom.parquet.edit.obstacles import check_indexes, check_pages
 from parquet_bloom.parquet.edit.unused import known_behind_data
 from parquet_bloom.parquet.filters import bloom
@@ -75,10 +77,17 @@ def _replaced(file: OpenFile, replaced: Mapping[ChunkKey, ColumnChunk]) -> Kept:
     if not cuts.ranges:
         return Kept(kept_end(file, replaced))
     moved = _filters_behind(file, cuts.prefix, replaced)
-    certain = {place for key, chunk in replaced.items() if (place := _usable_place(file, chunk))}
+    certain = {(stored.offset, stored.end) for stored in _usable_headers(file, replaced.values())}
     if moved is None or not certain.issuperset(gone):
         return Kept(kept_end(file, replaced))
     return Kept(cuts.prefix, moved)
+
+
+def check_replaced(file: OpenFile, replaced: Mapping[ChunkKey, ColumnChunk]) -> None:
+    """Raise PageError for a file that has lost bytes, or gained some, if one of the filters has no header that can be
+    used: a new one would make the file look sound."""
+    if len(_usable_headers(file, replaced.values())) < len(replaced):
+        check_nothing_is_lost(file)
 
 
 def without_unused(file: OpenFile) -> Cuts:
@@ -161,12 +170,7 @@ def kept_end(
         for chunk in removed.values()
         if kept_filters_end <= (chunk.bloom_filter_offset or 0) < end
     ]
-    file.source.will_read(header_ranges(file, last))
-    certain = [
-        (stored.offset, stored.end)
-        for chunk in last
-        if (stored := _usable_header(file, chunk)) is not None
-    ]
+    certain = [(stored.offset, stored.end) for stored in _usable_headers(file, last)]
     certain += [place for place in more if not file.footer.layout.overlaps_data(*place)]
     for found_start, found_end in sorted(certain, key=itemgetter(1), reverse=True):
         if found_end != end or found_start < kept_filters_end:
@@ -175,17 +179,15 @@ def kept_end(
     return end
 
 
-def _usable_place(file: OpenFile, chunk: ColumnChunk) -> Range | None:
-    stored = _usable_header(file, chunk)
-    return None if stored is None else (stored.offset, stored.end)
-
-
-def _usable_header(file: OpenFile, chunk: ColumnChunk) -> bloom.StoredFilter | None:
-    """The chunk's filter if its place is certain enough to drop the bytes."""
-    try:
-        return bloom.read_usable_header(file.source, file.footer, chunk)
-    except (FilterError, EncryptionError):
-        return None
+def _usable_headers(file: OpenFile, chunks: Collection[ColumnChunk]) -> list[bloom.StoredFilter]:
+    """The filters of these chunks whose places are certain enough to drop the bytes."""
+    file.source.will_read(header_ranges(file, list(chunks)))
+    found = []
+    for chunk in chunks:
+        with suppress(FilterError, EncryptionError):
+            stored = bloom.read_usable_header(file.source, file.footer, chunk)
+            found += [] if stored is None else [stored]
+    return found
 
 
 def _kept_filters_end(file: OpenFile, removed: Container[ChunkKey]) -> int:

@@ -1,13 +1,38 @@
-"""Whether a file has lost bytes, or gained some. Filters without headers are the smaller loss then: once nothing
+"""Whether a file has lost bytes, or gained some. Filters without usable headers are the smaller loss then: once nothing
 points to them any more, the file would pass for a sound one.
+
+Behind another file, the pages of that one may lie just where the footer has its own: then only its filters
+are elsewhere, all by the same distance.
+
+    | PAR1 | pages, footer of another file | PAR1 | PAR1 | pages, filters, footer | PAR1 |
 """
 
 from __future__ import annotations
 
-from parquet_bloom.errors import PageError, TamperedError, without_place
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from typing import Final
+
+from parquet_bloom.errors import (
+    EncryptionError,
+    FormatError,
+    PageError,
+    TamperedError,
+    UnsupportedError,
+    without_place,
+)
+from parquet_bloom.parquet.edit.ends import found_from_the_back
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
+from parquet_bloom.parquet.footer.layout import MAGIC_BYTES, Range
 from parquet_bloom.parquet.open_file import OpenFile
 from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
+from parquet_bloom.storage.source import Cut
+
+# Each takes a footer to read, and bytes that look like one are rare.
+_MOST_BORDERS: Final = 10
+
+_REMEDY: Final = "the file has lost bytes, or gained some: take another copy of it"
 
 
 def lost_bytes(file: OpenFile) -> tuple[ColumnChunk, str] | None:
@@ -27,7 +52,10 @@ def lost_bytes(file: OpenFile) -> tuple[ColumnChunk, str] | None:
                 num_values += page.header.num_values or 0
     except (PageError, TamperedError) as error:
         why = without_place(error, file.path, last.where)
-        return last, f"{why}: the file has lost bytes, or gained some: take another copy of it"
+        return last, f"{why}: {_REMEDY}"
+    for start in _starts_again(file):
+        why = f"another file ends at byte {start}, where that of the footer begins"
+        return last, f"{why}: {_REMEDY}"
     return None
 
 
@@ -37,3 +65,23 @@ def check_nothing_is_lost(file: OpenFile) -> None:
     if lost is not None:
         chunk, why = lost
         raise PageError(f"{file.path}: {chunk.where}: {why}")
+
+
+def _starts_again(file: OpenFile) -> Iterator[int]:
+    """Where a file begins behind one that is whole."""
+    source, layout, end = file.source, file.footer.layout, file.footer.start
+    twice = 2 * source.read_at(source.size - MAGIC_BYTES, MAGIC_BYTES)
+    least = max(layout.pages.last, MAGIC_BYTES)
+    # What should directly precede the footer is this far away; unless the lengths of filters are missing.
+    distance = end - layout.everything.last
+    if distance >= least:
+        yield from _borders(file, twice, (distance + MAGIC_BYTES, distance + MAGIC_BYTES))
+    yield from _borders(file, twice, (least + MAGIC_BYTES, end))
+
+
+def _borders(file: OpenFile, twice: bytes, searched: Range) -> Iterator[int]:
+    """Where one file ends and one begins, each with its magic."""
+    for at in islice(found_from_the_back(file.source, twice, searched), _MOST_BORDERS):
+        with suppress(EncryptionError, FormatError, UnsupportedError):
+            OpenFile(Cut(file.source, at - MAGIC_BYTES), file.keys)
+            yield at - MAGIC_BYTES

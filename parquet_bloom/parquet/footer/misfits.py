@@ -7,14 +7,18 @@ that the format knows must be of its type, but for two that others use for somet
     ColumnMetaData    14, 15          see foreign_fields
     Statistics        any struct      a filter of an older dialect
 
+An annotation that its column cannot have is ignored here, and by some readers; others refuse the file.
+
 Spec: parquet-format, parquet.thrift. Source: what Arrow C++ 26, parquet-java 1.17, arrow-rs (DataFusion 55),
 polars 2.1 and DuckDB 2.0 did with each of these.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from functools import cache
+from dataclasses import replace
+from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
 from parquet_bloom.errors import FooterError
@@ -30,13 +34,30 @@ from parquet_bloom.parquet.footer.definition import (
     type_found,
 )
 from parquet_bloom.parquet.footer.footer import BLOOM_FILTER_LENGTH, BLOOM_FILTER_OFFSET, Footer
-from parquet_bloom.parquet.footer.schema import LeafColumn
+from parquet_bloom.parquet.footer.schema import LeafColumn, logical_type
 from parquet_bloom.parquet.thrift import ttypes
+from parquet_bloom.values.types import PHYSICAL_WIDTH, LeafType
 
 # Words without which no reader can go on; without those of the schema, nothing here does.
 _VITAL: Final = ("CompressionCodec",)
 # Lists that are looked at item by item, by whoever asks for one.
 _APART: Final = (ttypes.RowGroup, ttypes.ColumnChunk)
+
+# The ids of fields: FileMetaData.schema, SchemaElement.logicalType, and of that the members with a unit, and that.
+_SCHEMA: Final = 2
+_LOGICAL_TYPE: Final = 10
+_WITH_UNIT: Final = {7: "TIME", 8: "TIMESTAMP"}
+_UNIT: Final = 2
+
+# Annotations of groups alone.
+_OF_GROUPS: Final = ("LIST", "MAP", "MAP_KEY_VALUE")
+
+# The fields with a value, stored as in pages; those of other types may be cut short.
+_BOUNDS: Final = {1: "max", 2: "min", 5: "max_value", 6: "min_value"}
+_WIDTHS: Final = {
+    "BOOLEAN": 1,
+    **{type: PHYSICAL_WIDTH[type] for type in ("INT32", "INT64", "FLOAT", "DOUBLE")},
+}
 
 # So many lists are remembered, none of more bytes.
 _MOST_SOUND: Final = 1000
@@ -82,6 +103,31 @@ class Misfits:
         if count not in (None, expected):
             found.append(Misfit("column_orders", "has another number of items", expected, count))
         return found
+
+    def of_column(self, leaf: LeafColumn) -> Sequence[Misfit]:
+        """Of what the schema says of a column: its annotation, if that cannot be one of its physical type."""
+        logical = leaf.type.logical
+        if logical is None:
+            return self._of_unknown(leaf) if leaf.type.is_unknown else ()
+        if logical.name not in _OF_GROUPS and _has_room(leaf.type):
+            return ()
+        return [_not_allowed(leaf, str(logical))]
+
+    def _of_unknown(self, leaf: LeafColumn) -> Sequence[Misfit]:
+        """The same of an annotation that is ignored; none of one that only a newer version of the format knows."""
+        element, at = self._elements[leaf.index]
+        if empty := _empty_union(self._footer.raw, at):
+            return [Misfit(empty, "is empty")]
+        found = _annotation(element)
+        return [_not_allowed(leaf, found)] if found else ()
+
+    @cached_property
+    def _elements(self) -> Sequence[tuple[ttypes.SchemaElement, int]]:
+        """Those of the leaves, and where they are stored."""
+        raw = self._footer.raw
+        schema = next(span[3] for span in _kernel.fields(raw, 0) if span[0] == _SCHEMA)
+        found = zip(self._footer.elements(), _kernel.elements(raw, schema)[:-1], strict=True)
+        return [(element, at) for element, at in found if element.type is not None]
 
     def of_row_group(self, row_group: int) -> Sequence[Misfit]:
         """Of a RowGroup, without its chunks."""
@@ -145,6 +191,8 @@ class _Reader:
                 self._check_list(struct, kind.item, value, end, f"{path}{name}")
             elif kind.words is not None or kind.name == "string":
                 self._check_value(struct, kind, value, f"{path}{name}")
+        if struct is ttypes.Statistics:
+            self._check_bounds(spans, path)
         if missing := required_of(struct) - {span[0] for span in spans}:
             for number in sorted(missing):
                 self._add(f"{path}{known[number][0]}", "is missing")
@@ -213,6 +261,18 @@ class _Reader:
             shown, is_vital = f"0x{stored[:_SHOWN].hex()}", struct is ttypes.SchemaElement
             self._add(path, "is not UTF-8", None, shown, is_vital)
 
+    def _check_bounds(self, spans: Sequence[tuple[int, ...]], path: str) -> None:
+        """The values in Statistics."""
+        leaf = self._leaf
+        assert leaf is not None
+        expected = _WIDTHS.get(leaf.physical_type)
+        for number, wire, _, value, _ in spans if expected is not None else ():
+            if number in _BOUNDS and wire == compact.TYPE_BINARY:
+                found, _ = compact.read_varint(self._data, value)
+                if found != expected:
+                    problem = f"is not as long as any {leaf.physical_type}"
+                    self._add(f"{path}{_BOUNDS[number]}", problem, expected, found)
+
     def _check_path(self, at: int, path: str) -> None:
         """Some readers find the column by it, others by its place."""
         leaf = self._leaf
@@ -239,6 +299,46 @@ class _Reader:
         most = leaf.max_definition_level if is_definition else leaf.max_repetition_level
         if count not in (0, most + 1):
             self._add(path, "has another number of levels", most + 1, count)
+
+
+def _annotation(element: ttypes.SchemaElement) -> str | None:
+    """One that does not fit; None if it is not known."""
+    logical = logical_type(element)
+    if logical is not None:
+        return str(logical)
+    converted = ttypes.ConvertedType._VALUES_TO_NAMES.get(element.converted_type)
+    return converted if converted in _OF_GROUPS else None
+
+
+def _not_allowed(leaf: LeafColumn, annotation: str) -> Misfit:
+    stored_as = replace(leaf.type, logical=None)
+    found = f"{annotation} on {stored_as}"
+    return Misfit("annotation", "is not allowed by the format", None, found)
+
+
+def _empty_union(data: bytes, element: int) -> str | None:
+    """The path of the union in a SchemaElement that has no member, not even one that is not known."""
+    for number, wire, _, union, _ in _kernel.fields(data, element):
+        if (number, wire) != (_LOGICAL_TYPE, compact.TYPE_STRUCT):
+            continue
+        if data[union] == 0:
+            return "logicalType"
+        for member, _, _, details, _ in _kernel.fields(data, union):
+            for field, _, _, unit, _ in (
+                _kernel.fields(data, details) if member in _WITH_UNIT else ()
+            ):
+                if field == _UNIT and data[unit] == 0:
+                    return f"logicalType.{_WITH_UNIT[member]}.unit"
+    return None
+
+
+def _has_room(type: LeafType) -> bool:
+    """Whether the numbers of a DECIMAL can be as long as it says."""
+    logical = type.logical
+    if logical is None or logical.name != "DECIMAL":
+        return True
+    bits = math.inf if type.width is None else 8 * type.width - 1
+    return logical.scale <= logical.precision <= bits * math.log10(2)
 
 
 @cache

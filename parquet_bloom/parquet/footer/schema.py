@@ -258,7 +258,7 @@ def _leaf_type(element: ttypes.SchemaElement) -> LeafType:
     length = (element.type_length or 0) if physical == "FIXED_LEN_BYTE_ARRAY" else 0
     if length < 0:
         raise FooterError(f"schema: column {element.name}: type_length {length} is negative")
-    logical = _logical_type(element)
+    logical = logical_type(element)
     if logical and not _fits(logical, physical, length):
         logical = None
     is_annotated = element.logicalType is not None or element.converted_type is not None
@@ -287,7 +287,7 @@ def _fits(logical: LogicalType, physical: str, length: int) -> bool:
             return True
 
 
-def _logical_type(element: ttypes.SchemaElement) -> LogicalType | None:
+def logical_type(element: ttypes.SchemaElement) -> LogicalType | None:
     """The union wins over the older ConvertedType, unless it is UNKNOWN."""
     logical = _from_union(element)
     if logical is None or logical.name == "UNKNOWN":
