@@ -132,6 +132,8 @@ class ParquetSurveyor:
     def count(self, counts: ColumnCounts, chunk: ColumnChunk) -> None:
         counts.chunk_bytes += chunk.total_compressed_size or 0
         counts.already += chunk.has_filters
+        rows = self.file.footer.row_group_num_rows(chunk.row_group)
+        counts.group_rows = max(counts.group_rows, rows)
         if (field := self._fields.get(chunk.leaf.index)) is not None:
             counts.not_shredded += bool(Elsewhere(self.file, field, chunk.row_group).counts)
         counts.dictionary_bytes = max(counts.dictionary_bytes, chunk.total_uncompressed_size or 0)

@@ -102,7 +102,8 @@ class ColumnCounts:
     """A column of one file, or of several together.
 
     Of all chunks: `num_values`, `chunk_bytes` as stored, `already` (groups with a filter),
-    `dictionary_bytes` (the most that a dictionary of all values of one chunk can take). Of the
+    `dictionary_bytes` (the most that a dictionary of all values of one chunk can take), `group_rows` (the most
+    rows of a row group, 0 in ORC). Of the
     `groups` with a non-null value: `filters` and `filter_bytes` that `build` would write,
     `largest_filter`, `group_ndv` (the most distinct values in one group), and `only_dictionary`:
     dictionary pages have all values, None in a format without them. `not_shredded`: groups in which a
@@ -114,6 +115,7 @@ class ColumnCounts:
     chunk_bytes: int = 0
     already: int = 0
     dictionary_bytes: int = 0
+    group_rows: int = 0
     groups: int = 0
     filters: int = 0
     filter_bytes: int = 0
@@ -130,6 +132,7 @@ class ColumnCounts:
         self.chunk_bytes += other.chunk_bytes
         self.already += other.already
         self.dictionary_bytes = max(self.dictionary_bytes, other.dictionary_bytes)
+        self.group_rows = max(self.group_rows, other.group_rows)
         self.groups += other.groups
         self.filters += other.filters
         self.filter_bytes += other.filter_bytes
@@ -174,6 +177,7 @@ class Subject:
             path=path,
             fpp=rate,
             ndv=counts.group_ndv,
+            rows=counts.group_rows,
             num_bytes=counts.largest_filter * growth_of_size(usual, rate),
             dictionary_bytes=counts.dictionary_bytes,
             only_dictionary=bool(counts.only_dictionary),

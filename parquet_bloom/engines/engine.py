@@ -168,7 +168,7 @@ class WriterTrouble:
 @dataclass(frozen=True, slots=True)
 class SettingsText:
     """See `settings`. `types`: of ORC columns that the writer gets right, none for all; `max_bytes`: of
-    the writer's default limit."""
+    the writer's default limit; `rows_multiple`: row groups get a multiple of so many rows."""
 
     text: str
     names: NamesTaken = "any"
@@ -176,6 +176,7 @@ class SettingsText:
     if_only_dictionary: str = ""
     types: tuple[str, ...] = ()
     max_bytes: int = 0
+    rows_multiple: int = 1
 
     def __post_init__(self) -> None:
         check_word("names", self.names, NamesTaken)

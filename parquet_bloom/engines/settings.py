@@ -3,11 +3,13 @@
     {column} {column_id} {path}     the dotted name, the number of an ORC column, the file
     {fpp} {ndv}                     NDV is that of the measured file's row group with the most distinct
                                     values: parquet-java and DuckDB size a filter for what they are told
+    {rows}                          of the measured file's largest row group: with more, a filter for NDV
+                                    values would be too small
     {max_bytes}                     the writer's own limit, or more if the filter takes more
     {dictionary_bytes}              the most that a dictionary of all values may take
 
 `{column:sql}` is quoted for a text of SQL, `:string` for one of Python, Scala and Java alike, `:python` is
-a literal of Python.
+a literal of Python. A writer with `rows_multiple` gets rows rounded up to it, and as many more values.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Mapping
+from fractions import Fraction
+from math import ceil
 from typing import Final
 
 from parquet_bloom.dataclass import dataclass
@@ -30,7 +34,7 @@ class WantedFilter:
     """The filter to get in every part of a file at `path`.
 
     `column_path`: the names from the root of the schema to the leaf. `ndv`: the most distinct
-    values to expect; `num_bytes`: of the largest bitset; `dictionary_bytes`: the most that a dictionary of
+    values to expect, in up to `rows`; `num_bytes`: of the largest bitset; `dictionary_bytes`: the most that a dictionary of
     all values may take; `only_dictionary`: whether the chunks have such dictionaries now; `column_id` and
     `type`: of an ORC column.
     """
@@ -39,6 +43,7 @@ class WantedFilter:
     column_path: tuple[str, ...]
     fpp: float
     ndv: int = 0
+    rows: int = 0
     num_bytes: int = 0
     dictionary_bytes: int = 0
     only_dictionary: bool = False
@@ -89,14 +94,17 @@ def _text(settings: SettingsText, wanted: WantedFilter) -> str:
     text = settings.text if is_named else settings.for_all_columns
     if text and wanted.only_dictionary and settings.if_only_dictionary:
         text += f"\n{settings.if_only_dictionary}"
+    rows = ceil(wanted.rows / settings.rows_multiple) * settings.rows_multiple
+    growth = Fraction(rows, wanted.rows) if rows else Fraction(1)
     return text.format(
         column=_Quotable(".".join(wanted.column_path)),
         column_id=wanted.column_id,
         path=_Quotable(wanted.path),
         fpp=wanted.fpp,
-        ndv=wanted.ndv,
+        rows=rows,
+        ndv=ceil(wanted.ndv * growth),
         max_bytes=max(settings.max_bytes, wanted.num_bytes),
-        dictionary_bytes=max(wanted.dictionary_bytes, MIN_BYTES),
+        dictionary_bytes=max(ceil(wanted.dictionary_bytes * growth), MIN_BYTES),
     )
 
 

@@ -248,6 +248,60 @@ def test_spark_writes_it(spark, advised):
     assert filter_bytes(path, advised.column) == [advised.num_bytes]
 
 
+@pytest.fixture
+def many_groups(tmp_path, monkeypatch):
+    """A file of ten row groups, as `t.parquet` of the working folder, and the settings by writer."""
+    numbers = np.random.default_rng(4).permutation(1 << 20)[:40_000]
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"id": numbers}), "t.parquet", row_group_size=4_000)
+    (advice,) = advise("t.parquet", fpp=0.001).columns
+    return {each.writer: each.text for each in advice.settings}
+
+
+def assert_as_good_as_asked(path):
+    """Other writers size filters a little too small."""
+    groups = pb.inspect(path).row_groups
+    assert len(groups) > 1
+    assert all(each.columns[0].filter.fpp < 0.0015 for each in groups)
+
+
+def test_pyarrow_writes_row_groups_that_fit(many_groups):
+    eval(many_groups["pyarrow"], {"pq": pq, "table": pq.read_table("t.parquet")})
+    assert_as_good_as_asked("out.parquet")
+
+
+@pytest.mark.parametrize("source", ["t.parquet", "one.parquet"])
+def test_duckdb_writes_row_groups_that_fit(many_groups, source):
+    """However the rows come that it is given."""
+    if not DuckDB.is_here():
+        missing(DuckDB.needs)
+    import duckdb
+
+    pq.write_table(pq.read_table("t.parquet"), "one.parquet")
+    duckdb.connect().execute(many_groups["DuckDB"].replace("t.parquet'", f"{source}'", 1))
+    assert_as_good_as_asked("out.parquet")
+
+
+def test_datafusion_writes_row_groups_that_fit(many_groups):
+    if not DataFusion.is_here():
+        missing(DataFusion.needs)
+    from datafusion import SessionContext
+
+    context = SessionContext()
+    context.register_parquet("t", "t.parquet")
+    context.sql(many_groups["DataFusion"]).collect()
+    assert_as_good_as_asked("out.parquet")
+
+
+def test_spark_writes_row_groups_that_fit(spark, many_groups):
+    frame = spark.read.parquet(str(Path("t.parquet").resolve())).coalesce(1)
+    writer = eval(f"(writer{many_groups['Spark']})", {"writer": frame.write})
+    folder = Path("written").resolve()
+    writer.parquet(str(folder))
+    (path,) = folder.glob("*.parquet")
+    assert_as_good_as_asked(path)
+
+
 @pytest.mark.parametrize("column", ["id", "user.name"])
 def test_spark_writes_orc_with_it(spark, tmp_path, column):
     """The same bits as `build`."""

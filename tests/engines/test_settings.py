@@ -14,6 +14,7 @@ WANTED = WantedFilter(
     column_path=("user_id",),
     fpp=0.01,
     ndv=100_000,
+    rows=100_000,
     num_bytes=1 << 17,
     dictionary_bytes=900_000,
     only_dictionary=False,
@@ -32,28 +33,39 @@ def test_settings_to_paste():
         "Spark": '.option("parquet.bloom.filter.enabled#user_id", "true")\n'
         '.option("parquet.bloom.filter.expected.ndv#user_id", "100000")\n'
         '.option("parquet.bloom.filter.fpp#user_id", "0.01")\n'
-        '.option("parquet.bloom.filter.max.bytes", "1048576")',
-        "pyarrow": 'pq.write_table(table, "out.parquet", bloom_filter_options='
+        '.option("parquet.bloom.filter.max.bytes", "1048576")\n'
+        '.option("parquet.block.row.count.limit", "100000")',
+        "pyarrow": 'pq.write_table(table, "out.parquet", row_group_size=100000, bloom_filter_options='
         '{\'user_id\': {"ndv": 100000, "fpp": 0.01}})',
         "DuckDB": "COPY (FROM read_parquet('in.parquet')) TO 'out.parquet' (FORMAT parquet,"
-        " DICTIONARY_SIZE_LIMIT 100000, STRING_DICTIONARY_PAGE_SIZE_LIMIT 900000,"
+        " ROW_GROUP_SIZE 100352, DICTIONARY_SIZE_LIMIT 100352, STRING_DICTIONARY_PAGE_SIZE_LIMIT 903168,"
         " BLOOM_FILTER_FALSE_POSITIVE_RATIO 0.01) -- for all columns",
         "DataFusion": "COPY t TO 'out.parquet' STORED AS PARQUET OPTIONS"
         " ('format.bloom_filter_enabled::user_id' 'true',"
         " 'format.bloom_filter_fpp::user_id' '0.01',"
-        " 'format.bloom_filter_ndv::user_id' '100000')",
+        " 'format.bloom_filter_ndv::user_id' '100000', 'format.max_row_group_size' '100000')",
         "Iceberg": "ALTER TABLE t SET TBLPROPERTIES"
         " ('write.parquet.bloom-filter-enabled.column.user_id' = 'true',"
         " 'write.parquet.bloom-filter-fpp.column.user_id' = '0.01',"
         " 'write.parquet.bloom-filter-ndv.column.user_id' = '100000',"
-        " 'write.parquet.bloom-filter-max-bytes' = '1048576')",
+        " 'write.parquet.bloom-filter-max-bytes' = '1048576')"
+        " -- for row groups of up to 100000 rows",
     }
 
 
 def test_a_large_filter_lifts_the_limit_of_java():
     large = settings(num_bytes=4 << 20)
-    assert large["Spark"].endswith('.option("parquet.bloom.filter.max.bytes", "4194304")')
-    assert large["Iceberg"].endswith("'write.parquet.bloom-filter-max-bytes' = '4194304')")
+    assert '.option("parquet.bloom.filter.max.bytes", "4194304")' in large["Spark"]
+    assert "'write.parquet.bloom-filter-max-bytes' = '4194304')" in large["Iceberg"]
+
+
+def test_rows_come_in_vectors():
+    """DuckDB takes more rows than were measured, which may have as many more values."""
+    few = settings(ndv=30, rows=40, dictionary_bytes=1000)["DuckDB"]
+    assert "ROW_GROUP_SIZE 2048, DICTIONARY_SIZE_LIMIT 1536, " in few
+    assert "STRING_DICTIONARY_PAGE_SIZE_LIMIT 51200, " in few
+    whole = settings(ndv=30, rows=4096)["DuckDB"]
+    assert "ROW_GROUP_SIZE 4096, DICTIONARY_SIZE_LIMIT 30, " in whole
 
 
 def test_a_dictionary_is_turned_off_for_java():
@@ -105,7 +117,8 @@ def test_dots_in_names_cannot_be_said_to_all(names):
 def test_datafusion_takes_some_names_only_as_all_columns(name):
     assert settings(name)["DataFusion"] == (
         "COPY t TO 'out.parquet' STORED AS PARQUET OPTIONS ('format.bloom_filter_on_write' 'true',"
-        " 'format.bloom_filter_fpp' '0.01', 'format.bloom_filter_ndv' '100000') -- for all columns"
+        " 'format.bloom_filter_fpp' '0.01', 'format.bloom_filter_ndv' '100000',"
+        " 'format.max_row_group_size' '100000') -- for all columns"
     )
 
 
