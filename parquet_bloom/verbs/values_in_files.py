@@ -213,6 +213,8 @@ class GatheredValues:
         self._num_groups += len(groups)
         self._bytes_read += report.bytes_read
         self._requests = in_all([self._requests, report.requests])
+        if not len(self._values):
+            return
         file = self._hits.add_file(report.path, [group.distinct[0] for group in groups])
         for number, group in enumerate(groups):
             given = group.given

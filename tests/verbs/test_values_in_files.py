@@ -3,6 +3,7 @@
 import random
 from math import prod
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.orc as po
 import pyarrow.parquet as pq
@@ -194,3 +195,11 @@ def test_why_values_are_unknown_is_in_the_repr_and_in_the_table(lake):
     report = pb.probe_values([*names, lake / "plain.parquet"], "id", [10_001])
     (row,) = report.to_arrow().to_pylist()
     assert row["reason"].startswith(f"2 files unknown, such as {damaged}: ")
+
+
+def test_no_values_are_in_no_file(tmp_path):
+    pq.write_table(pa.table({"id": [1, 2]}), tmp_path / "a.parquet")
+    for values in ([], pa.array([], pa.int64()), np.array([], np.int64)):
+        report = pb.probe_values(tmp_path, "id", values)
+        assert (report.num_files, report.absent, report.maybe, len(report.results)) == (1, 0, 0, 0)
+        assert report.to_arrow().num_rows == 0
