@@ -52,13 +52,11 @@ class _Condition(NamedTuple):
     def of(self, schema: pa.Schema) -> pc.Expression:
         """What it says about files with these columns."""
         path = _path(self.column, schema.names)
-        field = pc.field(*path)
+        field, kind = pc.field(*path), schema.field(path[0]).type
         if self.operator in ("in", "not in"):
-            is_in = field.isin(self.value)
+            is_in = field.isin(_those_as_stored(self.value, kind))
             return is_in if self.operator == "in" else ~is_in
-        return _COMPARISONS[self.operator](
-            field, _as_stored(self.value, schema.field(path[0]).type)
-        )
+        return _COMPARISONS[self.operator](field, _as_stored(self.value, kind))
 
 
 def _path(column: str, names: Sequence[str]) -> list[str]:
@@ -93,10 +91,25 @@ def _one_of(column: str, value: Any) -> _Condition:
 
 
 def _as_stored(value: Any, kind: pa.DataType) -> Any:
-    """An integer, given as a float to a column of such: pyarrow would make floats of the column, and fail on large ones."""
+    """An integer, given as a float to a column of such: pyarrow would make floats of the column, and fail on large ones. One
+    of a column without signs, of whose integers pyarrow would otherwise make some with them, and fail, too."""
+    if pa.types.is_uint64(kind) and _is_unsigned(value):
+        return pa.scalar(value, kind)
     if not isinstance(value, float) or not pa.types.is_integer(kind) or not value.is_integer():
         return value
     return int(value) if abs(value) < _INT64_END else value
+
+
+def _is_unsigned(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2 * _INT64_END
+
+
+def _those_as_stored(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The same of several, without those that a column without signs cannot have."""
+    if not pa.types.is_uint64(kind) or not pa.types.is_signed_integer(values.type):
+        return values
+    are_stored = pc.greater_equal(values, 0)
+    return values.filter(are_stored, null_selection_behavior="emit_null").cast(kind)
 
 
 def _plain(value: Any) -> Any:
@@ -120,10 +133,18 @@ def _array(column: str, values: Any) -> pa.Array:
     if isinstance(values, list) and any(getattr(each, "nanosecond", 0) for each in values):
         values = [_nanoseconds(each) if hasattr(each, "nanosecond") else each for each in values]
     try:
-        found = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
+        found = values if isinstance(values, pa.Array | pa.ChunkedArray) else _in_arrow(values)
     except (pa.ArrowException, OverflowError, TypeError) as error:
         raise ValueTypeError(f"filters: column {column}: {_reason(error)}") from None
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+
+
+def _in_arrow(values: Any) -> pa.Array:
+    try:
+        return pa.array(values)
+    except OverflowError:
+        # pyarrow takes integers for some with signs.
+        return pa.array(values, pa.uint64())
 
 
 class ListedFiles(Protocol):

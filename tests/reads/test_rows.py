@@ -248,3 +248,22 @@ def test_objects_of_polars_are_what_they_are(tmp_path: Path, value: Any) -> None
         assert file.bloom_filter(0, "id").check_many(asked).tolist() == [True]
     if kind is None:
         assert pb.rows(path, {"id": asked}).num_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("filters", "held"),
+    [
+        ({"h": 5}, [5]),
+        ({"h": 2**63 + 1}, [2**63 + 1]),
+        ({"h": [2**63 + 1, 5, 6]}, [2**63 + 1, 5]),
+        ({"h": [5, -1, None]}, [5]),
+        ([("h", "not in", [5, -1])], [2**63 + 1]),
+        ([("h", ">", 5)], [2**63 + 1]),
+        ([("h", "!=", 2**63 + 1)], [5]),
+        ({"h": np.array([2**63 + 1], np.uint64)}, [2**63 + 1]),
+    ],
+)
+def test_integers_without_signs(tmp_path: Path, filters: Any, held: list[int]) -> None:
+    """As hashes are."""
+    pq.write_table(pa.table({"h": pa.array([2**63 + 1, 5], pa.uint64())}), tmp_path / "h.parquet")
+    assert pb.rows(tmp_path / "h.parquet", filters)["h"].to_pylist() == held
