@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -105,7 +106,10 @@ def _is_unsigned(value: Any) -> bool:
 
 
 def _those_as_stored(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The same of several, without those that a column without signs cannot have."""
+    """The same of several, without those that a column without signs, or of another width, cannot have."""
+    if pa.types.is_fixed_size_binary(kind) and pa.types.is_binary(values.type):
+        are_stored = pc.equal(pc.binary_length(values), kind.byte_width)
+        return values.filter(are_stored, null_selection_behavior="emit_null").cast(kind)
     if not pa.types.is_uint64(kind) or not pa.types.is_signed_integer(values.type):
         return values
     are_stored = pc.greater_equal(values, 0)
@@ -113,7 +117,9 @@ def _those_as_stored(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy as one of Python; a moment of pandas with its nanoseconds."""
+    """A number of numpy as one of Python; a moment of pandas with its nanoseconds; a UUID as its bytes."""
+    if isinstance(value, UUID):
+        return value.bytes
     if getattr(value, "nanosecond", 0):
         return _nanoseconds(value)
     return value.item() if isinstance(value, np.number | np.bool_) else value
@@ -136,10 +142,21 @@ def _array(column: str, values: Any) -> pa.Array:
         found = values if isinstance(values, pa.Array | pa.ChunkedArray) else _in_arrow(values)
     except (pa.ArrowException, OverflowError, TypeError) as error:
         raise ValueTypeError(f"filters: column {column}: {_reason(error)}") from None
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    found = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    found = found.storage if isinstance(found.type, pa.BaseExtensionType) else found
+    return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
+
+
+def _in_storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Without what pyarrow compares nothing with, such as UUIDs."""
+    if not isinstance(column.type, pa.BaseExtensionType):
+        return column
+    return pa.chunked_array([each.storage for each in column.chunks], column.type.storage_type)
 
 
 def _in_arrow(values: Any) -> pa.Array:
+    if isinstance(values, list):
+        values = [each.bytes if isinstance(each, UUID) else each for each in values]
     try:
         return pa.array(values)
     except OverflowError:
@@ -244,11 +261,11 @@ class Matching:
         # Of a range, readers would make one number after the other.
         numbers: Any = np.arange(group.num_rows)
         found = source.read_rows(there, {group.number: numbers})
-        columns = {name: found[name] for name in there}
+        columns = {name: _in_storage(found[name]) for name in there}
         for name, condition in wanted.items():
             if name not in there:
                 value = condition.value
-                kind = value.type if hasattr(value, "type") else pa.scalar(value).type
+                kind = value.type if hasattr(value, "type") else _in_arrow([value]).type
                 columns[name] = pa.nulls(group.num_rows, kind)
         return pa.table([*columns.values(), pa.array(numbers)], [*columns, _unlike(columns)])
 
