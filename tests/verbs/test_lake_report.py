@@ -1,6 +1,7 @@
 """`pbloom report` of many files: what the page adds up, what it keeps, and what it never leaves out in silence."""
 
 import re
+import shlex
 from dataclasses import replace
 
 import numpy as np
@@ -144,6 +145,21 @@ def test_one_command_builds_what_is_advised_in_all_files(run, tmp_path):
     assert commands(lake) == [f"pbloom build '{lake}' --auto --in-place"]
     assert outcome("build", lake, "-c", 'id,"other, id"', "--dry-run").code == 2
     assert outcome("build", lake, "--auto", "--in-place").code == 0
+    assert commands(lake) == []
+    small = {"columns": "id", "max_bytes": 64, "force": True, "existing": "replace"}
+    pb.build(lake / "day=0" / "p.parquet", in_place=True, **small)
+
+    def again(*arguments):
+        (found,) = re.findall(
+            r"in all files: (pbloom build .*? --existing replace) ",
+            Document(run(*arguments)[1]).text,
+        )
+        return found
+
+    assert again(lake) == f"pbloom build '{lake}' --auto --in-place --existing replace"
+    (lake / "other.parquet").unlink()
+    assert again(lake) == f"{build} id --fpp 0.01 --in-place --existing replace"
+    assert outcome(*shlex.split(again(lake))[1:]).code == 0
     assert commands(lake) == []
 
 
