@@ -12,6 +12,7 @@ from conftest import FIXTURES
 from make.browser import Document
 from make.commands import outcome
 from make.delta_tables import make_table
+from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.options import AdviseOptions, ValidateOptions
@@ -249,6 +250,26 @@ def test_of_files_without_filters_three_are_named_and_the_others_counted(folder)
         reporter.add(f"{name}.parquet", found)
     text = Document(render_lake_report(reporter.report())).text
     assert "id : 1 of 5 files have them; none in a.parquet, c.parquet, d.parquet and 1 more" in text
+
+
+@pytest.mark.parametrize("ending", ["parquet", "orc"])
+def test_files_without_values_need_no_filter(run, tmp_path, ending):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    numbers = np.random.default_rng(3).permutation(4_000)
+    for part, name in enumerate("abc"):
+        table = pa.table({"id": numbers[part::3], "n": pa.nulls(len(numbers[part::3]), pa.int64())})
+        write = pq.write_table if ending == "parquet" else orc.write_table
+        write(table if name != "c" else table.slice(0, 0), lake / f"{name}.{ending}")
+        if name != "c":
+            pb.build(lake / f"{name}.{ending}", columns="id", in_place=True)
+    one, none = pb.inspect_summary(lake).columns
+    assert (one.files, one.files_with_filters, one.chunks, one.chunks_with_filters) == (2, 2, 2, 2)
+    assert (none.files, none.chunks) == (0, 0)
+    text = Document(run(lake)[1]).text
+    assert "id 2 of 2 2 of 2 " in text
+    assert "Some files have filters for a column" not in text
+    assert "To build" not in text
 
 
 def test_folders_that_are_no_partitions_are_named_without_what_is_common():
