@@ -103,6 +103,8 @@ LeftoverKind = Literal["temporary file", "upload"]
 UNKNOWN: Final = "unknown"
 
 NO_FILTER: Final = "no filter"
+# Of a chunk that needs none.
+ONLY_NULLS: Final = f"{NO_FILTER}: the chunk has only nulls"
 HAS_ONE: Final = "has a filter already"
 
 # Of one in a file of a table, which does not record it: nobody committed it, or it was taken back.

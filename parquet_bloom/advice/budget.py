@@ -22,13 +22,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from parquet_bloom.advice.lookups import FPP_UNIT, ExpectedReads
-from parquet_bloom.advice.rate import LOWER_RATES
 from parquet_bloom.advice.sketch import ColumnSketch
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.options import AdviseOptions
 
 # Filters have sizes of powers of two, and half the size is a rate some 3 to 50 times as high.
 RATES: Final = (0.5, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
+
+# Those that may be recommended in place of the usual one, where there are many groups.
+LOWER_RATES: Final = (0.001, 0.0001)
 
 # Saving less than this many groups per look-up is not worth a byte.
 LEAST_SAVED: Final = 0.01

@@ -253,9 +253,9 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
     column, subject, sketch = _surveyed(table, place), table.subjects[place], table.columns[place]
     reads, unit = sketch.expected_reads(), UNITS[table.format].group
     fpp = options.target_fpp
-    if options.fpp is None:
-        fpp = recommended_rate(column.counts, reads, fpp, table.largest[0], unit)
     offers = tuple(each_offer(sketch, reads)) if reads else ()
+    if reads and options.fpp is None:
+        fpp = recommended_rate(offers, column.counts, reads, fpp, table.largest[0], unit)
     # What the target costs and saves is known better than by an offer.
     lower = fpp < options.target_fpp
     chosen = next((offer for offer in offers if lower and offer.rate == fpp), None)

@@ -225,7 +225,7 @@ def _those_there(evidence: Evidence) -> str:
     if evidence.counts.already < evidence.counts.groups:
         return ""
     return (
-        f"every {evidence.unit} already has a filter, whose bits were not read (inspect shows its FPP):"
+        f"every {evidence.unit} already has a filter, whose FPP plays no part here (inspect shows it):"
         " the figures are of new ones, which --existing replace builds"
     )
 

@@ -24,7 +24,7 @@ from parquet_bloom.engines.settings import as_option
 from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.options import DEFAULT_FPP, AdviseOptions
 from parquet_bloom.render.budget import budget_lines
-from parquet_bloom.render.hints import for_many, would_refuse
+from parquet_bloom.render.hints import for_all, would_refuse
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, SummarizedView, Summary
 from parquet_bloom.render.terminal import (
@@ -50,6 +50,7 @@ from parquet_bloom.verbs.advise import (
     ColumnAdvice,
     RateOffer,
     TableAdvisor,
+    replacing,
     to_do,
 )
 
@@ -419,7 +420,7 @@ def _next_lines(
         found = command_for(inputs.in_commands(path), command, {"COLUMN": build.columns}, again)
         if found is not None:
             is_one = len(inputs.files) == 1
-            yield f"next: {found if is_one else for_many(found, path, names)}"
+            yield f"next: {found if is_one else for_all(found, path, names)}"
 
 
 def _to_build(reports: Sequence[AdviceReport], options: AdviseOptions) -> Iterator[_Build]:
@@ -430,13 +431,13 @@ def _to_build(reports: Sequence[AdviceReport], options: AdviseOptions) -> Iterat
     if not (is_alike and (options.value_sample or len(wanted) <= MOST_SHOWN)):
         among = ",".join(map(as_option, options.columns or ()))
         if wanted and not options.value_sample:
-            yield _Build(f"--auto{' -c COLUMN' * bool(among)}", among, _judging(options))
+            others = (*_judging(options), *replacing(wanted))
+            yield _Build(f"--auto{' -c COLUMN' * bool(among)}", among, others)
         return
     alike: dict[tuple[str, ...], list[str]] = {}
     for each in wanted:
         rate = () if each.fpp in (None, DEFAULT_FPP) else ("--fpp", repr(each.fpp))
-        existing = ("--existing", "replace") if each.too_small else ()
-        alike.setdefault((*rate, *existing), []).append(as_option(each.column))
+        alike.setdefault((*rate, *replacing([each])), []).append(as_option(each.column))
     for others, columns in alike.items():
         yield _Build("-c COLUMN", ",".join(columns), others)
 

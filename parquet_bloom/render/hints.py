@@ -94,13 +94,22 @@ _SPARING: Final = frozenset(("build", "repair", "validate"))
 
 
 def for_many(command: str, path: str, names: Sequence[str]) -> str:
-    """A command that helps with the file at `path`, for all that `names` mean; if these are too many, or none, or if
-    files that need no help would change, for any file, called FILE."""
+    """A command that helps with the file at `path`, for all that `names` mean; if files that need no help would change,
+    for any file, called FILE."""
     import shlex
 
     words = shlex.split(command)
     is_sparing = words[1] in _SPARING and not {"--existing", "-g"} & {*words}
-    files = names if is_sparing and 0 < len(names) <= MOST_NAMES else ("FILE",)
+    return for_all(command, path, names if is_sparing else ())
+
+
+def for_all(command: str, path: str, names: Sequence[str]) -> str:
+    """A command for the file at `path`, for all that `names` mean; if these are too many, or none, for any file, called
+    FILE."""
+    import shlex
+
+    files = names if 0 < len(names) <= MOST_NAMES else ("FILE",)
+    words = shlex.split(command)
     return shlex.join(word for each in words for word in (files if each == path else (each,)))
 
 

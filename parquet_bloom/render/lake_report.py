@@ -18,7 +18,7 @@ from parquet_bloom.render.findings import (
 from parquet_bloom.render.hints import MOST_NAMES, command, for_many
 from parquet_bloom.render.report import MOST_COLUMNS, in_order, template
 from parquet_bloom.storage.source import has_wildcard
-from parquet_bloom.verbs.advise import to_do
+from parquet_bloom.verbs.advise import replacing, to_do
 from parquet_bloom.verbs.inspect_summary import ColumnSummary
 from parquet_bloom.verbs.lake_report import BrokenRule, LakeReport
 from parquet_bloom.verbs.report import NOT_DEEP
@@ -95,8 +95,8 @@ def _to_do(report: LakeReport) -> dict[str, str]:
 
 
 def _to_build(report: LakeReport, options: Sequence[str]) -> list[str]:
-    """The commands that build in all files what is advised and missing, even where other filters of the column are
-    wrong; one for all columns of the same rate. Of several tables, each has its own columns and rates."""
+    """The commands that build in all files what is advised and missing or too small, even where other filters of the
+    column are wrong; one for all columns of the same rate. Of several tables, each has its own columns and rates."""
     names = _readable(report, report.names)
     if not options or len(names) > MOST_NAMES:
         return []
@@ -109,12 +109,15 @@ def _to_build(report: LakeReport, options: Sequence[str]) -> list[str]:
         each
         for table in report.advice
         for each in table.columns
-        if each.verdict == "build" and each.column in missing
+        if each.verdict == "build" and (each.column in missing or each.too_small)
     ]
     if len(report.advice) > 1 and wanted:
-        return [command("build", *names, "--auto", *options)]
+        return [command("build", *names, "--auto", *options, *replacing(wanted))]
     return united(
-        command("build", *names, "-c", as_option(each.column), "--fpp", repr(each.fpp), *options)
+        command(
+            *("build", *names, "-c", as_option(each.column), "--fpp", repr(each.fpp)),
+            *(*options, *replacing([each])),
+        )
         for each in wanted
     )
 

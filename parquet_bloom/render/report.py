@@ -32,7 +32,7 @@ from parquet_bloom.render.findings import (
 from parquet_bloom.render.hints import command
 from parquet_bloom.render.wording import size, where
 from parquet_bloom.rules.finding import Finding
-from parquet_bloom.verbs.advise import ColumnAdvice, to_do
+from parquet_bloom.verbs.advise import ColumnAdvice, replacing, to_do
 from parquet_bloom.verbs.inspect import FileInspection
 from parquet_bloom.verbs.occupancy import FilterOccupancy
 from parquet_bloom.verbs.report import ColumnOverview, FileReport, FilterPicture
@@ -137,15 +137,16 @@ def _to_do(report: FileReport, verdicts: Mapping[str, ColumnAdvice]) -> dict[str
 
 
 def _to_build(report: FileReport, to_do: Mapping[str, str], options: Sequence[str]) -> list[str]:
-    """The commands that build what is advised and missing, one for all columns of the same rate."""
+    """The commands that build what is advised and missing or too small, one for all columns of the same rate."""
     if not options or report.advice is None or report.advice.obstacles:
         return []
     return united(
         command(
-            "build", report.path, "-c", as_option(each.column), "--fpp", repr(each.fpp), *options
+            *("build", report.path, "-c", as_option(each.column), "--fpp", repr(each.fpp)),
+            *(*options, *replacing([each])),
         )
         for each in report.advice.columns
-        if to_do[each.column] == "build"
+        if to_do[each.column] == "build" or (each.verdict == "build" and each.too_small)
     )
 
 

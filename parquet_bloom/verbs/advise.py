@@ -137,6 +137,11 @@ def to_do(advice: ColumnAdvice, *, has_all: bool, is_broken: bool = False) -> st
     return "keep" if has_all else "build"
 
 
+def replacing(wanted: Iterable[ColumnAdvice]) -> tuple[str, ...]:
+    """The options with which `build` builds these columns anew where filters are too small: it keeps what is there."""
+    return ("--existing", "replace") if any(each.too_small for each in wanted) else ()
+
+
 @dataclass(frozen=True, slots=True)
 class BudgetedColumn:
     """A column to build: the rate `fpp` at which it gets filters, `filter_bytes` of all their bitsets, and how

@@ -20,7 +20,7 @@ from parquet_bloom.threads import threads_for_files
 from parquet_bloom.verbs.documents import VerbReport, document_of
 from parquet_bloom.verbs.inspect import inspect_file
 from parquet_bloom.verbs.keys import key_of
-from parquet_bloom.vocabulary import is_no_filter
+from parquet_bloom.vocabulary import ONLY_NULLS, is_no_filter
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -34,9 +34,9 @@ Path = str | os.PathLike[str]
 
 @dataclass(frozen=True, slots=True)
 class ColumnSummary:
-    """One column in all files that have it.
+    """One column in all files that have values of it.
 
-    `chunks` of it in `files`; `chunks_with_filters` and `files_with_filters`: those with a filter that
+    `chunks` of it in `files`, without those that need no filter, as they have no value that is not null; `chunks_with_filters` and `files_with_filters`: those with a filter that
     can be used, of any dialect; `chunks_unusable`: those with one that cannot, because it is damaged, or
     encrypted and no key was given; `num_filters`: of these, counting each index group; `fpp` and
     `worst_fpp`: their mean and highest, None without any. `filter_bytes`: of all its filters, in the
@@ -155,13 +155,16 @@ class InspectionSummarizer:
     def add(self, document: dict[str, Any]) -> None:
         """What `pbloom inspect --json` prints about a file."""
         before: dict[str, int] = {}
+        needing = set()
         for part in document[key_of("parts", UNITS[document["format"]])]:
             for chunk in part["columns"]:
                 column = self._columns.setdefault(chunk["column"], _Column())
                 before.setdefault(chunk["column"], column.num_filters)
-                column.add(chunk)
+                if not _needs_none(chunk):
+                    needing.add(chunk["column"])
+                    column.add(chunk)
         has_more = {name: self._columns[name].num_filters > before[name] for name in before}
-        for name in before:
+        for name in filter(needing.__contains__, before):
             column = self._columns[name]
             column.files += 1
             column.size += document["size"]
@@ -209,6 +212,15 @@ def _summary(name: str, column: _Column) -> ColumnSummary:
         fpp=column.fpp_sum / column.num_filters if column.num_filters else None,
         worst_fpp=column.worst_fpp,
     )
+
+
+def _needs_none(chunk: dict[str, Any]) -> bool:
+    """Whether it has no filter because there is no value to insert."""
+    reason: str | None = chunk["reason"]
+    if chunk["filter"] or chunk["legacy_filters"] or not is_no_filter(reason or ""):
+        return False
+    num_values: int | None = chunk["num_values"]
+    return num_values == 0 or reason == ONLY_NULLS
 
 
 def _is_unusable(chunk: dict[str, Any]) -> bool:

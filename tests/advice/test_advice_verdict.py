@@ -132,7 +132,7 @@ def test_notes(change, note):
 
 
 THERE = (
-    "every row group already has a filter, whose bits were not read (inspect shows its FPP):"
+    "every row group already has a filter, whose FPP plays no part here (inspect shows it):"
     " the figures are of new ones, which --existing replace builds; "
 )
 

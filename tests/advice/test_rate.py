@@ -14,10 +14,17 @@ import parquet_bloom as pb
 from parquet_bloom.advice.rate import recommended_rate
 
 
-def rate_for(left, unit="row group", *, largest=1 << 27, filters=10, chunks=1000, of_one=1024):
+def rate_for(
+    left, unit="row group", *, largest=1 << 27, filters=10, chunks=1000, of_one=1024, better=1
+):
+    """`better`: how many times as good as asked the filters are."""
+    offers = [
+        SimpleNamespace(rate=rate, num_bytes=filters * growth, groups_read=1 + left * rate / better)
+        for rate, growth in ((0.01, 1), (0.001, 2), (0.0001, 4))
+    ]
     reads = SimpleNamespace(by_statistics=left + 1, holding=1)
-    counts = SimpleNamespace(filter_bytes=filters, chunk_bytes=chunks, largest_filter=of_one)
-    return recommended_rate(counts, reads, 0.01, largest, unit)
+    counts = SimpleNamespace(chunk_bytes=chunks, largest_filter=of_one)
+    return recommended_rate(offers, counts, reads, 0.01, largest, unit)
 
 
 @pytest.mark.parametrize(
@@ -35,18 +42,23 @@ def test_filters_do_not_outgrow_their_column_nor_their_limit():
     assert rate_for(1e6, largest=4096) == 0.0001
     assert rate_for(1e6, largest=4095) == 0.001
     assert rate_for(1e6, largest=2047) == 0.01
-    assert recommended_rate(None, None, 0.01, 0, "row group") == 0.01
+
+
+def test_what_counts_is_the_rate_that_filters_have():
+    """Their sizes are powers of two."""
+    assert rate_for(499, better=5) == 0.01
+    assert rate_for(501, better=5) == 0.001
 
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """Two files with 200 row groups each, of 400 different values."""
+    """Two files with 200 row groups each, of 300 different values."""
     folder = tmp_path_factory.mktemp("events")
-    numbers = random.Random(1).sample(range(10**12), 160_000)
+    numbers = random.Random(1).sample(range(10**12), 120_000)
     for at, name in enumerate("ab"):
         table = pa.table({"user_id": numbers[at::2]})
         path = folder / f"{name}.parquet"
-        pq.write_table(table, path, row_group_size=400, use_dictionary=False, compression="none")
+        pq.write_table(table, path, row_group_size=300, use_dictionary=False, compression="none")
     return folder
 
 
@@ -59,8 +71,9 @@ def test_what_each_rate_costs_is_what_build_writes(lake, tmp_path):
         assert each.filter_bytes == sum(filter.num_bytes for filter in built.filters)
         fpps = [filter.fpp for filter in built.filters]
         # One row group holds a value, and any of the others may be read in vain.
-        assert each.groups_filter == pytest.approx(1 + 199 / 200 * sum(fpps), abs=0.02)
-    assert column.fpp == 0.001
+        assert each.groups_filter == pytest.approx(1 + 199 / 200 * sum(fpps), rel=0.02)
+    # Of one file alone, less than one row group is read in vain.
+    assert column.fpp == 0.01
 
 
 def test_the_page_shows_what_the_command_prints(lake, monkeypatch):
@@ -71,7 +84,7 @@ def test_the_page_shows_what_the_command_prints(lake, monkeypatch):
     assert shown in found.stdout
     assert "; build filters for user_id (at 0.1 %)\n" in found.stdout
     assert (
-        "\ta look-up reads 1.14 of 400 row groups in 2 files with a filter at an FPP of 0.1 %, 398 with min/max"
+        "\ta look-up reads 1.03 of 400 row groups in 2 files with a filter at an FPP of 0.1 %, 397 with min/max"
         " alone; so many row groups deserve a lower FPP than usual; "
     ) in found.stdout
 
@@ -81,7 +94,7 @@ def test_the_table_shows_what_build_writes(lake, tmp_path, monkeypatch):
     monkeypatch.chdir(lake)
     _, _, row, line = outcome("advise", "a.parquet", "b.parquet").stdout.splitlines()
     assert line == "next: pbloom build a.parquet b.parquet -c user_id --in-place --fpp 0.001"
-    assert row.split("\t")[4:7] == ["400.0 KiB", "30 %", "397.98 → 1.14"]
+    assert row.split("\t")[4:7] == ["400.0 KiB", "40 %", "397.18 → 1.03"]
     within = outcome("advise", "a.parquet", "b.parquet", "--budget", "150KB").stdout.splitlines()
     (said,) = (line for line in within if line.startswith("user_id: filters at an FPP of"))
     size, read = re.search(r"take (.* KiB); a look-up reads ([\d.]+) row groups", said).groups()

@@ -206,6 +206,28 @@ def test_the_next_command_builds_what_is_recommended(path, tmp_path):
     assert said(path, "--details") == []
 
 
+def test_filters_that_are_too_small_are_built_again_in_all_files(tmp_path):
+    """Those that are right come out as they are."""
+    numbers = np.random.default_rng(8).permutation(8_000)
+    for at, name in enumerate(("a", "b")):
+        table = pa.table({"id": numbers[at::2]})
+        path = tmp_path / f"{name}.parquet"
+        pq.write_table(table, path, row_group_size=500, use_dictionary=False)
+        small = {"max_bytes": 64, "force": True} if name == "a" else {}
+        pb.build(path, columns="id", in_place=True, **small)
+
+    def said(*arguments):
+        return outcome("advise", *arguments).stdout.splitlines()[-1].removeprefix("next: ")
+
+    command = f"pbloom build {tmp_path} -c id --in-place --existing replace"
+    assert said(tmp_path) == command
+    pq.write_table(pa.table({"only": numbers}), tmp_path / "c.parquet", row_group_size=500)
+    auto = f"pbloom build {tmp_path} --auto --in-place --existing replace"
+    assert said(tmp_path) == auto
+    assert outcome(*auto.split()[1:]).code == 0
+    assert "; keep the filters of id\n" in outcome("advise", tmp_path).stdout
+
+
 def test_details_have_the_rates_that_a_budget_chose(tmp_path):
     """None of them is among the rates that are shown anyway."""
     numbers = np.random.default_rng(6).permutation(30_000)

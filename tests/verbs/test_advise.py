@@ -164,7 +164,7 @@ def test_the_verdict_counts_filters_that_are_there(built, advice):
     again = advise(built, columns=["random"]).columns[0]
     assert (again.already, again.verdict) == (ROW_GROUPS, "build")
     assert again.reason.startswith(
-        "every row group already has a filter, whose bits were not read (inspect shows its FPP):"
+        "every row group already has a filter, whose FPP plays no part here (inspect shows it):"
         " the figures are of new ones"
     )
     heading, _, row = outcome("advise", built, "-c", "random").stdout.splitlines()

@@ -1,6 +1,7 @@
 """`pbloom report` of many files: what the page adds up, what it keeps, and what it never leaves out in silence."""
 
 import re
+import shlex
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from conftest import FIXTURES
 from make.browser import Document
 from make.commands import outcome
 from make.delta_tables import make_table
+from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.options import AdviseOptions, ValidateOptions
@@ -145,6 +147,21 @@ def test_one_command_builds_what_is_advised_in_all_files(run, tmp_path):
     assert outcome("build", lake, "-c", 'id,"other, id"', "--dry-run").code == 2
     assert outcome("build", lake, "--auto", "--in-place").code == 0
     assert commands(lake) == []
+    small = {"columns": "id", "max_bytes": 64, "force": True, "existing": "replace"}
+    pb.build(lake / "day=0" / "p.parquet", in_place=True, **small)
+
+    def again(*arguments):
+        (found,) = re.findall(
+            r"in all files: (pbloom build .*? --existing replace) ",
+            Document(run(*arguments)[1]).text,
+        )
+        return found
+
+    assert again(lake) == f"pbloom build '{lake}' --auto --in-place --existing replace"
+    (lake / "other.parquet").unlink()
+    assert again(lake) == f"{build} id --fpp 0.01 --in-place --existing replace"
+    assert outcome(*shlex.split(again(lake))[1:]).code == 0
+    assert commands(lake) == []
 
 
 def test_what_cannot_be_read_is_not_to_be_built(run, tmp_path):
@@ -233,6 +250,26 @@ def test_of_files_without_filters_three_are_named_and_the_others_counted(folder)
         reporter.add(f"{name}.parquet", found)
     text = Document(render_lake_report(reporter.report())).text
     assert "id : 1 of 5 files have them; none in a.parquet, c.parquet, d.parquet and 1 more" in text
+
+
+@pytest.mark.parametrize("ending", ["parquet", "orc"])
+def test_files_without_values_need_no_filter(run, tmp_path, ending):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    numbers = np.random.default_rng(3).permutation(4_000)
+    for part, name in enumerate("abc"):
+        table = pa.table({"id": numbers[part::3], "n": pa.nulls(len(numbers[part::3]), pa.int64())})
+        write = pq.write_table if ending == "parquet" else orc.write_table
+        write(table if name != "c" else table.slice(0, 0), lake / f"{name}.{ending}")
+        if name != "c":
+            pb.build(lake / f"{name}.{ending}", columns="id", in_place=True)
+    one, none = pb.inspect_summary(lake).columns
+    assert (one.files, one.files_with_filters, one.chunks, one.chunks_with_filters) == (2, 2, 2, 2)
+    assert (none.files, none.chunks) == (0, 0)
+    text = Document(run(lake)[1]).text
+    assert "id 2 of 2 2 of 2 " in text
+    assert "Some files have filters for a column" not in text
+    assert "To build" not in text
 
 
 def test_folders_that_are_no_partitions_are_named_without_what_is_common():

@@ -141,7 +141,7 @@ def test_values_drawn_from_many_stripes_are_the_same():
     assert found.groups_filter == pytest.approx(held + 0.01 * (40 - held), rel=0.03)
     assert found.already == 40
     assert found.reason.startswith(
-        "every index group already has a filter, whose bits were not read"
+        "every index group already has a filter, whose FPP plays no part here"
     )
 
 

@@ -351,6 +351,11 @@ def test_one_command_builds_what_is_advised(tmp_path, monkeypatch):
     assert commands("-g", "0") == commands("--no-deep") == []
     assert outcome(*shlex.split(command)[1:]).code == 0
     assert commands() == []
+    small = {"columns": "id", "max_bytes": 64, "force": True, "existing": "replace"}
+    pb.build("my ids.parquet", in_place=True, **small)
+    page = outcome("report", "my ids.parquet", "-o", "-").stdout
+    again = "pbloom build 'my ids.parquet' -c id --fpp 0.01 --in-place --existing replace"
+    assert f"To build what is advised: {again} " in Document(page).text
 
 
 def test_command_to_standard_output(run, page):

@@ -32,7 +32,7 @@ from parquet_bloom.parquet.sealed.modules import (
     named,
 )
 from parquet_bloom.parquet.thrift import ttypes
-from parquet_bloom.vocabulary import NO_FILTER, UNKNOWN
+from parquet_bloom.vocabulary import NO_FILTER, ONLY_NULLS, UNKNOWN
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.filters.ordinary import OrdinaryFilter
@@ -289,7 +289,7 @@ def no_filter_reason(chunk: ColumnChunk) -> str:
     if chunk.num_values == 0:
         return f"{NO_FILTER}: the chunk has no values"
     if not chunk.may_have_values:
-        return f"{NO_FILTER}: the chunk has only nulls"
+        return ONLY_NULLS
     return NO_FILTER
 
 
