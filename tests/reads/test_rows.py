@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import uuid
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -286,3 +287,139 @@ def test_uuids_and_categories(tmp_path: Path) -> None:
         {"name": pa.array(["a", "z"]).dictionary_encode()},
     ):
         assert pb.rows(tmp_path, filters)["name"].to_pylist() == ["a"], filters
+
+
+@pytest.mark.parametrize(
+    ("column", "wanted", "held"),
+    [
+        ("h", 5, [5]),
+        ("h", 2**63 + 1, [2**63 + 1]),
+        ("h", [2**63 + 1, 5], [2**63 + 1, 5]),
+        ("h", np.uint64(2**63 + 1), [2**63 + 1]),
+        ("h", 5.0, [5]),
+        ("h", float(2**63), []),
+        ("h", -1, []),
+        ("h", [-1, 2**70, 5], [5]),
+        ("h", [("h", ">=", 2**63)], [2**63 + 1]),
+        ("h", [("h", ">", -1)], [2**63 + 1, 5]),
+        ("h", [("h", "<", 2**64)], [2**63 + 1, 5]),
+        ("h", pa.scalar(5), [5]),
+        ("h", pa.array([5, -1]), [5]),
+        ("i", [("i", "<", 2**80)], [1, 7]),
+        ("i", [2**32 + 1, 7], [7]),
+        ("i", [("i", "not in", [2**63, 7])], [1]),
+    ],
+)
+def test_integers_are_of_the_type_of_the_column(
+    tmp_path: Path, column: str, wanted: Any, held: list[int]
+) -> None:
+    """pyarrow takes an integer for one of 64 bits with a sign, and what is beside it for floats."""
+    hashes = pa.array([2**63 + 1, 5], pa.uint64())
+    pq.write_table(pa.table({"h": hashes, "i": pa.array([1, 7], pa.int32())}), tmp_path / "a")
+    filters = wanted if type(wanted) is list and type(wanted[0]) is tuple else {column: wanted}
+    assert pb.rows(tmp_path / "a", filters)[column].to_pylist() == held
+
+
+@pytest.mark.parametrize("of_type", ["Timestamp", "datetime64", "both", "with datetime"])
+def test_nanoseconds_among_others(tmp_path: Path, of_type: str) -> None:
+    pd = pytest.importorskip("pandas")
+    path, exact = tmp_path / "a", [1_000_000_001, 2_000_000_000]
+    pq.write_table(pa.table({"at": pa.array(exact, pa.timestamp("ns"))}), path)
+    of_numpy, of_pandas = np.datetime64(exact[0], "ns"), pd.Timestamp(exact[0])
+    values = {
+        "Timestamp": of_pandas,
+        "datetime64": of_numpy,
+        "both": [of_pandas, np.datetime64("2024-01"), np.datetime64(5, "h"), of_numpy],
+        "with datetime": [datetime(1970, 1, 1), of_pandas],
+    }[of_type]
+    found = pb.rows(path, {"at": values})["at"]
+    assert found.cast(pa.int64()).to_pylist() == exact[:1]
+
+
+@pytest.mark.parametrize("unit", ["D", "M", "Y", "W", "h", "m", "s"])
+def test_moments_of_numpy_of_any_unit(tmp_path: Path, unit: str) -> None:
+    moment = np.datetime64("1970-01-01", unit)
+    day = date(1970, 1, 1)
+    pq.write_table(pa.table({"day": [day, date(2024, 1, 1)]}), tmp_path / "a")
+    for wanted in (moment, [moment], np.array([moment])):
+        assert pb.rows(tmp_path / "a", {"day": wanted})["day"].to_pylist() == [day]
+
+
+def test_a_moment_that_pyarrow_lacks(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"at": pa.array([1], pa.timestamp("ns"))}), tmp_path / "a")
+    with pytest.raises(
+        ValueTypeError, match=r"^filters: column at: Unsupported datetime64 time unit$"
+    ):
+        pb.rows(tmp_path / "a", {"at": np.datetime64(1, "ps")})
+
+
+SOME = uuid.UUID(int=5)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        SOME,
+        [SOME],
+        str(SOME),
+        [str(SOME)],
+        pl.Series([str(SOME)]),
+        SOME.bytes,
+        [SOME.bytes],
+        pa.scalar(SOME.bytes, pa.uuid()),
+        pa.array([SOME.bytes], pa.uuid()),
+        pl.Series([SOME], dtype=pl.Object),
+        [("id", ">=", SOME)],
+        [("id", "not in", [uuid.UUID(int=4)])],
+    ],
+    ids=repr,
+)
+def test_uuids_in_every_form(tmp_path: Path, wanted: Any) -> None:
+    kinds = {"uuid": pa.uuid(), "nested": pa.struct({"id": pa.uuid()})}
+    ids = pa.array([uuid.UUID(int=4).bytes, SOME.bytes], pa.uuid())
+    nested = pa.StructArray.from_arrays([ids], fields=[*kinds["nested"]])
+    pq.write_table(pa.table({"id": ids, "n": nested}), tmp_path / "a")
+    is_list = isinstance(wanted, list) and isinstance(wanted[0], tuple)
+    assert pb.rows(tmp_path / "a", wanted if is_list else {"id": wanted})["id"].to_pylist() == [
+        SOME
+    ]
+    if not is_list:
+        assert pb.rows(tmp_path / "a", {"n.id": wanted})["id"].to_pylist() == [SOME]
+
+
+def test_text_that_is_no_uuid(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": pa.array([SOME.bytes], pa.uuid())}), path)
+    for wanted in ("abc", ["abc"]):
+        expected = "a.parquet: filters: 'abc' is no UUID, expected one as the column is$"
+        with pytest.raises(ValueTypeError, match=expected):
+            pb.rows(path, {"id": wanted})
+
+
+def test_categories_are_their_values(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    pq.write_table(pa.table({"k": ["abc", "d"]}), tmp_path / "a")
+    of_arrow = pa.array(["abc"]).dictionary_encode()
+    for wanted in (
+        pd.Series(["abc"], dtype="category"),
+        pd.Categorical(["abc"]),
+        pl.Series(["abc"], dtype=pl.Categorical),
+        of_arrow,
+        pa.chunked_array([of_arrow]),
+        of_arrow[0],
+    ):
+        assert pb.rows(tmp_path / "a", {"k": wanted})["k"].to_pylist() == ["abc"]
+
+
+def test_fields_of_structs_and_of_nothing_else(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1], "s": [{"x": 5}]}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"id": [2]}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"id": [3], "l": [[1, 2]]}), tmp_path / "2.parquet")
+    either = [[("s.x", "==", 5)], [("id", "==", 2)]]
+    assert pb.rows(tmp_path, either)["id"].to_pylist() == [1, 2]
+    expected = (
+        r"2\.parquet: filters: column l\.list\.element: list<element: int64> has no field list, "
+        r"expected a whole column or a field of structs$"
+    )
+    with pytest.raises(ValueTypeError, match=expected):
+        pb.rows(tmp_path / "2.parquet", {"l.list.element": 1})
