@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_bloom.container.conditions import OPERATORS, Compared, Condition, In
-from parquet_bloom.values.given import list_values, plain_value
+from parquet_bloom.values.given import is_missing, list_values, plain_value
 from parquet_bloom.values.types import literal
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def _condition(column: str, operator: Any, value: Any) -> Predicate:
         return _one_of(column, value)
     if operator in OPERATORS:
         _check(column, value)
-        return ANYTHING if _is_missing(value) else Compared(column, operator, value)
+        return ANYTHING if is_missing(value) else Compared(column, operator, value)
     if operator in _UNDECIDED:
         return ANYTHING
     expected = ", ".join(("==", "in", *OPERATORS, "!=", "not in"))
@@ -207,7 +207,8 @@ def _one_of(column: Any, values: Any) -> Predicate:
     values = tuple(found)
     for value in values:
         _check(column, value)
-    return ANYTHING if any(map(_is_missing, values)) else In(column, values)
+    # NaN is no value for some engines, and equals itself for others.
+    return ANYTHING if any(map(is_missing, values)) else In(column, values)
 
 
 def _is_scalar(value: object) -> bool:
@@ -220,12 +221,6 @@ def _check(column: str, value: object) -> None:
         raise TypeError(
             f"filters: column {column}: pb.literal, expected what engines compare it with"
         )
-
-
-def _is_missing(value: object) -> bool:
-    """Null, or NaN, which is no value for some engines and equals itself for others."""
-    plain = plain_value(value)
-    return plain is None or plain != plain  # noqa: PLR0124
 
 
 def _kind(filters: object) -> str:

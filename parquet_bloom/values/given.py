@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from math import isinf
 from typing import Any
 
+from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.values.types import Days, Exact, TimeNanos, TimestampNanos, literal
 
@@ -59,6 +61,32 @@ def list_values(values: Any) -> list[object] | NDArray[np.generic]:
     if hasattr(values, "to_pylist"):
         return _from_arrow(values)
     return _from_array(values) if hasattr(values, "__array__") else list(values)
+
+
+def is_missing(value: object) -> bool:
+    """Whether it is a null or a NaN of any kind."""
+    plain = plain_value(value)
+    return plain is None or (isinstance(plain, float | Decimal) and plain != plain)  # noqa: PLR0124
+
+
+def check_none_missing(values: Sequence[object] | NDArray[np.generic]) -> None:
+    """Raise ValueTypeError if one of list_values is missing."""
+    gaps = _gaps(values)
+    if len(gaps):
+        what = "null" if plain_value(values[gaps[0]]) is None else "NaN"
+        where = f" at position {gaps[0]}" if len(values) > 1 else ""
+        more, it = (f", and {len(gaps) - 1:,} more", "them") if len(gaps) > 1 else ("", "it")
+        raise ValueTypeError(f"values: {what}{where}{more}: cannot be looked for, leave {it} out")
+
+
+def _gaps(values: Any) -> Sequence[int] | NDArray[np.intp]:
+    """Where values are missing; at once where there are none, or an array tells."""
+    kind = values.dtype.kind if isinstance(values, np.ndarray) else ""
+    if kind in ("f", "M"):
+        return np.flatnonzero(np.isnan(values))
+    if kind in ("b", "i", "u", "S", "U") or {*map(type, values)} <= {int, str, bytes}:
+        return ()
+    return [at for at, value in enumerate(values) if is_missing(value)]
 
 
 def from_polars(values: Any) -> Any:

@@ -30,7 +30,13 @@ from parquet_bloom.reads.columns import telling
 from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.left_out import LeftOut
-from parquet_bloom.values.given import list_values, python_values, show_value, show_values
+from parquet_bloom.values.given import (
+    check_none_missing,
+    list_values,
+    python_values,
+    show_value,
+    show_values,
+)
 from parquet_bloom.verbs.asked_files import AnsweredBy, AskedFile, AskedFiles
 from parquet_bloom.verbs.documents import VerbReport, plain
 from parquet_bloom.verbs.index_probe import check_column, check_has_files
@@ -220,15 +226,15 @@ def find(
 
     Files that cannot be read are `unknown` in the report, and those whose column cannot hold one of the values, while the
     others are looked for. Raises ValueTypeError if none can be a value in any of the files, with an index in any of those
-    that it knows, or for one that cannot be looked for; without an index ColumnError if no file
+    that it knows, or if one cannot be looked for; without an index ColumnError if no file
     has the column, MissingKeyError if there is a key for none of them; ColumnError if the index is not about the column,
     or no file has one of `columns`, UnsupportedError if the types of these in several files do not go together,
     FileNotFoundError if there are no files, RewriteError for what is no table, EncryptionError unless `hash_key` is that
     of the index, FormatError for a damaged index, OSError.
     """
-    search = _RowSearch(
-        name_given("column", column), list_values(values), columns_given(columns), keys, cache
-    )
+    sought = list_values(values)
+    check_none_missing(sought)
+    search = _RowSearch(name_given("column", column), sought, columns_given(columns), keys, cache)
     with _candidates(search, files, table, index, hash_key, storage_options) as (found, among):
         return search.report(found, among, progress)
 

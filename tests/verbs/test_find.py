@@ -7,6 +7,8 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -255,14 +257,40 @@ def test_files_that_the_index_does_not_know_are_asked_themselves(lake, tmp_path)
     ]
 
 
-@pytest.mark.parametrize("value", [float("nan"), None])
-def test_what_cannot_be_looked_for_is_said(lake, tmp_path, value):
+NULL, NAN = "null at position 1", "NaN at position 1"
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (None, "null: cannot be looked for, leave it out"),
+        (float("nan"), "NaN: cannot be looked for, leave it out"),
+        ([1.0, None], f"{NULL}: cannot be looked for, leave it out"),
+        ((1.0, float("nan")), f"{NAN}: cannot be looked for, leave it out"),
+        ([1.0, Decimal("nan")], f"{NAN}: cannot be looked for, leave it out"),
+        ([1.0, pd.NaT], f"{NULL}: cannot be looked for, leave it out"),
+        ([1.0, pd.NA], f"{NULL}: cannot be looked for, leave it out"),
+        ([1.0, np.datetime64("NaT")], f"{NULL}: cannot be looked for, leave it out"),
+        (np.array(["2024-01-01", "NaT"], "M8[s]"), f"{NULL}: cannot be looked for, leave it out"),
+        (
+            np.array([1, np.nan, 2, np.nan]),
+            f"{NAN}, and 1 more: cannot be looked for, leave them out",
+        ),
+        (np.ma.masked_array([1, 2], [0, 1]), f"{NULL}: cannot be looked for, leave it out"),
+        (pl.Series([1.0, None]), f"{NULL}: cannot be looked for, leave it out"),
+        (pd.Series([1, None], dtype="Int64"), f"{NULL}: cannot be looked for, leave it out"),
+        (pd.Series(["a", np.nan], dtype=object), f"{NAN}: cannot be looked for, leave it out"),
+        (pa.array([1, None]), f"{NULL}: cannot be looked for, leave it out"),
+    ],
+    ids=repr,
+)
+def test_what_cannot_be_looked_for_is_an_error(lake, tmp_path, values, said):
+    """A report of unknown files has no rows, not even those of the other values."""
+    with pytest.raises(ValueTypeError, match=f"^values: {said}$"):
+        pb.find(lake, "float", values)
     pb.Index.build(tmp_path / "index", lake, "float").close()
-    report = pb.find(lake, "float", [1.0, value])
-    assert (report.rows, len(report.unknown)) == ((), 5)
-    assert all("cannot be looked for" in file.reason for file in report.unknown)
-    with pytest.raises(ValueTypeError, match="cannot be looked for"):
-        pb.find(None, "float", [1.0, value], index=tmp_path / "index")
+    with pytest.raises(ValueTypeError, match=f"^values: {said}$"):
+        pb.find(None, "float", values, index=tmp_path / "index")
 
 
 def test_what_is_a_value_in_no_file_is_an_error_in_python(tmp_path):
