@@ -173,7 +173,8 @@ def probe_values(
     """Which of `files` may hold each of `values` of `column`: all files are asked, and the report is value by value.
 
     files: paths, URLs, globs and folders, one or several. A file that cannot be asked may hold any value, and is in
-    `files_unknown` of the report. All others as for probe.
+    `files_unknown` of the report. values: each has a result, in this order; one that is given twice has two, and counts
+    twice. All others as for probe.
 
     Raises FileNotFoundError for a name that means nothing, ColumnError if a table lacks the column, and what the first
     file raises if none can be asked.

@@ -69,6 +69,11 @@ def test_value_by_value_as_each_file_says(lake, number):
     assert not report.is_absent
 
 
+def test_a_value_that_is_given_twice_has_two_answers(lake):
+    twice = pb.probe_values([lake / name for name in WITH_FILTERS], "id", [-1, -1])
+    assert (twice.absent, [result.value for result in twice.results]) == (2, [-1, -1])
+
+
 def test_what_the_rates_make_of_many_values(lake):
     names = [lake / name for name in WITH_FILTERS]
     values = asked(300)[1:]
