@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from contextlib import closing
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from parquet_bloom.arguments import SomeNames, SomeNumbers, files_given, threads_given
-from parquet_bloom.container import UNITS, WHERE_KNOWN
+from parquet_bloom.arguments import SomeNames, SomeNumbers, files_given
+from parquet_bloom.container import IN_PYTHON, UNITS, WHERE_KNOWN
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.files import open_file
 from parquet_bloom.options import InspectOptions
-from parquet_bloom.parallel import work_in_order
-from parquet_bloom.storage.paths import expand
 from parquet_bloom.storage.traffic import Requests, in_all
-from parquet_bloom.threads import threads_for_files
 from parquet_bloom.verbs.documents import VerbReport, document_of
 from parquet_bloom.verbs.inspect import inspect_file
 from parquet_bloom.verbs.keys import key_of
+from parquet_bloom.verbs.several import Failure, each_read, message_of
 from parquet_bloom.vocabulary import ONLY_NULLS, is_no_filter
 
 if TYPE_CHECKING:
+    from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
 
 # So many of the files without filters for a column are named.
@@ -59,7 +56,8 @@ class ColumnSummary:
 @dataclass(frozen=True, slots=True, repr=False)
 class InspectionSummary(VerbReport):
     """All files; `columns` in the order in which they were met. Sizes in bytes. `requests`: sent to object
-    stores, None if none of the files is in one."""
+    stores, None if none of the files is in one. `failures`: the files that could not be read, of which nothing is in
+    the other numbers."""
 
     _rows: ClassVar = ("columns",)
 
@@ -72,6 +70,12 @@ class InspectionSummary(VerbReport):
     filter_share: float
     columns: tuple[ColumnSummary, ...]
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
+    failures: tuple[Failure, ...] = field(default=(), metadata=IN_PYTHON)
+
+    def __repr__(self) -> str:
+        said = VerbReport.__repr__(self).removesuffix(">")
+        failed = f", {len(self.failures):,} failed" if self.failures else ""
+        return f"{said}{failed}>"
 
 
 def inspect_summary(
@@ -90,26 +94,27 @@ def inspect_summary(
     them. threads: how many files to read at a time; by default, one for local files, and 16
     behind URLs. keys and storage_options are for all files; see inspect.
 
-    Raises FileNotFoundError for a name without files, and as inspect for the first file that it
-    would raise for.
+    Files that cannot be read are in `failures` of the report. Raises FileNotFoundError for a name without files, and
+    what the first file raises if none can be read; see inspect.
     """
-    given = locals()
-    files, missing = expand(files_given("paths", paths), storage_options or {})
-    if missing:
-        raise missing[0]
-    found = [file.path for file in files]
-    at_a_time, of_each = threads_for_files(threads_given(threads), found)
-    options = InspectOptions.of(given, threads=of_each)
-
-    def describe(path: str) -> dict[str, Any]:
-        with open_file(path, keys) as file:
-            return document_of(inspect_file(file, options))
-
+    options = InspectOptions.of(locals())
     summarizer = InspectionSummarizer()
-    with closing(work_in_order(found, describe, lambda _: 0, at_a_time)) as described:
-        for _, document in described:
-            summarizer.add(document)
-    return summarizer.summary()
+    failures: list[Failure] = []
+
+    def describe(file: Container, options: InspectOptions) -> dict[str, Any]:
+        return document_of(inspect_file(file, options))
+
+    def take(path: str, found: dict[str, Any] | Exception) -> None:
+        if isinstance(found, Exception):
+            failures.append(Failure(path, message_of(path, found)))
+        else:
+            summarizer.add(found)
+
+    each_read(
+        files_given("paths", paths), options, describe, take, keys=keys,
+        storage_options=storage_options,
+    )  # fmt: skip
+    return replace(summarizer.summary(), failures=tuple(failures))
 
 
 @dataclass(slots=True)

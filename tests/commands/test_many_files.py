@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from threading import Barrier, Condition, current_thread
 from types import SimpleNamespace
@@ -391,6 +393,20 @@ def test_the_summary_in_python(built, ending):
     with pytest.raises(pb.ColumnError, match=r"no column userid; did you mean user_id\?$"):
         pb.inspect_summary(built, columns="userid")
     assert pb.inspect_summary(built, columns="flag").num_filters == 0
+
+
+def test_the_summary_tells_of_files_that_cannot_be_read(built, ending):
+    summary = pb.inspect_summary(built)
+    broken = Path(built) / f"05a.{ending}"
+    broken.write_bytes(b"no file")
+    found = pb.inspect_summary(built)
+    assert replace(found, failures=()) == summary
+    (failure,) = found.failures
+    assert failure.path == str(broken)
+    assert repr(found) == f"{repr(summary)[:-1]}, 1 failed>"
+    assert failure.message.startswith(f"{broken}: not a")
+    with pytest.raises(pb.NotSupportedFileError, match=re.escape(f"{broken}: not a")):
+        pb.inspect_summary([broken])
 
 
 def test_the_summary_of_one_file(built, ending):
