@@ -257,6 +257,20 @@ def test_files_that_the_index_does_not_know_are_asked_themselves(lake, tmp_path)
     ]
 
 
+def test_a_file_that_is_spelled_in_several_ways_is_one(tmp_path, monkeypatch):
+    """But not by way of a link, from which `..` leads elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other/folder").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("other/folder")
+    for name in ("a.parquet", "other/a.parquet"):
+        pq.write_table(pa.table({"id": [5]}), name)
+    names = ["./a.parquet", "a.parquet", ".//a.parquet", str(tmp_path / "a.parquet")]
+    report = pb.find([*names, (tmp_path / "a.parquet").as_uri()], "id", 5)
+    assert (report.num_files, report.found_in) == (1, ("./a.parquet",))
+    assert pb.rows(names, {"id": 5}).num_rows == 1
+    assert pb.find(["a.parquet", "link/../a.parquet"], "id", 5).num_files == 2
+
+
 NULL, NAN = "null at position 1", "NaN at position 1"
 
 
