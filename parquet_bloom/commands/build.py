@@ -72,7 +72,8 @@ def build(
     No page is rewritten: filters and a new footer follow the existing data. Each filter is as small
     as the target rate allows; you need not know the number of distinct values. What gets no filter is
     reported with the reason, and is no error: a filter that is there already, or a column that can have
-    none. In an ORC file, each index group gets a filter for as many values as it has rows.
+    none. In an ORC file, filters have room for as many values as a full index group has rows, mostly 10,000,
+    or for --ndv.
 
     With --table, they are appended to the files of tables, and a commit to each table records the new
     sizes; one with many files gets several. Without --column, the table's properties say for which

@@ -235,7 +235,7 @@ class ProbeView(SummarizedView[ProbeReport]):
             ("reason…", f"{to_read}…", "value…"),
             verbose,
         )
-        _write_caveat(report)
+        _write_caveats(report)
         reasons = {group.reason for result in report.results for group in result.groups}
         if reasons == {NO_FILTER}:
             # And not build: in a sorted column, for one, a filter would save nothing.
@@ -295,7 +295,7 @@ class ExplanationView(ReportView[ProbeReport]):
         kept = [at for at in range(len(heads)) if at not in alike]
         table = [[row[at] for at in kept] for row in rows]
         write_table([heads[at] for at in kept], table, _EXPLANATION_GIVES, verbose)
-        _write_caveat(report)
+        _write_caveats(report)
 
 
 def _alike(heads: Sequence[str], rows: Sequence[Cells]) -> list[int]:
@@ -307,15 +307,23 @@ def _alike(heads: Sequence[str], rows: Sequence[Cells]) -> list[int]:
     ]
 
 
-def _write_caveat(report: ProbeReport) -> None:
-    if report.caveat:
-        write_line(f"{painted('note')}: {report.caveat}")
+SEEMS_FULL = "all bits that were read are set, so filters may be full and exclude nothing: `pbloom validate` tells"
+
+
+def _write_caveats(report: ProbeReport) -> None:
+    for each in _caveats(report):
+        write_line(each.text)
 
 
 def _caveats(report: ProbeReport) -> list[Remark]:
-    if not report.caveat:
-        return []
-    return [Remark(painted("note"), report.caveat, f"{painted('note')}: {report.caveat}")]
+    """What the verdicts are not about, and why they may be `maybe` wherever one looks."""
+    note, caveats = painted("note"), []
+    if report.caveat:
+        caveats.append(Remark(note, report.caveat, f"{note}: {report.caveat}"))
+    if full := report.results.full:
+        line = f"{note}, {where(None, sorted(full))}: {SEEMS_FULL}"
+        caveats.append(Remark(note, SEEMS_FULL, line))
+    return caveats
 
 
 def _doubts(report: ProbeReport) -> list[Remark]:

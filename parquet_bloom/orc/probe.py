@@ -87,7 +87,7 @@ class StripeProber:
         return answers, [
             tuple(
                 Explanation(answer.place, text, reason=answer.reason, **asdict(look))
-                for group, (distinct, picks, _) in enumerate(answers)
+                for group, (distinct, picks, *_) in enumerate(answers)
                 for answer in [distinct[picks[index]]]
                 for look in _looks(question, index, group)
             )
@@ -121,7 +121,7 @@ class StripeProber:
             doubt = self._doubt_about_group(question.stored, group)
             known[0] = self._answer(group, "unknown" if doubt else "absent", doubt or None)
         unknown = [self._answer(group, "unknown", why) for why in question.doubts.reasons]
-        return GroupAnswers([*known, *unknown], picks, filter.fpp)
+        return GroupAnswers([*known, *unknown], picks, filter.fpp, filter.fpp == 1)
 
     def _answer(self, group: int, verdict: Verdict, reason: str | None = None) -> Answer:
         stripe = self._stripe

@@ -117,8 +117,8 @@ def build(
 
     storage_options: for the object store behind a URL, see docs/object-stores.md.
 
-    In an ORC file, `columns` are dotted names, `row_groups` are stripes, and each index group gets a
-    filter for as many values as it has rows, or for `ndv`; orc_streams: `utf8`, the default, or
+    In an ORC file, `columns` are dotted names, `row_groups` are stripes, and filters have room
+    for as many values as a full index group has rows, mostly 10,000, or for `ndv`; orc_streams: `utf8`, the default, or
     `both`, for readers before ORC 1.3, too.
 
     layout: `replace` puts filters and a new footer where the old footer was; `append` puts them

@@ -144,12 +144,17 @@ class ProbedValues(Sequence[ProbedValue]):
         return places
 
     @property
+    def full(self) -> list[Place]:
+        """Where filters seem to be full."""
+        return [group.distinct[0].place for group in self._groups if group.seems_full]
+
+    @property
     def maybe(self) -> Sequence[int]:
         """The positions of the values that are `maybe`."""
         if not any(hasattr(group.picks, "tolist") for group in self._groups):
             return [number for number, each in enumerate(self) if each.verdict == "maybe"]
         found = np.zeros(len(self), np.bool_)
-        for distinct, picks, _ in self._groups:
+        for distinct, picks, *_ in self._groups:
             found |= np.array([each.verdict == "maybe" for each in distinct])[np.asarray(picks)]
         at: list[int] = np.flatnonzero(found).tolist()
         return at
@@ -167,7 +172,7 @@ class ProbedValues(Sequence[ProbedValue]):
     def to_read(self) -> NDArray[np.bool_]:
         """Whether each group remains to be read for each value: shape (values, groups)."""
         to_read = np.zeros((len(self), len(self._groups)), np.bool_)
-        for number, (distinct, picks, _) in enumerate(self._groups):
+        for number, (distinct, picks, *_) in enumerate(self._groups):
             is_to_read = np.array([each.verdict != "absent" for each in distinct])
             to_read[:, number] = is_to_read[np.asarray(picks)]
         return to_read

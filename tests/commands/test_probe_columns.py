@@ -97,3 +97,29 @@ def test_groups_to_read_are_those_of_one_column(name):
     result = outcome("probe", name, "-c", "id,other", "-v", "7", "--groups-to-read")
     assert (result.code, result.stdout) == (2, "")
     assert "expected --groups-to-read with one --column" in result.stderr
+
+
+@pytest.mark.parametrize("ending", ["parquet", "orc"])
+def test_filters_that_may_be_full_are_told(tmp_path, ending):
+    """By the one block that is read. Nothing is said of a value in a filter that has clear bits."""
+    path, built = tmp_path / f"a.{ending}", tmp_path / f"b.{ending}"
+    numbers = pa.table({"id": [7 * number for number in range(4_000)]})
+    if ending == "parquet":
+        pq.write_table(numbers, path, row_group_size=2_000)
+        pb.build(path, built, columns="id", max_bytes=64, force=True)
+    else:
+        orc.write_table(numbers, path)
+        pb.build(path, built, columns="id", ndv=1, fpp=0.5, force=True)
+    where = "row groups 0, 1" if ending == "parquet" else "stripe 0, index group 0"
+    note = (
+        f"note, {where}: all bits that were read are set, so filters may be full and exclude nothing:"
+        " `pbloom validate` tells"
+    )
+    for more in ((), ("--explain",), ("-v", "14")):
+        assert note in outcome("probe", built, "-c", "id", "-v", "7", *more).stdout.splitlines()
+    (found,) = pb.probe(built, "id", 7).results
+    assert {(each.verdict, each.reason) for each in found.groups} == {("maybe", None)}
+    summed_up = outcome("probe", path, built, "-c", "id", "-v", "7").stdout
+    assert f"{built}: {note}" in summed_up.splitlines()
+    pb.build(path, built, columns="id", overwrite=True)
+    assert "note" not in outcome("probe", built, "-c", "id", "-v", "7").stdout

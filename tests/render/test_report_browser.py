@@ -6,11 +6,14 @@ import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import ROOT
 from make import troubled
 from make.browser import DARK, LIGHT, Document, dom, screenshot
 
+import parquet_bloom as pb
 from parquet_bloom.render.report import render_report
 from parquet_bloom.verbs.report import report
 
@@ -123,9 +126,30 @@ def test_a_browser_paints_it(page, tmp_path, scheme, place):
         assert share_of(pixels, rgb(colours[name])) > 0.0002, name
 
 
-@pytest.mark.parametrize("width", [500, 900, 1070])
-def test_nothing_sticks_out(page, tmp_path, width):
+@pytest.fixture(scope="module")
+def long_names(tmp_path_factory):
+    """Of columns whose names, types and numbers are long."""
+    folder = tmp_path_factory.mktemp("names")
+    numbers = np.random.default_rng(1).permutation(1 << 20)[:40_000] << 20
+    table = pa.table(
+        {
+            "customer_reference_code": numbers,
+            "event_timestamp_utc": pa.array(numbers, pa.timestamp("us")),
+            "is_active": numbers > 1 << 39,
+        }
+    )
+    pq.write_table(table, folder / "t.parquet", row_group_size=4_000, use_dictionary=False)
+    pb.build(folder / "t.parquet", columns=["customer_reference_code"], in_place=True)
+    page = folder / "report.html"
+    page.write_text(render_report(report(folder / "t.parquet")), encoding="utf-8")
+    return page
+
+
+@pytest.mark.parametrize("width", [500, 900, 1070, 1100])
+@pytest.mark.parametrize("of", ["page", "long_names"])
+def test_nothing_sticks_out(request, of, tmp_path, width):
     """The margins at both sides are empty, all the way down."""
+    page = request.getfixturevalue(of)
     pixels = screenshot(page, tmp_path / "page.png", width, 1800)
     paper = rgb(schemes()[0]["paper"])
     margin = math.floor(min(48, max(16, 0.04 * width))) - 2

@@ -264,3 +264,18 @@ def test_max_bytes_is_refused():
     assert (result.code, result.stderr) == (
         2, "pbloom: a.orc: --max-bytes is not supported for ORC files\n",
     )  # fmt: skip
+
+
+def test_stripes_of_few_rows_get_filters_for_full_index_groups(tmp_path):
+    """As ORC Java sizes them, and `build`, unless it is told how many values to expect."""
+    numbers = np.random.default_rng(1).permutation(1 << 20)[:8_192]
+    source, built = tmp_path / "in.orc", tmp_path / "out.orc"
+    with orc.ORCWriter(source, stripe_size=1, batch_size=1_024) as writer:
+        for at in range(0, len(numbers), 1_024):
+            writer.write(pa.table({"id": numbers[at : at + 1_024]}))
+    (advice,) = pb.advise(source).columns
+    report = pb.build(source, built, columns="id")
+    assert [filter.num_values for filter in report.filters] == [1_024] * 8
+    assert advice.filter_bytes == sum(each.num_bytes for each in report.filters) == 8 * 11_984
+    small = pb.build(source, built, columns="id", ndv=1_024, overwrite=True)
+    assert sum(each.num_bytes for each in small.filters) == 8 * 1_232

@@ -87,7 +87,7 @@ class FieldProber:
             for each in group.distinct
         ]
         # Most values that are not there are not excluded.
-        return GroupAnswers(distinct, group.picks)
+        return GroupAnswers(distinct, group.picks, None, group.seems_full)
 
 
 def check_shredded(file: OpenFile, field: ShreddedField, parts: Iterable[int]) -> None:

@@ -25,6 +25,7 @@ from parquet_bloom.errors import (
     without_place,
 )
 from parquet_bloom.filters.look_up import LookUp, in_block, unasked
+from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
@@ -77,12 +78,13 @@ class ChunkProber:
         filter, reason = None, None
         if len(asked.unknown) < len(asked):
             filter, reason = self._found
-        found, fpp = None, None
+        found, fpp, is_full = None, None, False
         try:
             if filter is not None:
                 is_whole = self._is_read_whole(filter, asked)
                 found = self._found_in(filter, asked, is_whole)
                 fpp = filter.bits.fpp if is_whole else None
+                is_full = fpp == 1 if is_whole else _seems_full(filter)
         except TamperedError:
             raise
         except ParquetBloomError as error:
@@ -95,7 +97,8 @@ class ChunkProber:
             used = sorted({*picks})
             verdicts = [verdicts[pick] for pick in used]
             picks = tuple([used.index(pick) for pick in picks])
-        return (GroupAnswers(tuple([self._answer(*each) for each in verdicts]), picks, fpp),)
+        distinct = tuple([self._answer(*each) for each in verdicts])
+        return (GroupAnswers(distinct, picks, fpp, is_full),)
 
     def _is_read_whole(self, filter: LegacyFilter | _StoredFilter, asked: Asked) -> bool:
         """Whether that is quicker than to read blocks."""
@@ -123,7 +126,9 @@ class ChunkProber:
         each = range(len(asked))
         pairs = [self._explained(asked.texts[index], asked.encodings[index]) for index in each]
         answers = [answer for answer, _ in pairs]
-        return (GroupAnswers(answers, each),), [why for _, why in pairs]
+        was_asked = len(asked.unknown) < len(asked)
+        is_full = was_asked and _seems_full(self._found[0])
+        return (GroupAnswers(answers, each, None, is_full),), [why for _, why in pairs]
 
     def _explained(self, text: str, encodings: Encodings) -> tuple[Answer, tuple[Explanation, ...]]:
         looks, reason = self._looks(encodings)
@@ -262,6 +267,13 @@ class ChunkProber:
         return None if stored is None else _StoredFilter(source, footer, stored)
 
 
+_ALL_SET: Final = b"\xff" * BLOCK_BYTES
+
+
+def _seems_full(filter: LegacyFilter | _StoredFilter | None) -> bool:
+    return isinstance(filter, _StoredFilter) and filter.seems_full is True
+
+
 class _StoredFilter:
     """A filter of the current format. Only the blocks that are asked for are read; and more, if they are empty.
     Look-ups raise FilterError if no bit is set although there may be values."""
@@ -270,6 +282,9 @@ class _StoredFilter:
         self._footer, self._stored = footer, stored
         self._read = bloom.bits(source, stored)
         self.num_bytes = stored.num_bytes
+        # Whether each block that was looked at had all bits set, None before the first. Of a filter that is half
+        # full, one block in 2^256 has.
+        self.seems_full: bool | None = None
 
     @read_once
     def bits(self) -> SplitBlockBloomFilter:
@@ -320,6 +335,7 @@ class _StoredFilter:
         index, block = self._read_block(hash)
         if are_clear(block.bitset):
             self._check_not_lost()
+        self.seems_full = self.seems_full is not False and block.bitset == _ALL_SET
         return index, block
 
     def _check_not_lost(self) -> None:
