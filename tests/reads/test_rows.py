@@ -356,6 +356,11 @@ def test_a_moment_that_pyarrow_lacks(tmp_path: Path) -> None:
 SOME = uuid.UUID(int=5)
 
 
+def kind_of(value: object) -> str | None:
+    """No address, which every process has another of."""
+    return None if isinstance(value, str) else type(value).__name__
+
+
 @pytest.mark.parametrize(
     "wanted",
     [
@@ -372,7 +377,7 @@ SOME = uuid.UUID(int=5)
         [("id", ">=", SOME)],
         [("id", "not in", [uuid.UUID(int=4)])],
     ],
-    ids=repr,
+    ids=kind_of,
 )
 def test_uuids_in_every_form(tmp_path: Path, wanted: Any) -> None:
     kinds = {"uuid": pa.uuid(), "nested": pa.struct({"id": pa.uuid()})}
