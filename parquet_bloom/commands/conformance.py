@@ -128,7 +128,8 @@ class _Given:
     overwrite: bool
 
     def check(self) -> Failures | None:
-        """What is known, None without a file of it, after a look at whether the answers can be written: no engine is asked in vain."""
+        """What is known, None without a file of it, after a look at whether the answers can be written: no engine is
+        asked in vain."""
         for output in filter(None, (self.report_file, self.badge_file, self.failures_file)):
             output_target(output, [], self.overwrite)
         return None if self.expect is None else known_failures(self.expect)

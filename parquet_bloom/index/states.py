@@ -33,9 +33,9 @@ def listed(
     look: Callable[[str], Found | None],
     left_out: LeftOut | None = None,
 ) -> tuple[list[Found], list[OSError]]:
-    """The files that `names` mean, each once and in its state, sorted by path, but for those in the folder `besides`; and
-    why some mean nothing, or nobody may look. One that is spelled in several ways is called as the first. `look`: tells the state of a file, as state_of does. left_out: as for
-    expand. Raises UnsupportedError."""
+    """The files that `names` mean, each once and in its state, sorted by path, but for those in the folder `besides`;
+    and why some mean nothing, or nobody may look. One that is spelled in several ways is called as the first. `look`:
+    tells the state of a file, as state_of does. left_out: as for expand. Raises UnsupportedError."""
     named = tuple(names)
     inputs, errors = expand(named, options, left_out)
     found: dict[str, Found] = {}

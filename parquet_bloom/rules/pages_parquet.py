@@ -1,4 +1,4 @@
-"""PB124 to PB127, PB130: what the pages of a column chunk hold, against what footer, page index and page headers say of them.
+"""PB124 to PB127, PB130: what the pages of a column chunk hold, against what footer, page index and headers say.
 
 Every page is decoded, and one is in memory at a time. Statistics may be wider than the values, but not narrower.
 """

@@ -34,7 +34,8 @@ AS_KNOWN: Final = "in the index as it is"
 
 
 def known_files(index: KnownIndex, number: int) -> Iterator[RowFields]:
-    """Rows of SEEN, of a segment by its number; the status is the column. Those of a column that is another one by now do not count."""
+    """Rows of SEEN, of a segment by its number; the status is the column. Those of a column that is another one by now
+    do not count."""
     folder = open_folder(index.place)
     segment = read_manifest(folder, manifest_name(index.generation)).segments[number]
     if segment.read_as != index.columns.get(segment.column):

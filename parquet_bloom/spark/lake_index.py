@@ -84,10 +84,10 @@ def index(
 
     index: its folder, which all executors and this process can write to. paths: as for build, what the index is about
     from now on, besides what it is about. table: `paths` is one table of this kind, of whose live files it is, as
-    parquet_bloom.Index.build takes tables; this process lists them. columns, places and form (`row-group` and `map` if there is no index yet): those
-    of an existing index need not be given. hash_key: env:VAR or file:PATH, found here and by the executors, as for
-    parquet_bloom.Index. The others as for build. `index` of the report is what became of it, its outcomes say which
-    files could not be indexed, and why.
+    parquet_bloom.Index.build takes tables; this process lists them. columns, places and form (`row-group` and `map` if
+    there is no index yet): those of an existing index need not be given. hash_key: env:VAR or file:PATH, found here and
+    by the executors, as for parquet_bloom.Index. The others as for build. `index` of the report is what became of it,
+    its outcomes say which files could not be indexed, and why.
 
     Raises as build; RewriteError for other terms than those of an existing index, for what is no table, and for an index
     that is not about this one alone, ColumnError for a column that the table does not have, EncryptionError unless

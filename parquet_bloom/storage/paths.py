@@ -51,10 +51,10 @@ def expand(
     options: Mapping[str, str] | None = None,
     left_out: LeftOut | None = None,
 ) -> tuple[list[Input], list[OSError]]:
-    """The files that `names` mean, in order, and an error for each empty name and each glob or
-    folder without files, or that cannot be listed. In folders, names that start with a dot or an
-    underscore are skipped: metadata and temporary files. `options`: of object stores. left_out: takes
-    what is skipped, and folders below that cannot be listed, which are errors otherwise. Raises UnsupportedError if nothing here can list them."""
+    """The files that `names` mean, in order, and an error for each empty name and each glob or folder without files, or
+    that cannot be listed. In folders, names that start with a dot or an underscore are skipped: metadata and temporary
+    files. `options`: of object stores. left_out: takes what is skipped, and folders below that cannot be listed, which
+    are errors otherwise. Raises UnsupportedError if nothing here can list them."""
     inputs: list[Input] = []
     errors: list[OSError] = []
     unlisted: list[tuple[str, str]] = [] if left_out is None else left_out.unlisted

@@ -95,16 +95,16 @@ def build(
     A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
     FilesReport, with the report on each, and the errors of files that failed. `output` is then the folder of the new files.
 
-    fpp: the target false positive rate, 0 to 1, exclusive; 0.01 if None. Each filter is as small as
-    it allows. ndv: size for this many distinct values per chunk instead. max_bytes: the limit of a
-    bitset, 64 to 134,217,728 (the default). exact_blocks: allow block counts that are not powers of
-    two; such filters are smaller, but some readers refuse them, and others lose rows (PB201).
-    existing: what to do with existing filters. force: also write filters that miss the target.
-    ignore_checksums: read pages even if their checksums are wrong; checksums that are all 0
-    count as missing anyway. in_place: replace `source` itself. overwrite: replace an existing `output`. resume: of
-    several files, leave out those whose outputs are there, as of a run that was stopped. dry_run: build, but write nothing; what would be refused is, but behind URLs. verify: read back what was written. unconditional: replace an object
-    without conditional writes, or a file without locks, where a concurrent change could be lost.
-    progress: called with (chunks done, chunks in all); of several files, with (files done, files in all).
+    fpp: the target false positive rate, 0 to 1, exclusive; 0.01 if None. Each filter is as small as it allows. ndv:
+    size for this many distinct values per chunk instead. max_bytes: the limit of a bitset, 64 to 134,217,728 (the
+    default). exact_blocks: allow block counts that are not powers of two; such filters are smaller, but some readers
+    refuse them, and others lose rows (PB201). existing: what to do with existing filters. force: also write filters
+    that miss the target. ignore_checksums: read pages even if their checksums are wrong; checksums that are all 0 count
+    as missing anyway. in_place: replace `source` itself. overwrite: replace an existing `output`. resume: of several
+    files, leave out those whose outputs are there, as of a run that was stopped. dry_run: build, but write nothing;
+    what would be refused is, but behind URLs. verify: read back what was written. unconditional: replace an object
+    without conditional writes, or a file without locks, where a concurrent change could be lost. progress: called with
+    (chunks done, chunks in all); of several files, with (files done, files in all).
 
     keys: for encrypted files, the keys of the footer and of `columns`, whose filters are encrypted
     with them; a column without a key is skipped. expose_filter_location: let a plaintext footer show

@@ -84,10 +84,10 @@ class Index:
         value; `slices`, the filters that the files have, whose values are not read; `auto`, the filters of files that have
         one in every row group, and the values of others. All others as for pb.inspect.
 
-        The index holds a hash of every value, which tells whoever can guess a value which files hold it. So columns that
-        are encrypted in a file are left out; include_encrypted: they are not. hash_key: 16 bytes, or a KEYSPEC, which
-        hashes are made with: nobody can try values without it, whoever adds to the index or asks it needs it, and an
-        index whose key is lost has to be made again.
+        The index holds a hash of every value, which tells whoever can guess a value which files hold it. So columns
+        that are encrypted in a file are left out; include_encrypted: they are not. hash_key: 16 bytes, or a KEYSPEC,
+        which hashes are made with: nobody can try values without it, whoever adds to the index or asks it needs it, and
+        an index whose key is lost has to be made again.
 
         Raises RewriteError if there is an index already, and for what is no table, FileNotFoundError if there are no files,
         ColumnError for a column that is in none, UnsupportedError for tables that cannot be read, EncryptionError for what is
@@ -154,7 +154,8 @@ class Index:
         older_than: float = 3600.0,
         progress: Progress | None = None,
     ) -> IndexCompaction:
-        """Merge the segments of which the index consists, so that fewer are asked, and drop what they know of files that are gone.
+        """Merge the segments of which the index consists, so that fewer are asked, and drop what they know of files
+        that are gone.
 
         Small segments are merged, and those of which much is gone: large ones are seldom written again. everything:
         merge all, so that nothing is left of files that are gone. older_than: in seconds; what nothing needs any more
@@ -181,8 +182,8 @@ class Index:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> IndexCheck:
-        """Prove the index, as it is by now: that its files are whole and lead engines to the same keys as us, and that it knows all files as
-        they are now.
+        """Prove the index, as it is by now: that its files are whole and lead engines to the same keys as us, and that
+        it knows all files as they are now.
 
         deep: read all values, or filters, again, too, and prove that each is found where it is, and that nothing else is. That
         filters have all values is what validate proves.

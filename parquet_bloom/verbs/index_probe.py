@@ -39,9 +39,9 @@ _GONE: Final = "gone since it was indexed, perhaps moved: index add brings the i
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """What an index says of one file about a value: `maybe` in `row_groups`, which are the stripes of an ORC file, and there in `pages`,
-    data pages of the column; `unknown` with the `reason`. Empty where places are files: anywhere in it. If nothing is
-    known of some of them alone, these are among the others, and the `reason` is about them."""
+    """What an index says of one file about a value: `maybe` in `row_groups`, which are the stripes of an ORC file, and
+    there in `pages`, data pages of the column; `unknown` with the `reason`. Empty where places are files: anywhere in
+    it. If nothing is known of some of them alone, these are among the others, and the `reason` is about them."""
 
     path: str
     verdict: Verdict

@@ -33,11 +33,11 @@ Path = str | os.PathLike[str]
 class ColumnSummary:
     """One column in all files that have values of it.
 
-    `chunks` of it in `files`, without those that need no filter, as they have no value that is not null; `chunks_with_filters` and `files_with_filters`: those with a filter that
-    can be used, of any dialect; `chunks_unusable`: those with one that cannot, because it is damaged, or
-    encrypted and no key was given; `num_filters`: of these, counting each index group; `fpp` and
-    `worst_fpp`: their mean and highest, None without any. `filter_bytes`: of all its filters, in the
-    files; `filter_share`: of the size of these files, 0 to 1.
+    `chunks` of it in `files`, without those that need no filter, as they have no value that is not null;
+    `chunks_with_filters` and `files_with_filters`: those with a filter that can be used, of any dialect;
+    `chunks_unusable`: those with one that cannot, because it is damaged, or encrypted and no key was given;
+    `num_filters`: of these, counting each index group; `fpp` and `worst_fpp`: their mean and highest, None without any.
+    `filter_bytes`: of all its filters, in the files; `filter_share`: of the size of these files, 0 to 1.
     """
 
     column: str

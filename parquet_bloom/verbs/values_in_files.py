@@ -46,7 +46,8 @@ _BYTES_KEPT = 24
 
 @dataclass(frozen=True, slots=True)
 class ValueInFile:
-    """A file that may hold a value, in these `row_groups`, which are the stripes of an ORC file. `reason`: why a verdict is `unknown`."""
+    """A file that may hold a value, in these `row_groups`, which are the stripes of an ORC file. `reason`: why a
+    verdict is `unknown`."""
 
     path: str
     verdict: Verdict
@@ -57,8 +58,8 @@ class ValueInFile:
 
 @dataclass(frozen=True, slots=True)
 class ValueInFiles:
-    """The verdict on a `value`, as Python has it: `absent` only if it is absent in every file. `files`: those whose filters do not
-    exclude it; files that are unknown for all values are in the report."""
+    """The verdict on a `value`, as Python has it: `absent` only if it is absent in every file. `files`: those whose
+    filters do not exclude it; files that are unknown for all values are in the report."""
 
     value: Any = field(metadata=AS_TEXT)
     verdict: Verdict

@@ -1,5 +1,6 @@
-"""What stands in the way of a new version of a file, as far as the footer tells: it is damaged, it has lost
-what it said of a chunk, assigns bytes behind the data to something, or has fields of another writer. `inspect` asks, too, and loads nothing that writes."""
+"""What stands in the way of a new version of a file, as far as the footer tells: it is damaged, it has lost what it
+said of a chunk, assigns bytes behind the data to something, or has fields of another writer. `inspect` asks, too, and
+loads nothing that writes."""
 
 from __future__ import annotations
 
