@@ -116,6 +116,8 @@ IS_INDEX: Final = "an index, expected Parquet or ORC files"
 # A table that got a column later can still have values of it for the rows of an older file: those of a
 # partition, or the column's default.
 LACKS_COLUMN: Final = "no such column in the file"
+# All others have null there, by the specifications of tables.
+NULL_IN_TABLE: Final = f"{LACKS_COLUMN}, so the table reads null there"
 # A field of a VARIANT, which then is encoded in the residual of the VARIANT.
 NOT_SHREDDED: Final = "the field is not shredded in the file"
 ENCRYPTED: Final = "encrypted"

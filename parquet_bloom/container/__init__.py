@@ -207,6 +207,13 @@ class Answer(Located):
     first_row: int
 
 
+class AnswerToAll(NamedTuple):
+    """What a file says of all values of a column, of which it has none to ask, and why."""
+
+    verdict: Verdict
+    reason: str
+
+
 class GroupAnswers(NamedTuple):
     """What one group answers about many values: `distinct[picks[i]]` about value i. `fpp`: the rate of false
     positives, computed from the bits; None if not all of them were read, or there is no filter. `seems_full`: all

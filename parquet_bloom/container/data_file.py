@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, Self
 
 from parquet_bloom.arguments import name_given, number_given, number_if_given
 from parquet_bloom.container import ROW_GROUPS, STRIPES, Answer, OneFilter, Units, number_of
-from parquet_bloom.container.protocols import answers_without_column
+from parquet_bloom.container.protocols import answers_to_all
 
 if TYPE_CHECKING:
+    from parquet_bloom.container import GroupAnswers
     from parquet_bloom.container.column_filter import ColumnFilter
     from parquet_bloom.container.descriptions import PartDescription
     from parquet_bloom.container.protocols import Container
@@ -131,14 +133,18 @@ class DataFile:
         ColumnError, and ValueTypeError if the column cannot hold the value.
         """
         file = self._file
-        if reason := file.unanswerable(name_given("column", column)):
-            return tuple(answers_without_column(file, None, reason))
+        if told := file.answer_to_all(name_given("column", column)):
+            return _of_one(answers_to_all(file, None, told, [value]))
         found = file.column(column)
         asked = file.encode(found, [value])
         file.check_answers(None, None)
         probers = (file.prober(found, part) for part in range(file.num_parts))
-        groups = (group for each in probers for group in each.answers(asked))
-        return tuple(group.distinct[group.picks[0]] for group in groups)
+        return _of_one(group for each in probers for group in each.answers(asked))
+
+
+def _of_one(groups: Iterable[GroupAnswers]) -> tuple[Answer, ...]:
+    """The answers about the only value."""
+    return tuple(group.distinct[group.picks[0]] for group in groups)
 
 
 class ParquetFile(DataFile):

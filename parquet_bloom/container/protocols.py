@@ -18,15 +18,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from parquet_bloom.container import Answer, number_of
+from parquet_bloom.container import Answer, GroupAnswers, number_of
 from parquet_bloom.errors import FormatError
+from parquet_bloom.values.given import missing_among
 
 if TYPE_CHECKING:
     from parquet_bloom.container import (
+        AnswerToAll,
         BuildChange,
         Explanation,
         FoundIn,
-        GroupAnswers,
         NoFilters,
         OneFilter,
         Place,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from parquet_bloom.options import BuildOptions, RepairOptions, Selection
     from parquet_bloom.parallel import Progress
     from parquet_bloom.storage.source import Source
-    from parquet_bloom.vocabulary import Dialect, Format
+    from parquet_bloom.vocabulary import Dialect, Format, Verdict
 
 
 class Column(Protocol):
@@ -220,9 +221,10 @@ class Askable(WithFilters, Protocol):
         """Values and literals, to ask Probers of a Column about. Raises ValueTypeError, naming file
         and column, if the column cannot hold one of them."""
 
-    def unanswerable(self, name: str) -> str:
-        """Why nothing in the file tells about values of a column, although its rows may have some; empty if
-        something does, or there is no such column."""
+    def answer_to_all(self, name: str) -> AnswerToAll | None:
+        """What the file says of all values of a column but null, where it has nothing that could be asked about one:
+        `absent` if its rows have none, `unknown` if they may have some. None for other columns, and where there is no
+        such column."""
 
     def caveat(self, column: Column) -> str | None:
         """What answers about a Column are not about, although it may seem so; None mostly."""
@@ -355,15 +357,24 @@ class Container(Askable, Describable, Changeable, Protocol):
     """An open file."""
 
 
-def answers_without_column(
-    file: Overview, parts: Sequence[int] | None, reason: str
-) -> Iterator[Answer]:
-    """What each of these parts says about any value of a column, of which nothing is known for this reason.
-    Raises FormatError if there is not even one that could answer."""
+def answers_to_all(
+    file: Overview, parts: Sequence[int] | None, told: AnswerToAll, values: Sequence[Any]
+) -> Iterator[GroupAnswers]:
+    """What each of these parts says about values, which is the same about all of them; where a column is null, nothing is
+    said about null, and about NaN, which stands for it in some libraries. Raises FormatError if there is not even one
+    part that could answer."""
     if file.num_rows and not file.num_parts:
         raise FormatError(f"{file.path}: {number_of(file.num_rows, 'row')} in no {file.units.part}")
     wanted, first_row = {*file.select_parts(parts)}, 0
+    picks = [0] * len(values)
+    for at in missing_among(values):
+        picks[at] = 1
     for number, part in enumerate(map(file.describe_part, range(file.num_parts))):
         if number in wanted:
-            yield Answer(part.place, "unknown", reason, part.num_rows, first_row)
+            verdicts: tuple[Verdict, Verdict] = told.verdict, "unknown"
+            answers = [
+                Answer(part.place, verdict, told.reason, part.num_rows, first_row)
+                for verdict in verdicts
+            ]
+            yield GroupAnswers(answers, picks)
         first_row += part.num_rows

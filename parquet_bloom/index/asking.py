@@ -111,7 +111,8 @@ class AskedIndex:
         not_asked: dict[int, str] = {}
         for segment in self.of_column(column):
             if segment.places is None:
-                unknown += [unit for _, unit in segment.live_units()]
+                # The others have no value.
+                unknown += [unit for _, unit in segment.live_units() if unit.reason]
                 continue
             found = asked.of(segment.about.kind)
             if found is None:

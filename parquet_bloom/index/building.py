@@ -22,7 +22,7 @@ from parquet_bloom.index.values_reader import AnyValuesReader, FoundFilter, hash
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.storage.folder import WritableFolder
 
-# The kind of segments whose units are not indexed.
+# The kind of segments whose units are not indexed, or have no value, and so no reason.
 NO_KIND: Final = ""
 # Of one column in a file. Nobody knows how many it has before they are read.
 _MOST_PAGES: Final = MOST_PLACES // 2
@@ -165,6 +165,11 @@ class SegmentsBuilder:
         """Index a column of an open file; returns why it cannot be, which the index keeps. `read_as`: see Segment. Raises
         OSError."""
         file = reader.file
+        told = file.answer_to_all(column)
+        if told is not None:
+            reason = "" if told.verdict == "absent" else told.reason
+            self.add_whole(file.path, file.source.size, version, column, reason, read_as)
+            return LeftColumn(reason) if reason else None
         try:
             found = file.column(column)
             reason = reader.reason_for_none(found)
@@ -177,7 +182,7 @@ class SegmentsBuilder:
         except ParquetBloomError as error:
             reason = str(error).removeprefix(f"{file.path}: ")
             left = LeftColumn(reason, is_damaged=isinstance(error, FormatError))
-        self.add_unknown(file.path, file.source.size, version, column, left.reason, read_as)
+        self.add_whole(file.path, file.source.size, version, column, left.reason, read_as)
         return left
 
     def _add(
@@ -217,10 +222,10 @@ class SegmentsBuilder:
         for segment in self._segments.values():
             segment.forget_last(path)
 
-    def add_unknown(
+    def add_whole(
         self, path: str, size: int, version: str, column: str, reason: str, read_as: str = ""
     ) -> None:
-        """A file that cannot be indexed: nothing is known of any value."""
+        """A file of which the same is known of all values: nothing for this `reason`; without one, that it has none."""
         segment = self._segment(IndexedColumn(column, NO_KIND, read_as), 0)
         segment.units.append(Unit(path, size, version, 0, 0, 0, 0, reason))
 

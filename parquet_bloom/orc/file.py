@@ -81,8 +81,8 @@ class OrcContainer(OrcReader):
         """No table opens ORC files."""
         return False
 
-    def unanswerable(self, name: str) -> str:
-        return ""
+    def answer_to_all(self, name: str) -> None:
+        """Each of its columns can be asked."""
 
     @property
     def fingerprint(self) -> str:

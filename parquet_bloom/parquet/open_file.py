@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from parquet_bloom.container import AnswerToAll
 from parquet_bloom.container.in_commands import AsFile, InCommands
 from parquet_bloom.errors import ColumnError
 from parquet_bloom.parquet.footer import shredded
@@ -18,7 +19,7 @@ from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.schema import NOT_IN_TABLE, LeafColumn, find_column
 from parquet_bloom.parquet.footer.tail import read_footer
 from parquet_bloom.storage.source import Source
-from parquet_bloom.vocabulary import LACKS_COLUMN, NOT_SHREDDED
+from parquet_bloom.vocabulary import LACKS_COLUMN, NOT_SHREDDED, NULL_IN_TABLE
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -46,6 +47,7 @@ class OpenFile:
         self.page_places: dict[ChunkKey, Any] = {}
         # Of the table that it is opened for.
         self._of_table: frozenset[str] | None = None
+        self._is_null: Callable[[str], bool] | None = None
         self._in_commands: InCommands | None = None
 
     def __enter__(self) -> Self:
@@ -89,9 +91,15 @@ class OpenFile:
                 )
         return tuple(sorted(set(wanted)))
 
-    def call_columns(self, called: Mapping[int, str], of_table: Collection[str]) -> None:
+    def call_columns(
+        self,
+        called: Mapping[int, str],
+        of_table: Collection[str],
+        is_null: Callable[[str], bool],
+    ) -> None:
         """Take the names that a table has for the leaf columns, by their place in the file; all others
-        are none of its columns, and nobody finds them. `of_table`: all names that it has."""
+        are none of its columns, and nobody finds them. `of_table`: all names that it has; `is_null`: whether it
+        certainly has null in all rows of the file for one of these that the file lacks."""
         names = [
             (leaf, called.get(leaf.index, leaf.name + NOT_IN_TABLE)) for leaf in self.footer.leaves
         ]
@@ -101,6 +109,7 @@ class OpenFile:
         # In place of those that it has read.
         vars(self.footer)["leaves"] = leaves
         self._of_table = frozenset(called.values()) | frozenset(of_table)
+        self._is_null = is_null
 
     def lacks(self, name: str) -> bool:
         return (
@@ -146,15 +155,17 @@ class OpenFile:
         self.footer.check_opens(found)
         return found
 
-    def unanswerable(self, name: str) -> str:
-        """Why nothing here tells about values of a column, although rows may have some; empty if that is not so."""
+    def answer_to_all(self, name: str) -> AnswerToAll | None:
+        """What is said of all values of a column without any that could be asked; None for others."""
         if self.lacks(name):
-            return LACKS_COLUMN
+            if self._is_null is not None and self._is_null(name):
+                return AnswerToAll("absent", NULL_IN_TABLE)
+            return AnswerToAll("unknown", LACKS_COLUMN)
         # What has neither is no path.
         _, path, _ = self._named(name) if {*name} & {":", "."} else (None, None, None)
         if path is None or path.fields is None or path.field(name) is not None:
-            return ""
-        return NOT_SHREDDED
+            return None
+        return AnswerToAll("unknown", NOT_SHREDDED)
 
     def _named(
         self, name: str

@@ -189,6 +189,10 @@ class Pruner:
                 return sorted({number for numbers in found for number in numbers})
             case Anything():
                 return parts
+        told = file.answer_to_all(predicate.column)
+        if told is not None and told.verdict == "absent":
+            self._present.add(predicate.column)
+            return ()
         try:
             left = file.parts_left(predicate, parts)
         except ColumnError as error:

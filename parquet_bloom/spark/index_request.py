@@ -31,12 +31,13 @@ def check_reference(hash_key: str | None) -> None:
 @dataclass(frozen=True, slots=True)
 class IndexedTable:
     """A table that an index is about. `source`: at the version at which its live files were listed; `names`: what these
-    call its `columns`."""
+    call its `columns`; `valued`: those that may have values where files lack them, see opened_as."""
 
     name: str
     source: TableSource = field(repr=False)
     names: StoredNames = field(repr=False)
     columns: tuple[str, ...] = field(repr=False)
+    valued: tuple[str, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,8 @@ class _FileOfTable:
         return self.table.names.stored_as(column)
 
     def open(self, path: str, keys: Keys | None) -> Container:
-        return opened_as(self.table.names, self.table.columns, path, self.file.size or 0, keys)
+        table, size = self.table, self.file.size or 0
+        return opened_as(table.names, table.columns, path, size, keys, valued=table.valued)
 
 
 def name_of(number: int) -> str:

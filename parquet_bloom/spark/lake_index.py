@@ -267,8 +267,12 @@ def _listed(
     for name in columns:
         table.physical(name)
     seen = replace(source, kind=table.kind, version=table.version)
-    about = IndexedTable(source.name, seen, table.names, tuple(table.columns))
-    states = map(recorded_state, table.files())
+    live = table.files()
+    valued = {name for file in live for name in table.valued_without(file)}
+    about = IndexedTable(
+        source.name, seen, table.names, tuple(table.columns), tuple(sorted(valued))
+    )
+    states = map(recorded_state, live)
     files = tuple(LakeFile(found.path, found.size, found.version) for found in states)
     return about, files
 

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self, cast
 
 from parquet_bloom.container.in_commands import AsTable
-from parquet_bloom.container.protocols import Askable, Container, Overview
+from parquet_bloom.container.protocols import Askable, Container, Overview, SchemaLeaf
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import engine_notes
 from parquet_bloom.errors import ColumnError, UnsupportedError, no_column
@@ -103,6 +103,10 @@ class StoredNames(Protocol):
         none of the table's are left out. Raises UnsupportedError, FormatError for a file that does not
         say."""
 
+    def may_be(self, leaf: SchemaLeaf, column: str) -> bool:
+        """Whether a leaf of a file that is called as no column of the table may be this one to some reader all the
+        same: in other letters, without the id that it should have, or in a list that is made otherwise."""
+
     def stored_as(self, column: str) -> str:
         """What stays the same of a column of the table while files have its values in the same place, whatever it is
         called by now; empty if files call it by that name."""
@@ -117,7 +121,7 @@ def names_in_table(names: StoredNames, file: Overview) -> dict[str, str]:
 
 # The groups between a list or map and its values, which only files have, and what is in these.
 GROUPS: Final = frozenset(("list", "key_value"))
-_IN_GROUPS: Final = frozenset(("element", "key", "value"))
+IN_GROUPS: Final = frozenset(("element", "key", "value"))
 
 
 def _other_inside(names: StoredNames, file: Overview) -> set[str]:
@@ -139,7 +143,7 @@ def _inside(path: Sequence[str]) -> list[str]:
 def _is_alike(stored: Sequence[str], called: Sequence[str]) -> bool:
     """Whether only fields of structs have other names."""
     return len(stored) == len(called) and all(
-        name == other for name, other in zip(stored, called, strict=True) if other in _IN_GROUPS
+        name == other for name, other in zip(stored, called, strict=True) if other in IN_GROUPS
     )
 
 
@@ -220,15 +224,24 @@ def opened_as(
     size: int,
     keys: Keys | None,
     opener: Opener = open_source,
+    valued: Collection[str] = (),
 ) -> _DataFile:
-    """A data file of a table: so much of it as is recorded, with these columns of the table, by its names. Raises as
-    open_file, and StoredNames."""
+    """A data file of a table: so much of it as is recorded, with these columns of the table, by its names. `valued`: those
+    that, with all in them, may have values in the table where files lack them. Raises as open_file, and StoredNames."""
     opened = open_parquet(path, keys, size, opener)
     try:
         called = names.called(opened)
         # Lists that their writer has called otherwise inside are there all the same.
-        others = {top(name) for name in called.values() if name not in columns}
-        opened.call_columns(called, [name for name in columns if top(name) not in others])
+        known = frozenset(columns)
+        others = {top(name) for name in called.values() if name not in known}
+        strange = [leaf for leaf in opened.leaves if called.get(leaf.index) not in known]
+
+        def is_null(column: str) -> bool:
+            is_valued = any(f"{column}.".startswith(f"{each}.") for each in valued)
+            return not is_valued and not any(names.may_be(leaf, column) for leaf in strange)
+
+        there = [name for name in columns if top(name) not in others]
+        opened.call_columns(called, there, is_null)
     except BaseException:
         opened.close()
         raise
@@ -326,6 +339,11 @@ class LakeTable(ABC):
     def defaults(self) -> frozenset[str]:
         """Whole columns that, with all in them, are not null where a file lacks them."""
         return frozenset()
+
+    def valued_without(self, recorded: TableFile) -> Collection[str]:
+        """Columns that, with all in them, may have values for the rows of a file that lacks them: by default, those in
+        `defaults` and of its partition."""
+        return self.defaults | recorded.partition.keys()
 
     def is_called_alike(self, file: Overview) -> bool:
         """Whether a file calls its columns as the table does, and has no others."""
@@ -446,6 +464,7 @@ class LakeTable(ABC):
             raise TypeError(f"file: {file!r}, expected one of the table's files()")
         if file.unfit is not None:
             raise UnsupportedError(f"{file.path}: {file.unfit}")
-        opened = opened_as(self.names, self.columns, file.path, file.size, keys, opener)
+        valued = self.valued_without(file)
+        opened = opened_as(self.names, self.columns, file.path, file.size, keys, opener, valued)
         opened.stand_for(self.in_commands_of(file))
         return opened

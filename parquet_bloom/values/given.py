@@ -71,7 +71,7 @@ def is_missing(value: object) -> bool:
 
 def check_none_missing(values: Sequence[object] | NDArray[np.generic]) -> None:
     """Raise ValueTypeError if one of list_values is missing."""
-    gaps = _gaps(values)
+    gaps = missing_among(values)
     if len(gaps):
         what = "null" if plain_value(values[gaps[0]]) is None else "NaN"
         where = f" at position {gaps[0]}" if len(values) > 1 else ""
@@ -79,8 +79,8 @@ def check_none_missing(values: Sequence[object] | NDArray[np.generic]) -> None:
         raise ValueTypeError(f"values: {what}{where}{more}: cannot be looked for, leave {it} out")
 
 
-def _gaps(values: Any) -> Sequence[int] | NDArray[np.intp]:
-    """Where values are missing; at once where there are none, or an array tells."""
+def missing_among(values: Any) -> Sequence[int] | NDArray[np.intp]:
+    """Where values are missing, see is_missing; at once where there are none, or an array tells."""
     kind = values.dtype.kind if isinstance(values, np.ndarray) else ""
     if kind in ("f", "M"):
         return np.flatnonzero(np.isnan(values))

@@ -109,8 +109,8 @@ class AbsentValues(LazyItems[Any]):
 class FindReport(VerbReport):
     """The `rows` that hold values of a column; `absent`: the values that no file holds, none while a file is `unknown`.
     Of `num_files`, `files_by_index` hold none of the values by an `index` in its `generation`, and `files_by_filters`
-    none by their own filters; of `files_read`, values were read in `row_groups_read` row groups or stripes, there in
-    `pages_read` data pages. What could not be asked is `unknown`, or not for all values; of those that are
+    none by their own filters, or as they lack a column that their table has, with null there; of `files_read`, values
+    were read in `row_groups_read` row groups or stripes, there in `pages_read` data pages. What could not be asked is `unknown`, or not for all values; of those that are
     `unverified`, the footer may not be the one that was written. `deleted_in`: files of rows of which their table may
     have deleted some, by a deletion vector or a delete file: they are still in the file, until it is written anew.
     `left_out`: files in the folders that were given, which nobody asked because of their names. `asked`: the files that
@@ -531,12 +531,14 @@ class _RowSearch:
                 if self._tables is not None:
                     self._tables.add(values)
                 self._files_read += bool(places)
-                problem = self._encoded(file, file.column(self.column)).problem
+                # What has no column here is null, or would have been raised.
+                is_null = file.answer_to_all(self.column) is not None
+                problem = "" if is_null else self._encoded(file, file.column(self.column)).problem
                 if problem:
                     self._unknown.append(UnknownFile(path, problem))
                 else:
                     self._files_by_filters += not places
-                by: AnsweredBy = "values" if places else "filters"
+                by: AnsweredBy = "schema" if is_null else "values" if places else "filters"
                 self._read[path] = AskedFile(path, file.source.size, file.source.version, by)
                 return answer(file, found)
         except (ParquetBloomError, OSError) as error:
@@ -561,8 +563,10 @@ class _RowSearch:
 
     def _places_in(self, file: Askable, candidate: _Candidate) -> Places:
         """Where in a file values may be."""
-        if reason := file.unanswerable(self.column):
-            raise UnsupportedError(f"{file.path}: {reason}")
+        if told := file.answer_to_all(self.column):
+            if told.verdict == "absent":
+                return {}
+            raise UnsupportedError(f"{file.path}: {told.reason}")
         column = file.column(self.column)
         file.check_row_counts()
         places = candidate.places.get(file.source.version)
@@ -571,6 +575,8 @@ class _RowSearch:
         return {part: places[part] for part in sorted(places)}
 
     def _found_in(self, file: Askable, places: Places) -> list[FoundIn]:
+        if not places:
+            return []
         self._parts_read += len(places)
         column = file.column(self.column)
         if self._tables is not None:

@@ -233,7 +233,7 @@ class FileIndexer:
             # What may pass is tried again by the next `add`, in whatever state the file is.
             version = "" if isinstance(error, OSError | MemoryError) else file.version or ""
             for column in columns:
-                self._builder.add_unknown(
+                self._builder.add_whole(
                     file.path, file.size, version, column, reason, read_as[column]
                 )
             return ReadFile(version, dict.fromkeys(columns, reason), error=error)

@@ -247,6 +247,11 @@ class _Check:
                         for unit in units:
                             if unit.num_places:
                                 self._filters_found(proof, proof.filters.add(unit, filters))
+                    elif not all(unit.reason for unit in units):
+                        told = file.answer_to_all(proof.about.column)
+                        if told is None or told.verdict != "absent":
+                            message = "indexed as null in all rows, which it may not be"
+                            self._found("lost", f"{path}: {proof.about.column}: {message}")
                 file.source.check_unchanged()
         except (ParquetBloomError, OSError) as error:
             self._found("unread", complaint_about(path, error))

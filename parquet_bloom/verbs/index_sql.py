@@ -188,10 +188,12 @@ class _Query:
         )
 
     def _of_unknown(self, segment: Segment, text: str) -> str:
+        # Without places, the others have no value.
+        wanted = "1 = 1" if segment.map or segment.slices else "u.reason <> ''"
         return (
             f"SELECT {_quoted(text)} AS value, 'unknown' AS verdict, u.path AS path,"
             " NULL AS row_group, NULL AS page\n"
-            f"FROM {self._named(segment.units.name)} AS u\nWHERE 1 = 1" + self._alive(segment)
+            f"FROM {self._named(segment.units.name)} AS u\nWHERE {wanted}" + self._alive(segment)
         )
 
     def _named(self, name: str) -> str:

@@ -20,7 +20,7 @@ from parquet_bloom.container import (
     number_of,
     record,
 )
-from parquet_bloom.container.protocols import answers_without_column
+from parquet_bloom.container.protocols import answers_to_all
 from parquet_bloom.container.room import (
     IN_DOCUMENT,
     OF_ANSWERS,
@@ -41,7 +41,7 @@ from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.several import for_several, read_each
 
 if TYPE_CHECKING:
-    from parquet_bloom.container import Picks, Place
+    from parquet_bloom.container import AnswerToAll, Picks, Place
     from parquet_bloom.container.protocols import Askable
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import TableView
@@ -286,8 +286,8 @@ def kept_values(values: Any) -> Any:
 
 def probe_file(file: Askable, options: ProbeOptions) -> ProbeReport:
     """As probe, for an open file."""
-    if reason := file.unanswerable(options.column):
-        return _without_column(file, options, reason)
+    if told := file.answer_to_all(options.column):
+        return _without_column(file, options, told)
     column = file.column(options.column)
     check_room(file, [column], options.parts, TO_PROBE)
     file.check_answers(options.parts, options.dialect)
@@ -334,21 +334,20 @@ def probe_file(file: Askable, options: ProbeOptions) -> ProbeReport:
     )
 
 
-def _without_column(file: Askable, options: ProbeOptions, reason: str) -> ProbeReport:
-    """For a file in which nothing tells about any value."""
-    answers = list(answers_without_column(file, options.parts, reason))
-    picks = [0] * len(options.values)
+def _without_column(file: Askable, options: ProbeOptions, told: AnswerToAll) -> ProbeReport:
+    """For a file in which nothing can be asked about a value."""
+    groups = list(answers_to_all(file, options.parts, told, options.values))
     return ProbeReport(
         path=file.path,
         format=file.format,
         column=options.column,
-        results=ProbedValues(options.values, [GroupAnswers([each], picks) for each in answers]),
+        results=ProbedValues(options.values, groups),
         bytes_read=file.source.bytes_read,
         unverified=file.unverified,
         explanations=tuple(
-            Explanation(answer.place, text, reason=answer.reason, **asdict(LookUp("", ())))
+            Explanation(group.distinct[0].place, text, reason=told.reason, **asdict(LookUp("", ())))
             for text in show_values(options.values)
-            for answer in answers
+            for group in groups
         )
         if options.explain
         else None,

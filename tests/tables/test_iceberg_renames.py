@@ -30,6 +30,7 @@ from pyiceberg.types import (
 
 import parquet_bloom as pb
 from parquet_bloom.files import open_file
+from parquet_bloom.vocabulary import NULL_IN_TABLE
 
 PLACE = (NAME, "--table", "auto", "--catalog", CATALOG)
 ROOT = PartitionSpec()
@@ -101,35 +102,32 @@ def test_probe_asks_the_column_with_the_field_id():
         ("n", "new n", ["absent", "maybe"]),
         ("n", "new m", ["absent", "absent"]),
         # Dropped and added again.
-        ("day", "monday", ["unknown", "absent"]),
-        ("day", "tuesday", ["unknown", "maybe"]),
-        ("late", "later", ["unknown", "unknown"]),
+        ("day", "monday", ["absent", "absent"]),
+        ("day", "tuesday", ["absent", "maybe"]),
+        ("late", "later", ["absent", "unknown"]),
     ):
         assert verdicts(column, value, files) == expected, (column, value)
 
 
 def test_a_column_that_a_file_lacks():
-    """Nothing is known: there may be a partition's value, or a default."""
+    """The table has null there, whatever the file has by the same name."""
     old, _ = swapped()
     build(columns=["day"])
     result = outcome("probe", *PLACE, "-c", "day", "-v", "monday")
-    assert result.code == 0
-    assert f"{path_of(old)}: unknown row group 0, 1 row to read" in result.stdout
-    assert "unknown, row group 0: no such column in the file" in result.output
+    assert result.code == 1
+    assert f"{path_of(old)}: absent" in result.stdout
     result = outcome("probe", *PLACE, "-c", "day", "-v", "monday", "--explain")
-    assert result.code == 0
-    assert "no such column in the file" in result.stdout
+    assert result.code == 1
+    assert NULL_IN_TABLE in result.stdout
     result = outcome("probe", *PLACE, "-c", "day", "-v", "monday", "--groups-to-read")
-    assert result.stdout == f"{path_of(old)}\t0\t0\t1\n"
+    assert result.stdout == ""
     table = pb.open_table(NAME, catalog=CATALOG)
     for file in table.files():
         with table.open(file) as opened:
             (answer,) = opened.probe("day", "monday")
             assert opened.columns == (("n", "m") if file.name == old else ("n", "m", "day", "late"))
-        expected = (
-            ("unknown", "no such column in the file") if file.name == old else ("absent", None)
-        )
-        assert (answer.verdict, answer.reason) == expected
+        assert answer.verdict == "absent"
+        assert answer.reason == (NULL_IN_TABLE if file.name == old else None)
 
 
 def test_python_finds_columns_as_the_table_does():

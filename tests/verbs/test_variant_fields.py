@@ -508,6 +508,6 @@ def test_the_page_shows_what_is_printed(tmp_path):
 def test_residuals_count_that_a_table_does_not_have(path):
     with open_file(path) as file:
         typed = {leaf.index: leaf.name for leaf in file.leaves if leaf.path[-1] == "typed_value"}
-        file.call_columns(typed, typed.values())
+        file.call_columns(typed, typed.values(), lambda _: False)
         found = [".".join(leaf.path) for _, leaf in file.column("v:a").residuals]
     assert found == ["v.value", "v.typed_value.a.value"]

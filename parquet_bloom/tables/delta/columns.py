@@ -19,10 +19,12 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.tables.delta.action import Action
 from parquet_bloom.tables.delta.log import Snapshot
-from parquet_bloom.tables.table import StoredNames, TableColumns
+from parquet_bloom.tables.table import StoredNames, TableColumns, top
 
 _PHYSICAL: Final = "delta.columnMapping.physicalName"
 _ID: Final = "delta.columnMapping.id"
+# Later versions of Delta Lake leave it out.
+_EXISTING: Final = "EXISTS_DEFAULT"
 
 
 class Leaf(NamedTuple):
@@ -50,6 +52,10 @@ class OwnNames:
         """See StoredNames."""
         return dict(enumerate(file.columns))
 
+    def may_be(self, leaf: SchemaLeaf, column: str) -> bool:
+        """See StoredNames."""
+        return _spelled_alike(leaf.path[0], top(column))
+
     def stored_as(self, column: str) -> str:
         """See StoredNames."""
         return ""
@@ -70,6 +76,13 @@ class ByName:
             for end in range(1, len(leaf.path) + 1)
             if leaf.path[:end] in self.names
         }
+
+    def may_be(self, leaf: SchemaLeaf, column: str) -> bool:
+        """See StoredNames."""
+        return any(
+            name == column and _spelled_alike(leaf.path[0], path[0])
+            for path, name in self.names.items()
+        )
 
     def stored_as(self, column: str) -> str:
         """See StoredNames."""
@@ -106,10 +119,21 @@ class ById:
             found[leaf.index] = ".".join((wanted.name, *inside))
         return found
 
+    def may_be(self, leaf: SchemaLeaf, column: str) -> bool:
+        """See StoredNames."""
+        return any(
+            wanted.ids[0] == leaf.field_ids[0]
+            or (leaf.field_ids[0] is None and _spelled_alike(leaf.path[0], wanted.physical[0]))
+            for wanted in self._leaves_called(column)
+        )
+
     def stored_as(self, column: str) -> str:
         """See StoredNames."""
-        leaves = [leaf for each in self.leaves.values() for leaf in each if leaf.name == column]
+        leaves = self._leaves_called(column)
         return " or ".join([f"field {'.'.join(map(str, leaf.ids))}" for leaf in leaves]) or "none"
+
+    def _leaves_called(self, column: str) -> list[Leaf]:
+        return [leaf for each in self.leaves.values() for leaf in each if leaf.name == column]
 
     def _wanted(self, stored: SchemaLeaf) -> Leaf | None:
         """The leaf of the table that is stored there. A list's element may have an id, too."""
@@ -120,6 +144,11 @@ class ById:
             ):
                 return leaf
         return None
+
+
+def _spelled_alike(stored: str, called: str) -> bool:
+    """Spark tells capital letters from others only if it is told to."""
+    return stored.casefold() == called.casefold()
 
 
 def columns_of(snapshot: Snapshot, where: str) -> TableColumns:
@@ -144,6 +173,18 @@ def types_of_partitions(snapshot: Snapshot, where: str) -> dict[str, str]:
     try:
         fields, named = _fields(snapshot)
         return {_name(each): str(each["type"]) for each in fields if each["name"] in named}
+    except _NO_SCHEMA:
+        raise _no_schema(where) from None
+
+
+def columns_with_defaults(snapshot: Snapshot, where: str) -> frozenset[str]:
+    """The top-level columns for which Spark reads a default where files lack them, although the protocol has none: it
+    kept one for rows that are there when it made the table. Raises FormatError."""
+    try:
+        fields, _ = _fields(snapshot)
+        return frozenset(
+            _name(each) for each in fields if _EXISTING in (each.get("metadata") or {})
+        )
     except _NO_SCHEMA:
         raise _no_schema(where) from None
 

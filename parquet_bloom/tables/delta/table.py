@@ -24,7 +24,11 @@ from parquet_bloom.storage.source import is_object
 from parquet_bloom.storage.traffic import Requests
 from parquet_bloom.tables.batches import by_partition
 from parquet_bloom.tables.delta.action import ENGINE, Action, decoded
-from parquet_bloom.tables.delta.columns import columns_of, types_of_partitions
+from parquet_bloom.tables.delta.columns import (
+    columns_of,
+    columns_with_defaults,
+    types_of_partitions,
+)
 from parquet_bloom.tables.delta.features import is_outside, unreadable, unwritable
 from parquet_bloom.tables.delta.log import LOG, Log, Snapshot, commit_name, read_snapshot
 from parquet_bloom.tables.delta.vectors import deleted_rows
@@ -84,6 +88,10 @@ class DeltaTable(LakeTable):
 
     def read_partition_types(self) -> Mapping[str, str]:
         return types_of_partitions(self._snapshot, self.location)
+
+    @read_once
+    def defaults(self) -> frozenset[str]:
+        return columns_with_defaults(self._snapshot, self.location)
 
     @property
     def wanted(self) -> Wanted:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from parquet_bloom.container.protocols import Overview
+from parquet_bloom.container.protocols import Overview, SchemaLeaf
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FormatError, UnsupportedError
-from parquet_bloom.tables.table import GROUPS
+from parquet_bloom.tables.table import GROUPS, IN_GROUPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,22 @@ class NamesById:
                 places[number] = place
         return {place: names[number] for number, place in places.items()}
 
+    def may_be(self, leaf: SchemaLeaf, column: str) -> bool:
+        """See StoredNames."""
+        if any(path[0].casefold() == leaf.path[0].casefold() for path in self._mapped_to(column)):
+            return True
+        is_in_group = not IN_GROUPS.isdisjoint(column.split(".")[1:])
+        has_no_id = leaf.field_id is None and self.mapped is None
+        return has_no_id or (is_in_group and not GROUPS.isdisjoint(leaf.path))
+
     def stored_as(self, column: str) -> str:
         """See StoredNames."""
+        paths = self._mapped_to(column)
+        return " or ".join([f"field {self.ids.get(column)}", *sorted(map(".".join, paths))])
+
+    def _mapped_to(self, column: str) -> list[tuple[str, ...]]:
         number = self.ids.get(column)
-        paths = [path for path, mapped in (self.mapped or {}).items() if mapped == number]
-        return " or ".join([f"field {number}", *sorted(map(".".join, paths))])
+        return [path for path, mapped in (self.mapped or {}).items() if mapped == number]
 
     def _ids_in(self, file: Overview) -> list[int | None]:
         """The field id of each leaf of a file. Raises UnsupportedError."""

@@ -160,7 +160,7 @@ class IcebergTable(LakeTable):
     def read_columns(self) -> TableColumns:
         return columns_of(self._schema, self.loaded.name_mapping())
 
-    @property
+    @read_once
     def defaults(self) -> frozenset[str]:
         schema = self._schema
         with_defaults = [
@@ -169,6 +169,13 @@ class IcebergTable(LakeTable):
             if field.initial_default is not None
         ]
         return frozenset(top(name) for name in with_defaults if name is not None)
+
+    def valued_without(self, recorded: TableFile) -> Collection[str]:
+        valued = super().valued_without(recorded)
+        if self._is_newest or not recorded.partition:
+            return valued
+        # Partitions have the newest names.
+        return {*valued, *self.top_columns}
 
     @property
     def _schema(self) -> Schema:
