@@ -68,6 +68,21 @@ def path_of(column: str, names: Sequence[str]) -> list[str]:
     return [column] if column in names else column.split(".")
 
 
+def is_lacking(column: str, schema: pa.Schema) -> bool:
+    """Whether there is no such whole column, or no such field in the structs that there are."""
+    first, *fields = path_of(column, schema.names)
+    if first not in schema.names:
+        return True
+    kind = schema.field(first).type
+    for name in fields:
+        if not pa.types.is_struct(kind):
+            return False
+        if all(field.name != name for field in kind):
+            return True
+        kind = kind.field(name).type
+    return False
+
+
 def _type_of(path: Sequence[str], schema: pa.Schema) -> pa.DataType:
     kind = schema.field(path[0]).type
     for name in path[1:]:

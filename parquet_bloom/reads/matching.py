@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.parallel import check_fits
-from parquet_bloom.reads.arrow_conditions import ArrowCondition, conditions_of, path_of, reason_of
+from parquet_bloom.reads.arrow_conditions import (
+    ArrowCondition,
+    conditions_of,
+    is_lacking,
+    path_of,
+    reason_of,
+)
 from parquet_bloom.reads.partitions import PartitionedFile, Partitions
 from parquet_bloom.reads.rows import RowSource, RowTables
 
@@ -116,21 +122,20 @@ class Matching:
         return len(self._matching(path, keys, of_partitions)) > 0
 
     def _keys(self, source: PartitionedFile, group: Group) -> pa.Table:
-        """The columns of the filters, nulls for one that the file lacks, and the numbers of the rows."""
+        """The columns of the filters, nulls for one that the file lacks, also of a field, and the numbers of the rows."""
         names = source.top_columns
         conditions = [each for all_of in self._any_of for each in all_of]
-        wanted = {path_of(each.column, names)[0]: each for each in conditions}
+        wanted = dict.fromkeys(path_of(each.column, names)[0] for each in conditions)
         there = [name for name in wanted if name in names]
-        lacking = {each.column: each for name, each in wanted.items() if name not in names}
         check_fits(f"{source.path}: {group.num_rows} rows take", _ROW_BYTES * group.num_rows)
         # Of a range, readers would make one number after the other.
         numbers: Any = np.arange(group.num_rows)
         found = source.read_rows(there, {group.number: numbers})
         columns = {name: found[name] for name in there}
-        for name, condition in lacking.items():
-            value = condition.value
-            kind = value.type if hasattr(value, "type") else pa.scalar(value).type
-            columns[name] = pa.nulls(group.num_rows, kind)
+        for column, value in {each.column: each.value for each in conditions}.items():
+            if is_lacking(column, found.schema):
+                kind = value.type if hasattr(value, "type") else pa.scalar(value).type
+                columns[column] = pa.nulls(group.num_rows, kind)
         return pa.table([*columns.values(), pa.array(numbers)], [*columns, _unlike(columns)])
 
     def _matching(

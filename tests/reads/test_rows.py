@@ -146,6 +146,28 @@ def test_files_that_lack_a_column(tmp_path: Path) -> None:
         pb.rows(tmp_path, {"id": 1}, columns=["moer"])
 
 
+def test_files_that_lack_a_field_of_a_struct(tmp_path: Path) -> None:
+    """As one that lacks a column: there is null."""
+    more = [{"x": 1, "y": {"z": 5}}, {"x": 2, "y": None}]
+    pq.write_table(pa.table({"id": [1], "s": [{"x": 1}]}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"id": [2, 3], "s": more}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"id": [4]}), tmp_path / "2.parquet")
+    for filters, expected in (
+        ([("s.y.z", "==", 5)], [2]),
+        ([("s.y.z", "in", [5, 6]), ("s.x", "==", 1)], [2]),
+        ([[("s.y.z", "==", 5)], [("s.x", "<", 2)]], [1, 2]),
+        ([("s.y.z", "!=", 6)], [2]),
+        # As pyarrow says of null.
+        ([("s.y.z", "not in", [5])], [1, 3, 4]),
+    ):
+        assert pb.rows(tmp_path, filters, columns=["id"])["id"].to_pylist() == expected
+    with pytest.raises(ColumnError, match=r"0\.parquet: no column s\.z; did you mean s\.x"):
+        pb.rows(tmp_path, {"s.z": 5})
+    pq.write_table(pa.table({"id": [5], "s": ["text"]}), tmp_path / "3.parquet")
+    with pytest.raises(ValueTypeError, match=r"3\.parquet: filters: column s\.y\.z: string has no"):
+        pb.rows(tmp_path, {"s.y.z": 5}, columns=["id"])
+
+
 def test_what_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "0.parquet"
     pq.write_table(pa.table({"id": [1]}), path)
