@@ -3,7 +3,7 @@
     python -m make.dying links|no-links SOURCE [OUTPUT]
     python -m make.dying table|batches TABLE
     python -m make.dying iceberg|iceberg-batches CATALOG
-    python -m make.dying index-add|index-compact INDEX
+    python -m make.dying index-add|index-compact|index-spark INDEX
 
 Reads the number of a call, two for each, from a line of stdin, and answers with the exit code of a
 build that was to die there. The process that forks is this one, which has one thread and no locks
@@ -37,6 +37,7 @@ ICEBERG: dict[str, dict[str, Any]] = {"iceberg": {}, "iceberg-batches": {"files_
 INDEX: dict[str, Callable[[pb.Index], object]] = {
     "index-add": lambda index: index.add(threads=1),
     "index-compact": lambda index: index.compact(everything=True, older_than=0),
+    "index-spark": lambda index: add_as_spark_does(index.path),
 }
 
 TO_COMMIT = (
@@ -54,7 +55,7 @@ def builds(
 ) -> Iterator[Callable[[int], bool]]:
     """Gives a function that builds, in place without an output, and dies at the given step; it
     answers whether the build lived to its end. `links`: whether the file system has hard links.
-    `way`: `index-add` and `index-compact` for an index; `table` for one of Delta Lake, `iceberg` for the folder of a catalog, whose files are
+    `way`: `index-add`, `index-compact` and `index-spark` for an index; `table` for one of Delta Lake, `iceberg` for the folder of a catalog, whose files are
     appended to, so that only the commit is left; `batches` and `iceberg-batches`: the same with a
     commit for each file."""
     paths = map(str, filter(None, (source, output)))
@@ -134,6 +135,19 @@ def commit_and_die(dying: Callable[..., Any], **options: Any) -> None:
 def change_index(path: str, way: str) -> None:
     with pb.Index(path) as index:
         INDEX[way](index)
+
+
+def add_as_spark_does(index: str) -> None:
+    """The driver and all executors are this process."""
+    import pytest
+    from make.executors_here import IndexingHere
+
+    from parquet_bloom import spark as lake
+
+    with pytest.MonkeyPatch.context() as patch:
+        IndexingHere(patch)
+        no_spark: Any = None
+        lake.index(no_spark, index=index, audit=f"{index}-audit", run_id=f"{os.getpid()}")
 
 
 def build_in(table: str, **options: Any) -> None:

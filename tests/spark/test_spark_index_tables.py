@@ -4,11 +4,14 @@ table has removed, lost or renamed."""
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from conftest import IS_LONG
 from deltalake import DeltaTable, write_deltalake
 from make import iceberg_tables
 from make.commands import outcome
@@ -22,6 +25,7 @@ from make.delta_tables import (
     swapped,
     write_commit,
 )
+from make.dying import builds
 from make.executors_here import IndexingHere
 
 import parquet_bloom as pb
@@ -32,6 +36,10 @@ from parquet_bloom.spark.job import _account_place
 from parquet_bloom.spark.planning import Search
 
 pytestmark = pytest.mark.interop
+
+MOST_STEPS = 400
+# Odd: a process dies before some calls and after others.
+STRIDE = 1 if IS_LONG else 13
 
 
 @pytest.fixture
@@ -67,6 +75,55 @@ def user(n: int) -> str:
 
 def said(index: pb.Index, values: list[str]) -> list[Any]:
     return [(each.value, each.verdict, each.files) for each in index.probe("id", values).results]
+
+
+def test_killed_at_every_step(table, tmp_path, run):
+    """The driver, and executors with it: there is the old index or the new one, and the next run makes the new one."""
+    original, place, states = tmp_path / "original", run.index, set()
+    run(table, table="auto", columns="id")
+    shutil.copytree(place, original)
+    write_deltalake(table, rows_of(900, 300), mode="append", partition_by=["day"])
+    DeltaTable(table).delete("day = '2026-11-01'")
+    with builds(place, way="index-spark") as dies_at:
+        for step in range(0, MOST_STEPS, STRIDE):
+            is_done = dies_at(step)
+            with run.opened() as found:
+                problems = tuple(each.problem for each in found.check(deep=True).findings)
+                states.add((found.generation, problems))
+                # Of a file that is new, or was there: whatever is known by now.
+                for n in (901, 1):
+                    asked = found.probe("id", user(n), files=table, table="auto").results[0]
+                    assert asked.verdict != "absent"
+            run()
+            with run.opened() as found:
+                found.compact(older_than=0)
+                report = found.check(deep=True)
+                assert (report.findings, report.unneeded) == ((), 0)
+                assert found.probe("id", user(901)).num_files == 4
+            if is_done:
+                break
+            shutil.rmtree(place)
+            shutil.copytree(original, place)
+    assert is_done
+    assert step > 30
+    assert states == {(1, ("new", "gone", "gone", "gone")), (2, ())}
+
+
+def test_columns_that_are_younger_than_files(table, tmp_path, run):
+    """They are null in these files, as the schema of the table says, which executors have from the driver."""
+    more = rows_of(900, 300).append_column("late", pa.array(["x"] * 300))
+    write_deltalake(table, more, mode="append", schema_mode="merge", partition_by=["day"])
+    local = pb.Index.build(tmp_path / "local", table, "late", table="auto")
+    run(table, table="auto", columns="late")
+    with run.opened() as found:
+        for index in (found, local):
+            some, none = index.probe("late", ["x", "nobody"]).results
+            assert ([each.verdict for each in some.files], none.verdict) == (
+                ["maybe"] * 2,
+                "absent",
+            )
+            assert index.check(deep=True).findings == ()
+    local.close()
 
 
 def test_it_says_what_the_index_of_one_machine_says(table, tmp_path, run):
