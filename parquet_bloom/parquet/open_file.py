@@ -157,8 +157,8 @@ class OpenFile:
 
     def answer_to_all(self, name: str) -> AnswerToAll | None:
         """What is said of all values of a column without any that could be asked; None for others."""
-        if self.lacks(name):
-            if self._is_null is not None and self._is_null(name):
+        if lacked := self._lacked(name):
+            if self._is_null is not None and self._is_null(lacked):
                 return AnswerToAll("absent", NULL_IN_TABLE)
             return AnswerToAll("unknown", LACKS_COLUMN)
         # What has neither is no path.
@@ -166,6 +166,14 @@ class OpenFile:
         if path is None or path.fields is None or path.field(name) is not None:
             return None
         return AnswerToAll("unknown", NOT_SHREDDED)
+
+    def _lacked(self, name: str) -> str | None:
+        """A column that the file lacks by this name, or a VARIANT of which it is a field, as in `v:a`."""
+        if self.lacks(name):
+            return name
+        variant, is_field, _ = name.partition(":")
+        is_there = any(leaf.name == name for leaf in self._leaves) if is_field else True
+        return variant if not is_there and self.lacks(variant) else None
 
     def _named(
         self, name: str

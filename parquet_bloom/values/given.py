@@ -84,7 +84,7 @@ def missing_among(values: Any) -> Sequence[int] | NDArray[np.intp]:
     kind = values.dtype.kind if isinstance(values, np.ndarray) else ""
     if kind in ("f", "M"):
         return np.flatnonzero(np.isnan(values))
-    if kind in ("b", "i", "u", "S", "U") or {*map(type, values)} <= {int, str, bytes}:
+    if kind in ("b", "i", "u", "S", "U") or {*map(type, values)} <= {int, str, bytes, literal}:
         return ()
     return [at for at, value in enumerate(values) if is_missing(value)]
 

@@ -21,6 +21,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField, StringType
 
 import parquet_bloom as pb
+from parquet_bloom.tables.delta.columns import OwnNames
 from parquet_bloom.tables.iceberg.names import NamesById
 from parquet_bloom.tables.table import opened_as
 from parquet_bloom.vocabulary import LACKS_COLUMN, NULL_IN_TABLE
@@ -220,6 +221,17 @@ A = ("p", 1, "x")
 )
 def test_mapped_columns(tmp_path, mode, others, column, expected):
     assert said(mapped(tmp_path / "t", mode, stored(A, *others)), column) == [expected]
+
+
+def test_fields_of_a_variant(tmp_path):
+    path, columns = tmp_path / "a.parquet", ["id", "v", "w", "w:a"]
+    pq.write_table(pa.table({"id": ["x"], "w:a": ["x"]}), path)
+    with opened_as(OwnNames(), columns, str(path), path.stat().st_size, None) as file:
+        for column in ("v", "v:a", "v:$.a.b", "w", "w:b"):
+            assert file.answer_to_all(column) == NULL
+        # A column that is called so.
+        assert file.answer_to_all("w:a") is None
+        assert file.answer_to_all("no:a") is None
 
 
 # ------------------------------------------------------------------------------------------------
