@@ -251,7 +251,7 @@ def probe(
 
     values: one value of the column's type, or a list, numpy or pyarrow array, or pandas or polars
     Series of values: Python's, numpy's, pandas' or pyarrow's, or `pb.literal`, text that is read as on
-    the command line. Text and bytes are one value.
+    the command line. Text and bytes are one value; timestamps without a zone are in UTC for a column in UTC.
 
     Reads the footer, and of each filter the header and the one block that the hash selects, or all of
     it for many values; in an ORC file, all filters of the column.
