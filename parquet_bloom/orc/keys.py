@@ -45,6 +45,7 @@ from parquet_bloom.orc.clocks import (
     wall_clock_keys,
 )
 from parquet_bloom.orc.columns import MOST_SCALE, UNKNOWN, OrcColumn
+from parquet_bloom.values.encode import not_looked_for
 from parquet_bloom.values.given import plain_value, show_values
 from parquet_bloom.values.types import (
     NANOS_PER_DAY,
@@ -291,9 +292,9 @@ class AskedValues:
 
     def to_compare(self) -> tuple[Values, NDArray[np.intp]]:
         """All that is stored for them, and whose each is. Raises UnsupportedError for a value that may be stored as
-        something else, too."""
+        something else, too, ValueTypeError for NaN."""
         for index, reason in self._unknown.items():
-            raise UnsupportedError(f"{self.texts[index]}: cannot be looked for: {reason}")
+            raise not_looked_for(self.texts[index], reason)
         stored = stored_values(self._column, []) if self._stored is None else self._stored
         return stored, self._owners
 

@@ -28,6 +28,7 @@ from typing import Literal
 from uuid import UUID
 
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import ParquetBloomError, UnsupportedError, ValueTypeError
 from parquet_bloom.values.given import plain_value
 from parquet_bloom.values.types import (
     FLOAT_FORMAT,
@@ -67,6 +68,13 @@ class Encodings:
 
     plain: tuple[bytes, ...]
     unknown: str = ""
+
+
+def not_looked_for(text: str, reason: str) -> ParquetBloomError:
+    """The error for a value of which the rows are wanted, and whose stored bytes cannot be listed. NaN is at fault itself,
+    whatever the file; for others, it is this column of this file."""
+    kind = ValueTypeError if reason == NAN else UnsupportedError
+    return kind(f"{text}: cannot be looked for: {reason}")
 
 
 def encode(leaf: LeafType, value: object) -> Encodings:

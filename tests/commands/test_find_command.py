@@ -200,3 +200,24 @@ def test_parts_are_called_as_their_format_calls_them(path):
         "maybe, stripe 0",
         "maybe, row groups 0, 1",
     ]
+
+
+@pytest.mark.parametrize("name", ["floats.parquet", "floats.orc"])
+@pytest.mark.parametrize("others", [[], ["-v", "1"]])
+def test_nan_cannot_be_looked_for(path, name, others):
+    """As in Python: a document of unknown files could be taken for an answer about them."""
+    table = pa.table({"x": [1.0, float("nan")], "text": ["nan", "1"]})
+    (orc if name.endswith("orc") else pq).write_table(table, name)
+    asked = ("find", name, *others, "-v", "nan")
+    found = outcome(*asked, "-c", "x", "--json")
+    problem = "nan: cannot be looked for: NaN has many encodings"
+    assert (found.code, found.stdout, found.complaint) == (2, "", problem)
+    with pytest.raises(pb.ValueTypeError, match=f"^{problem}$"):
+        pb.find(name, "x", pb.literal("nan"))
+    assert outcome(*asked, "-c", "text").code == 0
+    # Of a file whose column is text, the rows are there.
+    pq.write_table(table.select(["text"]).rename_columns(["x"]), "other.parquet")
+    found = outcome("find", name, "other.parquet", "-c", "x", "-v", "nan", "--json")
+    document = json.loads(found.stdout)
+    assert (found.code, len(document["rows"])) == (2, 1)
+    assert document["unknown"] == [{"path": name, "reason": problem}]
