@@ -29,7 +29,7 @@ from uuid import UUID
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, UnsupportedError, ValueTypeError
-from parquet_bloom.values.given import plain_value
+from parquet_bloom.values.given import plain_value, show_value
 from parquet_bloom.values.types import (
     FLOAT_FORMAT,
     NANOS_PER_DAY,
@@ -70,11 +70,11 @@ class Encodings:
     unknown: str = ""
 
 
-def not_looked_for(text: str, reason: str) -> ParquetBloomError:
-    """The error for a value of which the rows are wanted, and whose stored bytes cannot be listed. NaN is at fault itself,
+def not_looked_for(value: object, reason: str) -> ParquetBloomError:
+    """The error for a value, as reports have it, of which the rows are wanted, and whose stored bytes cannot be listed. NaN is at fault itself,
     whatever the file; for others, it is this column of this file."""
     kind = ValueTypeError if reason == NAN else UnsupportedError
-    return kind(f"{text}: cannot be looked for: {reason}")
+    return kind(f"{show_value(value)}: cannot be looked for: {reason}")
 
 
 def encode(leaf: LeafType, value: object) -> Encodings:

@@ -368,8 +368,8 @@ def _without_column(file: Askable, options: ProbeOptions, reason: str) -> ProbeR
         bytes_read=file.source.bytes_read,
         unverified=file.unverified,
         explanations=tuple(
-            Explanation(answer.place, text, reason=answer.reason, **asdict(LookUp("", ())))
-            for text in show_values(options.values)
+            Explanation(answer.place, value, reason=answer.reason, **asdict(LookUp("", ())))
+            for value in python_values(options.values)
             for answer in answers
         )
         if options.explain

@@ -91,7 +91,7 @@ class RowFinder:
 
     def __init__(self, leaf: LeafType, asked: Asked) -> None:
         for value, reason in asked.unknown.items():
-            raise not_looked_for(asked.texts[value], reason)
+            raise not_looked_for(asked.values[value], reason)
         self._leaf = leaf
         # What may be stored for the values, in the order of hashes, and the value that each item belongs to.
         hashes = asked.stored.hashes
