@@ -53,6 +53,9 @@ BYTES_TYPES = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY", "INT96")
 # Far more digits than any stored DECIMAL has; bounds the work for a literal.
 MOST_DIGITS = 1_000
 
+# From here on, floats of 64 bits are not all integers.
+FLOATS_ROUND_FROM = 1 << 53
+
 # How many days too late an INT96 may be, with nanoseconds that make up for it. pyarrow up to 21 wrote
 # moments before 1970 a day too late, with negative nanoseconds; other writers did not carry whole
 # days. What is further off is only found in filters that build wrote, which have the first form.
@@ -81,8 +84,9 @@ def encode(leaf: LeafType, value: object) -> Encodings:
     """The stored bytes of a Python, numpy, pandas or pyarrow value.
 
     Takes int, float, Decimal, date, datetime, time, UUID, str or bytes, as the column requires. An
-    int also gives the stored number of a DATE, TIME or TIMESTAMP, a date the midnight of a
-    TIMESTAMP, and bytes of the right length the stored bytes of a FIXED_LEN_BYTE_ARRAY or INT96.
+    int also gives the stored number of a DATE, TIME or TIMESTAMP, a whole float or Decimal an
+    integer, a date the midnight of a TIMESTAMP, and bytes of the right length the stored bytes of a
+    FIXED_LEN_BYTE_ARRAY or INT96.
     Raises ValueTypeError for anything that cannot be a value of the column.
     """
     value = plain_value(value)
@@ -136,6 +140,8 @@ def _encode_integer(leaf: LeafType, value: object) -> Encodings:
 def _stored_integer(leaf: LeafType, value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
+    if isinstance(value, float | Decimal) and leaf.logical_name in ("", "INTEGER"):
+        return _whole_number(leaf, value)
     match leaf.logical_name:
         case "DATE" if (days := _days(value)) is not None:
             return days
@@ -145,6 +151,22 @@ def _stored_integer(leaf: LeafType, value: object) -> int:
             return _count_units(leaf, value, nanos)
     expected = {"DATE": "a date", "TIME": "a time", "TIMESTAMP": "a timestamp"}
     raise not_a_value(leaf, value, expected.get(leaf.logical_name, "an integer"))
+
+
+def _whole_number(leaf: LeafType, value: float | Decimal) -> int:
+    """The integer that a float or a decimal surely was: pandas and others make such of integers with gaps."""
+    if isinstance(value, float):
+        is_whole = value.is_integer()
+    else:
+        is_whole = value.is_finite() and value == value.to_integral_value()
+    if not is_whole:
+        raise not_a_value(leaf, value, "an integer")
+    if isinstance(value, float) and abs(value) >= FLOATS_ROUND_FROM:
+        expected = "an integer, as floats from 2**53 on may have been rounded"
+        raise not_a_value(leaf, value, expected)
+    if isinstance(value, Decimal) and value.adjusted() > MOST_DIGITS:
+        raise not_a_value(leaf, value, "an integer that fits 64 bits")
+    return int(value)
 
 
 def _days(value: object) -> int | None:

@@ -145,15 +145,9 @@ def _way_out(leaf: LeafType, value: object) -> str:
     is_moment = isinstance(value, datetime) or (is_of_numpy and isinstance(plain, TimestampNanos))
     if leaf.logical_name == "DATE" and is_moment:
         return "; .date() makes a date of it, .dt.date of those of a pandas Series"
-    holds_integers = leaf.physical in INTEGERS and leaf.logical_name in ("", "INTEGER")
-    if holds_integers and is_of_numpy and _may_be_integer(plain):
-        return "; .astype('int64') makes integers of floats, after .dropna() where a pandas Series has gaps"
+    if leaf.physical in INTEGERS and isinstance(plain, float) and isnan(plain):
+        return "; .dropna() leaves out the gaps of a pandas Series"
     return ""
-
-
-def _may_be_integer(value: object) -> bool:
-    """Whether floats that were made of integers, some of which are missing, have such a value."""
-    return isinstance(value, float) and (isnan(value) or value.is_integer())
 
 
 def encode_literal(leaf: LeafType, text: str, read_as: str | None = None) -> Encodings:
