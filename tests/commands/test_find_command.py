@@ -134,6 +134,37 @@ def test_a_folder_that_cannot_be_listed_may_hold_any_value(path, monkeypatch):
     assert (asked.code, asked.complaint) == (2, told)
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("gone.parquet", os.strerror(errno.ENOENT)),
+        ("gone", "no such folder"),
+        ("x/*", "no such folder"),
+    ],
+)
+@pytest.mark.parametrize("indexed", [[], ["--index", "ids"]])
+def test_a_name_that_means_nothing_is_unknown_beside_others(path, name, reason, indexed):
+    """An answer about the others, which does not look complete."""
+    given = f"{name}/" if name == "gone" else name
+    shown = given if "*" not in given else "x"
+    place = f"{Path.cwd()}/" if indexed else ""
+    if indexed:
+        shown = shown.rstrip("/")
+        pb.Index.build("ids", path, "id").close()
+        reason = os.strerror(errno.ENOENT) if name == "gone" else reason
+    asked = ("-c", "id", "-v", "8", *indexed)
+    found = outcome("find", path, given, *asked)
+    assert (found.code, found.complaint) == (2, f"{place}{shown}: unknown: {reason}")
+    row, total = found.stdout.splitlines()[1:]
+    assert row == f"8\t{place}a.parquet\t0\t1"
+    assert total.startswith("1 row in 1 of 2 files: ")
+    document = json.loads(outcome("find", path, given, *asked[:2], "-v", "9", "--json").stdout)
+    assert (document["num_files"], document["absent"]) == (2, [])
+    alone = outcome("find", given, *asked)
+    assert (alone.code, alone.stdout) == (2, "")
+    assert outcome("find", path, "", *asked).complaint == "an empty name, expected a file"
+
+
 def test_an_index_says_of_when_its_answer_is(path):
     index = ("index", "build", "--index", "ids.index", "-c", "id", path)
     assert outcome(*index).code == 0
