@@ -286,7 +286,7 @@ class ExplanationView(ReportView[ProbeReport]):
             "bits of words 0 to 7", "clear in words", "k", "of bits", "bits", "clear", "reason",
         )  # fmt: skip
         rows: list[Cells] = [
-            (*place_cells(each.place), *_cells(each, verdicts[each.value, each.place]))
+            (*place_cells(each.place), *_cells(each, verdicts[show_value(each.value), each.place]))
             for each in report.explanations or ()
         ]
         alike = () if verbose or not sys.stdout.isatty() else _alike(heads, rows)
@@ -358,5 +358,5 @@ def _cells(item: Explanation, verdict: str) -> Cells:
         block = "" if item.block is None else f"{item.block} of {item.num_blocks}"
         in_block = (block, selected, clear)
     return (
-        item.value, verdict, item.plain, item.hash, *in_block, *in_filter, item.reason or "",
+        show_value(item.value), verdict, item.plain, item.hash, *in_block, *in_filter, item.reason or "",
     )  # fmt: skip

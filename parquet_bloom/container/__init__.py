@@ -241,11 +241,12 @@ class GroupAnswers(NamedTuple):
 class Explanation(Located):
     """How the filter of one group answers for one hash of a value: see filters.look_up.LookUp.
 
-    `plain`: the stored bytes that are hashed, in hexadecimal. `reason`: why nothing was looked up.
+    `value`: as Python has it, the text of a literal. `plain`: the stored bytes that are hashed, in hexadecimal. `reason`:
+    why nothing was looked up.
     """
 
     place: Place
-    value: str
+    value: Any = field(metadata=AS_TEXT)
     hash: str
     bits: tuple[int, ...]
     clear: tuple[int, ...]

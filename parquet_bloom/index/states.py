@@ -11,7 +11,7 @@ from parquet_bloom.storage import with_options
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.listing import find_file
 from parquet_bloom.storage.paths import expand
-from parquet_bloom.storage.source import is_url, local_name, local_path, version_of
+from parquet_bloom.storage.source import is_url, local_name, version_of
 
 if TYPE_CHECKING:
     from parquet_bloom.storage.address import Listed
@@ -22,8 +22,9 @@ _AT_ONCE: Final = 16
 
 
 def lasting(names: Iterable[str]) -> list[str]:
-    """Names of files, folders and globs as they mean the same from anywhere."""
-    return [name if is_url(name) else os.path.abspath(name) for name in names]
+    """Names of files, folders and globs as they mean the same from anywhere; an empty one means nothing, and not this
+    folder."""
+    return [name if is_url(name) or not name else os.path.abspath(name) for name in names]
 
 
 def listed(
@@ -34,8 +35,8 @@ def listed(
     left_out: LeftOut | None = None,
 ) -> tuple[list[Found], list[OSError]]:
     """The files that `names` mean, each once and in its state, sorted by path, but for those in the folder `besides`;
-    and why some mean nothing, or nobody may look. One that is spelled in several ways is called as the first. `look`:
-    tells the state of a file, as state_of does. left_out: as for expand. Raises UnsupportedError."""
+    and why some mean nothing, or nobody may look. `look`: tells the state of a file, as
+    state_of does. left_out: as for expand. Raises UnsupportedError."""
     named = tuple(names)
     inputs, errors = expand(named, options, left_out)
     found: dict[str, Found] = {}
@@ -44,23 +45,16 @@ def listed(
         if own is not None and path.startswith(own):
             continue
         try:
-            key = _spelled_alike(path) if len(named) > 1 else path
-            now = found.get(key) or look(path)
+            now = look(path)
         except OSError as error:
             errors.append(error)
             continue
         if now is not None:
-            found.setdefault(key, now)
+            found[path] = now
         elif path in named:
             # What is gone from a folder meanwhile is no error.
             errors.append(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path))
     return sorted(found.values(), key=lambda file: file.path), errors
-
-
-def _spelled_alike(path: str) -> str:
-    """The same for `a`, `./a` and the whole path. Not for `b/../a`, which is another file if `b` is a link. Raises
-    OSError."""
-    return path if is_url(path) else str(local_path(path).absolute())
 
 
 def is_as_read(file: Found, size: int, version: str) -> bool:

@@ -26,7 +26,7 @@ import struct
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from parquet_bloom.container.asked_once import AskedOnce
 from parquet_bloom.dataclass import dataclass
@@ -45,7 +45,8 @@ from parquet_bloom.orc.clocks import (
     wall_clock_keys,
 )
 from parquet_bloom.orc.columns import MOST_SCALE, UNKNOWN, OrcColumn
-from parquet_bloom.values.given import plain_value, show_values
+from parquet_bloom.values.encode import not_looked_for
+from parquet_bloom.values.given import plain_value, python_values
 from parquet_bloom.values.types import (
     NANOS_PER_DAY,
     UNIX_EPOCH_JULIAN_DAY,
@@ -280,9 +281,9 @@ class AskedValues:
         return len(self._values)
 
     @cached_property
-    def texts(self) -> Sequence[str]:
-        """The values as reports show them."""
-        return show_values(self._values)
+    def values(self) -> Sequence[Any]:
+        """Those that are asked, as reports have them."""
+        return python_values(self._values)
 
     @cached_property
     def not_ascii(self) -> Sequence[int]:
@@ -291,9 +292,9 @@ class AskedValues:
 
     def to_compare(self) -> tuple[Values, NDArray[np.intp]]:
         """All that is stored for them, and whose each is. Raises UnsupportedError for a value that may be stored as
-        something else, too."""
+        something else, too, ValueTypeError for NaN."""
         for index, reason in self._unknown.items():
-            raise UnsupportedError(f"{self.texts[index]}: cannot be looked for: {reason}")
+            raise not_looked_for(self.values[index], reason)
         stored = stored_values(self._column, []) if self._stored is None else self._stored
         return stored, self._owners
 

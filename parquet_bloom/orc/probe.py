@@ -86,12 +86,12 @@ class StripeProber:
         answers = list(self.answers(asked))
         return answers, [
             tuple(
-                Explanation(answer.place, text, reason=answer.reason, **asdict(look))
+                Explanation(answer.place, value, reason=answer.reason, **asdict(look))
                 for group, (distinct, picks, *_) in enumerate(answers)
                 for answer in [distinct[picks[index]]]
                 for look in _looks(question, index, group)
             )
-            for index, text in enumerate(asked.texts)
+            for index, value in enumerate(asked.values)
         ]
 
     def column_filter(self, group: int) -> ColumnFilter:

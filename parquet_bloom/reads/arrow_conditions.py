@@ -3,6 +3,7 @@
     {"at": [pandas.Timestamp, numpy.datetime64]}    one array of timestamp[ns], of what has nanoseconds
     {"id": uuid.UUID}                               its 16 bytes, and those of the column
     {"hash": 2**63 + 1}                             as the column's type has it; a decimal if it has none
+    {"at": datetime without a zone}                 in UTC, if the column is in UTC
 
 pyarrow guesses a type by the value alone, and then makes both sides of one type, which loses what this has no room for.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -52,15 +53,17 @@ class ArrowCondition(NamedTuple):
     value: Any
 
     def of(self, schema: pa.Schema) -> pc.Expression:
-        """What it says about files with these columns. Raises ValueTypeError for a column that is in a list."""
+        """What it says about files with these columns. Raises ValueTypeError for a column that is in a list, and for a
+        moment in a zone if the column has none."""
         path = path_of(self.column, schema.names)
         field, kind = pc.field(*path), _type_of(path, schema)
         if isinstance(kind, pa.BaseExtensionType):
             field = field.cast(kind.storage_type)
+        value = _in_zone(self.column, self.value, kind)
         if self.operator in ("in", "not in"):
-            is_in = field.isin(_set_as_stored(self.value, kind))
+            is_in = field.isin(_set_as_stored(value, kind))
             return is_in if self.operator == "in" else ~is_in
-        return _COMPARISONS[self.operator](field, _as_stored(self.value, kind))
+        return _COMPARISONS[self.operator](field, _as_stored(value, kind))
 
 
 def path_of(column: str, names: Sequence[str]) -> list[str]:
@@ -116,6 +119,22 @@ def _condition(column: str, operator: str, value: Any) -> ArrowCondition:
 def _one_of(column: str, value: Any) -> ArrowCondition:
     is_one = isinstance(value, str | bytes) or not hasattr(value, "__iter__")
     return _condition(column, "==" if is_one else "in", value)
+
+
+def _in_zone(column: str, value: Any, kind: pa.DataType) -> Any:
+    """Moments in the zone of the column, as pyarrow compares no others. Those without one are in UTC, as values.encode
+    takes them."""
+    if not pa.types.is_timestamp(kind):
+        return value
+    moment = pa.scalar(value) if isinstance(value, datetime) else value
+    given = getattr(moment, "type", None)
+    if given is None or not pa.types.is_timestamp(given) or given.tz == kind.tz:
+        return value
+    if kind.tz is None:
+        raise ValueTypeError(
+            f"column {column}: a timestamp with a zone, expected one without, as the column is {kind}"
+        )
+    return moment.cast(pa.timestamp(given.unit, kind.tz))
 
 
 def _as_stored(value: Any, kind: pa.DataType) -> Any:
@@ -242,6 +261,9 @@ def _array(values: Any) -> pa.Array:
 
 def _of_one_type(values: list[Any]) -> Iterable[Any]:
     """What pyarrow makes an array of without loss."""
+    if any(isinstance(each, datetime) and each.tzinfo for each in values):
+        # Otherwise the first one tells of all whether they have a zone.
+        values = [_with_zone(each) for each in values]
     if any(map(_is_large, values)):
         return [Decimal(each) if _is_integer(each) else each for each in values]
     if not any(
@@ -254,6 +276,11 @@ def _of_one_type(values: list[Any]) -> Iterable[Any]:
         _nanoseconds(each) if isinstance(each, datetime | np.datetime64) else each
         for each in values
     ]
+
+
+def _with_zone(value: Any) -> Any:
+    is_without = isinstance(value, datetime) and value.tzinfo is None
+    return value.replace(tzinfo=UTC) if is_without else value
 
 
 def reason_of(error: BaseException) -> str:

@@ -36,6 +36,7 @@ NO_FILES = "no Parquet or ORC files"
 NO_FOLDER = "no such folder"
 
 _BEFORE_WILDCARD = re.compile(r"[^*?\[]*")
+_SEPARATORS = re.compile(r"/(?:\.?/)+")
 _HALF_URL = re.compile(r"(s3a?|gs|az|abfss?|hdfs|https?):/*(.+)")
 
 
@@ -51,14 +52,15 @@ def expand(
     options: Mapping[str, str] | None = None,
     left_out: LeftOut | None = None,
 ) -> tuple[list[Input], list[OSError]]:
-    """The files that `names` mean, in order, and an error for each empty name and each glob or folder without files, or
+    """The files that `names` mean, in order and each once, and an error for each empty name and each glob or folder without files, or
     that cannot be listed. In folders, names that start with a dot or an underscore are skipped: metadata and temporary
     files. `options`: of object stores. left_out: takes what is skipped, and folders below that cannot be listed, which
     are errors otherwise. Raises UnsupportedError if nothing here can list them."""
     inputs: list[Input] = []
     errors: list[OSError] = []
     unlisted: list[tuple[str, str]] = [] if left_out is None else left_out.unlisted
-    for name in names:
+    named = tuple(names)
+    for name in named:
         num_unlisted = len(unlisted)
         if not name:
             # An unset shell variable must not mean the current folder.
@@ -78,7 +80,24 @@ def expand(
         if not found and len(unlisted) == num_unlisted:
             problem = IS_INDEX if _is_index(name) else NO_FILES
             errors.append(FileNotFoundError(errno.ENOENT, problem, _shown(name)))
-    return inputs, errors
+    return inputs if len(named) == 1 else _each_once(inputs), errors
+
+
+def _each_once(inputs: Iterable[Input]) -> list[Input]:
+    """One that is spelled in several ways is called as the first."""
+    found: dict[str, Input] = {}
+    for each in inputs:
+        found.setdefault(_spelled_alike(each.path), each)
+    return list(found.values())
+
+
+def _spelled_alike(path: str) -> str:
+    """The same for `a`, `./a` and the whole path. Not for `b/../a`, which is another file if `b` is a link."""
+    if is_url(path):
+        return path
+    name = local_name(path)
+    # Not by pathlib, which takes as long as to find the file.
+    return _SEPARATORS.sub("/", name if name.startswith("/") else f"{os.getcwd()}/{name}")
 
 
 def not_listed(folder: str, reason: str) -> PermissionError:

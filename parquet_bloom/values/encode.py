@@ -28,7 +28,8 @@ from typing import Literal
 from uuid import UUID
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.values.given import plain_value
+from parquet_bloom.errors import ParquetBloomError, UnsupportedError, ValueTypeError
+from parquet_bloom.values.given import plain_value, show_value
 from parquet_bloom.values.types import (
     FLOAT_FORMAT,
     NANOS_PER_DAY,
@@ -52,6 +53,9 @@ BYTES_TYPES = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY", "INT96")
 # Far more digits than any stored DECIMAL has; bounds the work for a literal.
 MOST_DIGITS = 1_000
 
+# From here on, floats of 64 bits are not all integers.
+FLOATS_ROUND_FROM = 1 << 53
+
 # How many days too late an INT96 may be, with nanoseconds that make up for it. pyarrow up to 21 wrote
 # moments before 1970 a day too late, with negative nanoseconds; other writers did not carry whole
 # days. What is further off is only found in filters that build wrote, which have the first form.
@@ -69,12 +73,20 @@ class Encodings:
     unknown: str = ""
 
 
+def not_looked_for(value: object, reason: str) -> ParquetBloomError:
+    """The error for a value, as reports have it, of which the rows are wanted, and whose stored bytes cannot be listed. NaN is at fault itself,
+    whatever the file; for others, it is this column of this file."""
+    kind = ValueTypeError if reason == NAN else UnsupportedError
+    return kind(f"{show_value(value)}: cannot be looked for: {reason}")
+
+
 def encode(leaf: LeafType, value: object) -> Encodings:
     """The stored bytes of a Python, numpy, pandas or pyarrow value.
 
     Takes int, float, Decimal, date, datetime, time, UUID, str or bytes, as the column requires. An
-    int also gives the stored number of a DATE, TIME or TIMESTAMP, a date the midnight of a
-    TIMESTAMP, and bytes of the right length the stored bytes of a FIXED_LEN_BYTE_ARRAY or INT96.
+    int also gives the stored number of a DATE, TIME or TIMESTAMP, a whole float or Decimal an
+    integer, a date the midnight of a TIMESTAMP, and bytes of the right length the stored bytes of a
+    FIXED_LEN_BYTE_ARRAY or INT96.
     Raises ValueTypeError for anything that cannot be a value of the column.
     """
     value = plain_value(value)
@@ -128,6 +140,8 @@ def _encode_integer(leaf: LeafType, value: object) -> Encodings:
 def _stored_integer(leaf: LeafType, value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
+    if isinstance(value, float | Decimal) and leaf.logical_name in ("", "INTEGER"):
+        return _whole_number(leaf, value)
     match leaf.logical_name:
         case "DATE" if (days := _days(value)) is not None:
             return days
@@ -137,6 +151,22 @@ def _stored_integer(leaf: LeafType, value: object) -> int:
             return _count_units(leaf, value, nanos)
     expected = {"DATE": "a date", "TIME": "a time", "TIMESTAMP": "a timestamp"}
     raise not_a_value(leaf, value, expected.get(leaf.logical_name, "an integer"))
+
+
+def _whole_number(leaf: LeafType, value: float | Decimal) -> int:
+    """The integer that a float or a decimal surely was: pandas and others make such of integers with gaps."""
+    if isinstance(value, float):
+        is_whole = value.is_integer()
+    else:
+        is_whole = value.is_finite() and value == value.to_integral_value()
+    if not is_whole:
+        raise not_a_value(leaf, value, "an integer")
+    if isinstance(value, float) and abs(value) >= FLOATS_ROUND_FROM:
+        expected = "an integer, as floats from 2**53 on may have been rounded"
+        raise not_a_value(leaf, value, expected)
+    if isinstance(value, Decimal) and value.adjusted() > MOST_DIGITS:
+        raise not_a_value(leaf, value, "an integer that fits 64 bits")
+    return int(value)
 
 
 def _days(value: object) -> int | None:

@@ -70,7 +70,8 @@ def encode_given(leaf: LeafType, value: object) -> Encodings:
         try:
             return encode_literal(leaf, _literal_text(leaf, value), value.read_as)
         except ValueTypeError as error:
-            raise _blaming(value, error, partial(_encode_like, leaf, value)) from None
+            told = ValueTypeError(f"{error}{_hint_at_hex(leaf, value)}")
+            raise _blaming(value, told, partial(_encode_like, leaf, value)) from None
     try:
         return encode(leaf, value)
     except ValueTypeError as error:
@@ -80,6 +81,14 @@ def encode_given(leaf: LeafType, value: object) -> Encodings:
         problem = f"{text!r}{str(error).removeprefix(text)}" if is_quoted else str(error)
         place = f"{value.place}: " if isinstance(value, TextInFile) else ""
         raise ValueTypeError(f"{place}{problem}{_way_out(leaf, value)}") from None
+
+
+def _hint_at_hex(leaf: LeafType, given: literal) -> str:
+    """For digits of as many bytes as the column holds, which were read as text."""
+    is_text = given.read_as is None and leaf.logical is None and leaf.length
+    if not is_text or not re.fullmatch(rf"[0-9a-fA-F]{{{2 * leaf.length}}}", given.text):
+        return ""
+    return "; if these are the bytes in hexadecimal, begin with 0x"
 
 
 def _literal_text(leaf: LeafType, given: literal) -> str:
@@ -145,15 +154,9 @@ def _way_out(leaf: LeafType, value: object) -> str:
     is_moment = isinstance(value, datetime) or (is_of_numpy and isinstance(plain, TimestampNanos))
     if leaf.logical_name == "DATE" and is_moment:
         return "; .date() makes a date of it, .dt.date of those of a pandas Series"
-    holds_integers = leaf.physical in INTEGERS and leaf.logical_name in ("", "INTEGER")
-    if holds_integers and is_of_numpy and _may_be_integer(plain):
-        return "; .astype('int64') makes integers of floats, after .dropna() where a pandas Series has gaps"
+    if leaf.physical in INTEGERS and isinstance(plain, float) and isnan(plain):
+        return "; .dropna() leaves out the gaps of a pandas Series"
     return ""
-
-
-def _may_be_integer(value: object) -> bool:
-    """Whether floats that were made of integers, some of which are missing, have such a value."""
-    return isinstance(value, float) and (isnan(value) or value.is_integer())
 
 
 def encode_literal(leaf: LeafType, text: str, read_as: str | None = None) -> Encodings:

@@ -12,11 +12,12 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from parquet_bloom.container import Place, Units
@@ -49,6 +50,13 @@ def joined(tables: Iterable[pa.Table]) -> pa.Table:
     """The rows of all tables; a column that one lacks is null in its rows."""
     found = list(tables)
     return pa.concat_tables(found, promote_options="default") if found else pa.table({})
+
+
+def with_texts(table: pa.Table, name: str, texts: Sequence[str], times: int) -> pa.Table:
+    """The table with these in a column, each in so many rows, one after the other."""
+    rows = np.repeat(np.arange(len(texts)), times)
+    column = pa.array(texts, pa.string()).take(pa.array(rows))
+    return table.set_column(table.schema.get_field_index(name), name, column)
 
 
 def _columns(report: Any) -> dict[str, pa.DataType]:

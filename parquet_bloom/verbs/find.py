@@ -42,7 +42,7 @@ from parquet_bloom.verbs.documents import VerbReport, plain
 from parquet_bloom.verbs.index_probe import check_column, check_has_files
 from parquet_bloom.verbs.keys import units_of
 from parquet_bloom.verbs.lazy_items import LazyItems
-from parquet_bloom.verbs.listed_files import ListedFiles, files_asked, list_files, names_in_index
+from parquet_bloom.verbs.listed_files import ListedFiles, files_found, list_files, names_in_index
 from parquet_bloom.verbs.several import message_of
 
 if TYPE_CHECKING:
@@ -226,13 +226,13 @@ def find(
     index, as for Index. cache: a pb.Cache, for those who look more than once. progress: called
     with (files done, files in all). All others as for inspect.
 
-    Files that cannot be read are `unknown` in the report, and those whose column cannot hold one of the values, while the
-    others are looked for. Raises ValueTypeError if none can be a value in any of the files, with an index in any of those
+    Files that cannot be read or are not there are `unknown` in the report, and those whose column cannot hold one of the
+    values, while the others are looked for. Raises ValueTypeError if none can be a value in any of the files, with an index in any of those
     that it knows, or if one cannot be looked for; without an index ColumnError if no file
     has the column, MissingKeyError if there is a key for none of them; ColumnError if the index is not about the column,
     or no file has one of `columns`, UnsupportedError if the types of these in several files do not go together,
-    FileNotFoundError if there are no files, RewriteError for what is no table, EncryptionError unless `hash_key` is that
-    of the index, FormatError for a damaged index, OSError.
+    FileNotFoundError if none of the names means any files, RewriteError for what is no table, EncryptionError unless
+    `hash_key` is that of the index, FormatError for a damaged index, OSError.
     """
     sought = list_values(values)
     check_none_missing(sought)
@@ -279,10 +279,12 @@ def _candidates(
     search.inputs = tuple(str(with_options(name, {})) for name in names or ())
     if names is not None and index is None:
         look = state_unless_asked_for if search.cache is None else state_of
-        among = files_asked(names, view, storage_options, look, search.left_out)
+        among = files_found(names, view, storage_options, look, search.left_out)
     elif names is not None:
         named = names_in_index(names, view)
-        among = files_asked(named, view, storage_options, left_out=search.left_out)
+        among = files_found(named, view, storage_options, left_out=search.left_out)
+    if among is not None:
+        search.add_not_found(among.errors)
     if index is None:
         assert among is not None
         yield search.in_files(among), among
@@ -382,6 +384,13 @@ class _RowSearch:
         for error in errors:
             reason = "nothing is there any more, and the index is about it: index remove forgets it"
             self._not_listed.append(UnknownFile(str(error.filename), reason))
+
+    def add_not_found(self, errors: Sequence[OSError]) -> None:
+        """Names that mean no files, or at which nobody may look."""
+        for error in errors:
+            name = str(error.filename)
+            reason = message_of(name, error).removeprefix(f"{name}: ")
+            self._not_listed.append(UnknownFile(name, reason))
 
     def in_files(self, files: ListedFiles) -> list[_Candidate]:
         """All of them, without an index."""

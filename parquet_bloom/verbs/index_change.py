@@ -160,6 +160,9 @@ def remove_from_index(
     folder = _folder(index, storage_options)
     existing(folder)
     names = paths_given("files", files)
+    if "" in names:
+        # Which all paths would be below.
+        raise FileNotFoundError(errno.ENOENT, "an empty name, expected a file")
     # Tables in catalogs have names that are no paths.
     return _Change(folder, None, storage_options, None, None).remove([*lasting(names), *names])
 

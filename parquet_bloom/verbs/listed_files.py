@@ -206,12 +206,28 @@ def files_asked(
     look: Callable[[str], Found | None] = state_of,
     left_out: LeftOut | None = None,
 ) -> ListedFiles:
-    """The files that a user has named, or those of tables. left_out: as for paths.expand. Raises FileNotFoundError for what means nothing, and as
-    list_files."""
+    """The files that a user has named, or those of tables. Raises FileNotFoundError for what means nothing, and as
+    files_found."""
+    found = files_found(given, view, options, look, left_out)
+    if found.errors:
+        raise found.errors[0]
+    return found
+
+
+def files_found(
+    given: Sequence[str],
+    view: TableView | None,
+    options: Mapping[str, str] | None,
+    look: Callable[[str], Found | None] = state_of,
+    left_out: LeftOut | None = None,
+) -> ListedFiles:
+    """The same if some names mean files: why others do not is in the `errors`. left_out: as for paths.expand. Raises
+    FileNotFoundError for an empty name and if there are no files, and as list_files."""
     if view is None:
         found = list_files(given, (), options, look=look, left_out=left_out)
-        if found.errors:
-            raise found.errors[0]
+        nameless = [error for error in found.errors if error.filename is None]
+        if found.errors and (nameless or not found.found):
+            raise (nameless or found.errors)[0]
         if not found.found:
             # All that was listed is gone meanwhile, and must not become an answer.
             names = ", ".join(str(with_options(name, {})) for name in given)

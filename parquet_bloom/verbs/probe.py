@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from copy import copy
-from dataclasses import asdict, field
+from dataclasses import asdict, field, replace
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 
@@ -159,6 +159,11 @@ class ProbedValues(Sequence[ProbedValue]):
         at: list[int] = np.flatnonzero(found).tolist()
         return at
 
+    @property
+    def texts(self) -> list[str]:
+        """The values, as reports show them."""
+        return show_values(self._values)
+
     def texts_of(self, positions: Sequence[int]) -> list[str]:
         """Some of the values, as reports show them."""
         return show_values([self._values[position] for position in positions])
@@ -206,6 +211,23 @@ class ProbeReport(VerbReport):
         found = f"{self.column}: {self.results.counts}; {self.bytes_read:,} bytes read"
         return f"<ProbeReport {self.path}: {found}>"
 
+    def to_arrow(self) -> Any:
+        """A row for each value in each group, see VerbReport.to_arrow."""
+        groups = self.results.groups
+        if not groups or not len(self.results):
+            return VerbReport.to_arrow(self)
+        from parquet_bloom.verbs.arrow_table import with_texts
+
+        # Each row is one of the few answers that there are in a group.
+        distinct = tuple(answer for group in groups for answer in group.distinct)
+        all_distinct: Any = (ProbedValue("", "unknown", distinct, 0),)
+        first, picks = 0, np.empty((len(self.results), len(groups)), np.int64)
+        for number, group in enumerate(groups):
+            picks[:, number] = first + np.asarray(group.picks)
+            first += len(group.distinct)
+        of_distinct = VerbReport.to_arrow(replace(self, results=all_distinct))
+        return with_texts(of_distinct.take(picks.ravel()), "value", self.results.texts, len(groups))
+
     def _items(self) -> Iterator[dict[str, Any]]:
         # A row is about a group: its own rows, which may be added up.
         for row in VerbReport._items(self):
@@ -251,7 +273,7 @@ def probe(
 
     values: one value of the column's type, or a list, numpy or pyarrow array, or pandas or polars
     Series of values: Python's, numpy's, pandas' or pyarrow's, or `pb.literal`, text that is read as on
-    the command line. Text and bytes are one value.
+    the command line. Text and bytes are one value; timestamps without a zone are in UTC for a column in UTC.
 
     Reads the footer, and of each filter the header and the one block that the hash selects, or all of
     it for many values; in an ORC file, all filters of the column.
@@ -345,8 +367,8 @@ def _without_column(file: Askable, options: ProbeOptions, told: AnswerToAll) -> 
         bytes_read=file.source.bytes_read,
         unverified=file.unverified,
         explanations=tuple(
-            Explanation(group.distinct[0].place, text, reason=told.reason, **asdict(LookUp("", ())))
-            for text in show_values(options.values)
+            Explanation(group.distinct[0].place, value, reason=told.reason, **asdict(LookUp("", ())))
+            for value in python_values(options.values)
             for group in groups
         )
         if options.explain

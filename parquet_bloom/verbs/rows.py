@@ -32,7 +32,7 @@ def rows(
     cache: Cache | None = None,
 ) -> pa.Table:
     """The rows of `files` that match `filters`, as a pyarrow Table, file by file: those that pyarrow's
-    `Table.filter` leaves of all.
+    `Table.filter` leaves of all, where timestamps without a zone are in UTC for a column that has one.
 
     Of the row groups that are left by statistics, filters and an `index`, the columns of the filters are read, and of
     `columns` only the pages with rows that match. For a few rows; where many match, pb.dataset takes less. What was read is in the schema's metadata: JSON under `parquet_bloom`, with `files_read`,

@@ -134,6 +134,37 @@ def test_a_folder_that_cannot_be_listed_may_hold_any_value(path, monkeypatch):
     assert (asked.code, asked.complaint) == (2, told)
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("gone.parquet", os.strerror(errno.ENOENT)),
+        ("gone", "no such folder"),
+        ("x/*", "no such folder"),
+    ],
+)
+@pytest.mark.parametrize("indexed", [[], ["--index", "ids"]])
+def test_a_name_that_means_nothing_is_unknown_beside_others(path, name, reason, indexed):
+    """An answer about the others, which does not look complete."""
+    given = f"{name}/" if name == "gone" else name
+    shown = given if "*" not in given else "x"
+    place = f"{Path.cwd()}/" if indexed else ""
+    if indexed:
+        shown = shown.rstrip("/")
+        pb.Index.build("ids", path, "id").close()
+        reason = os.strerror(errno.ENOENT) if name == "gone" else reason
+    asked = ("-c", "id", "-v", "8", *indexed)
+    found = outcome("find", path, given, *asked)
+    assert (found.code, found.complaint) == (2, f"{place}{shown}: unknown: {reason}")
+    row, total = found.stdout.splitlines()[1:]
+    assert row == f"8\t{place}a.parquet\t0\t1"
+    assert total.startswith("1 row in 1 of 2 files: ")
+    document = json.loads(outcome("find", path, given, *asked[:2], "-v", "9", "--json").stdout)
+    assert (document["num_files"], document["absent"]) == (2, [])
+    alone = outcome("find", given, *asked)
+    assert (alone.code, alone.stdout) == (2, "")
+    assert outcome("find", path, "", *asked).complaint == "an empty name, expected a file"
+
+
 def test_an_index_says_of_when_its_answer_is(path):
     index = ("index", "build", "--index", "ids.index", "-c", "id", path)
     assert outcome(*index).code == 0
@@ -200,3 +231,24 @@ def test_parts_are_called_as_their_format_calls_them(path):
         "maybe, stripe 0",
         "maybe, row groups 0, 1",
     ]
+
+
+@pytest.mark.parametrize("name", ["floats.parquet", "floats.orc"])
+@pytest.mark.parametrize("others", [[], ["-v", "1"]])
+def test_nan_cannot_be_looked_for(path, name, others):
+    """As in Python: a document of unknown files could be taken for an answer about them."""
+    table = pa.table({"x": [1.0, float("nan")], "text": ["nan", "1"]})
+    (orc if name.endswith("orc") else pq).write_table(table, name)
+    asked = ("find", name, *others, "-v", "nan")
+    found = outcome(*asked, "-c", "x", "--json")
+    problem = "nan: cannot be looked for: NaN has many encodings"
+    assert (found.code, found.stdout, found.complaint) == (2, "", problem)
+    with pytest.raises(pb.ValueTypeError, match=f"^{problem}$"):
+        pb.find(name, "x", pb.literal("nan"))
+    assert outcome(*asked, "-c", "text").code == 0
+    # Of a file whose column is text, the rows are there.
+    pq.write_table(table.select(["text"]).rename_columns(["x"]), "other.parquet")
+    found = outcome("find", name, "other.parquet", "-c", "x", "-v", "nan", "--json")
+    document = json.loads(found.stdout)
+    assert (found.code, len(document["rows"])) == (2, 1)
+    assert document["unknown"] == [{"path": name, "reason": problem}]

@@ -55,6 +55,25 @@ def test_parquet(folder):
     assert len(rows(found)) == 2
 
 
+@pytest.mark.parametrize(
+    "kind", [pa.float64(), pa.float32(), pa.decimal128(20, 0), pa.decimal128(22, 2)]
+)
+def test_integers_that_were_written_as_other_numbers(folder, kind):
+    """pandas makes floats of integers with gaps."""
+    pq.write_table(pa.table({"id": pa.array([7, 10], pa.int64()).cast(kind, safe=False)}), "ids")
+    found = outcome(*COMMAND, "--ids", "ids", "--json")
+    (row,) = json.loads(found.stdout)["rows"]
+    assert (found.code, row["row"]) == (0, 0)
+    assert outcome("probe", "a.parquet", "-c", "id", "--ids", "ids").code == 0
+    pq.write_table(pa.table({"id": [7.0, 2.0**53]}), "ids")
+    found = outcome("probe", "a.parquet", "-c", "id", "--ids", "ids")
+    problem = "expected an integer, as floats from 2**53 on may have been rounded"
+    assert (found.code, found.complaint) == (
+        2,
+        f"a.parquet: column id: 9007199254740992.0: cannot be a value of INT64: {problem}",
+    )
+
+
 def test_parquet_from_standard_input():
     data = io.BytesIO()
     pq.write_table(pa.table({"id": [9]}), data)

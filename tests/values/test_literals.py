@@ -501,20 +501,29 @@ def test_text_where_a_number_is_expected_is_shown_as_text(text: str, shown: str)
     )
 
 
-FLOATS = (
-    "; .astype('int64') makes integers of floats, after .dropna() where a pandas Series has gaps"
-)
+GAPS = "; .dropna() leaves out the gaps of a pandas Series"
 REFUSED: list[tuple[str, object, str]] = [
-    ("INT64", np.float64(7), "7.0: cannot be a value of INT64: expected an integer" + FLOATS),
-    ("INT64", np.float32("nan"), "nan: cannot be a value of INT64: expected an integer" + FLOATS),
+    ("INT64", np.float32("nan"), "nan: cannot be a value of INT64: expected an integer" + GAPS),
+    ("INT64", float("nan"), "nan: cannot be a value of INT64: expected an integer" + GAPS),
     ("INT64", np.float64(7.5), "7.5: cannot be a value of INT64: expected an integer"),
-    ("INT64", 7.0, "7.0: cannot be a value of INT64: expected an integer"),
+    ("INT64", float("inf"), "inf: cannot be a value of INT64: expected an integer"),
+    ("INT64", 2.0**53, "9007199254740992.0: cannot be a value of INT64: expected an integer, as floats from 2**53 on may have been rounded"),
+    ("INT64", -(2.0**60), "-1.152921504606847e+18: cannot be a value of INT64: expected an integer, as floats from 2**53 on may have been rounded"),
+    ("INT64", Decimal("7.5"), "7.5: cannot be a value of INT64: expected an integer"),
+    ("INT64", Decimal("sNaN"), "sNaN: cannot be a value of INT64: expected an integer"),
+    ("INT64", Decimal("1E+999999"), "1E+999999: cannot be a value of INT64: expected an integer that fits 64 bits"),
+    ("INT32", 2.0**31, "2147483648.0: cannot be a value of INT32: expected -2147483648 to 2147483647"),
+    ("INT64 TIMESTAMP(MICROS,true)", 7.0, "7.0: cannot be a value of INT64 TIMESTAMP(MICROS,true): expected a timestamp"),
     ("INT32 DATE", np.float64(7), "7.0: cannot be a value of INT32 DATE: expected a date"),
     ("INT32 DATE", datetime(2024, 1, 3), "2024-01-03 00:00:00: cannot be a value of INT32 DATE: expected a date" + DATES),
     ("INT32 DATE", np.datetime64("2024-01-03", "s"), "2024-01-03T00:00:00: cannot be a value of INT32 DATE: expected a date" + DATES),
     ("INT32 DATE", time(1), "01:00:00: cannot be a value of INT32 DATE: expected a date"),
     ("INT32 DECIMAL(9,2)", 1.25, "1.25: cannot be a value of INT32 DECIMAL(9,2): expected a decimal, not a float"),
     ("FIXED_LEN_BYTE_ARRAY(2)", "äö", "äö: cannot be a value of FIXED_LEN_BYTE_ARRAY(2): expected 2 bytes, found 4"),
+    ("FIXED_LEN_BYTE_ARRAY(4)", literal("DEADbeef"), "DEADbeef: cannot be a value of FIXED_LEN_BYTE_ARRAY(4): expected 4 bytes, found 8; if these are the bytes in hexadecimal, begin with 0x"),
+    ("FIXED_LEN_BYTE_ARRAY(4)", literal("deadbe"), "deadbe: cannot be a value of FIXED_LEN_BYTE_ARRAY(4): expected 4 bytes, found 6"),
+    ("FIXED_LEN_BYTE_ARRAY(4)", literal("deadbeef", "string"), "deadbeef: cannot be a value of FIXED_LEN_BYTE_ARRAY(4): expected 4 bytes, found 8"),
+    ("FIXED_LEN_BYTE_ARRAY(4) DECIMAL(9,2)", literal("deadbeef"), "deadbeef: cannot be a value of FIXED_LEN_BYTE_ARRAY(4) DECIMAL(9,2): expected a decimal such as 12.34"),
     ("BYTE_ARRAY STRING", 7, "7: cannot be a value of BYTE_ARRAY STRING: expected text or bytes, or str(…) to make text of it"),
     ("BYTE_ARRAY STRING", 7.5, "7.5: cannot be a value of BYTE_ARRAY STRING: expected text or bytes"),
     ("BYTE_ARRAY STRING", True, "True: cannot be a value of BYTE_ARRAY STRING: expected text or bytes"),

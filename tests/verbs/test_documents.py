@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from datetime import date
 from decimal import Decimal
 
 import pyarrow as pa
@@ -141,6 +142,29 @@ def test_the_schema_of_answers(paths):
         **part, "reason": pa.string(), "num_rows": pa.int64(), "first_row": pa.int64(),
     }  # fmt: skip
     assert dict(zip(schema.names, schema.types, strict=True)) == expected
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "orc"])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (7, "7"),
+        (b"\0\xff", "0x00ff"),
+        (date(2024, 1, 31), "2024-01-31"),
+        (Decimal("1.50"), "1.50"),
+        ("a", "a"),
+    ],
+)
+def test_explanations_have_values_as_results_have_them(tmp_path, suffix, value, text):
+    """Which are text in documents."""
+    path = tmp_path / f"a.{suffix}"
+    (orc if suffix == "orc" else pq).write_table(pa.table({"x": [value]}), path)
+    pb.build(path, columns="x", in_place=True)
+    for given, shown in ((value, value), (pb.literal(text), text)):
+        report = pb.probe(path, "x", given, explain=True)
+        assert [each.value for each in report.results] == [shown]
+        assert {each.value for each in report.explanations} == {shown}
+        assert {each["value"] for each in report.to_dict()["explanations"]} == {text}
 
 
 def test_rows_to_read_are_those_of_each_group(paths):

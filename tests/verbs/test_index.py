@@ -271,6 +271,19 @@ def test_a_candidate_in_another_state_is_unknown(lake, tmp_path):
         assert [file.reason for file in result.files] == ["not in the index as it is now"]
 
 
+def test_an_empty_name_is_not_all_files(lake, tmp_path):
+    """As of an unset variable."""
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        for names in ("", ["", lake / "04.parquet"]):
+            with pytest.raises(FileNotFoundError, match="an empty name, expected a file"):
+                index.remove(names)
+        assert index.add().removed == 0
+        with pytest.raises(FileNotFoundError, match="an empty name, expected a file"):
+            pb.find(["", lake], "id", 1, index=tmp_path / "index")
+        with pytest.raises(FileNotFoundError, match="an empty name, expected a file"):
+            index.probe("id", 1, files="")
+
+
 def test_remove_forgets_until_the_next_add(lake, tmp_path):
     value = pq.read_table(lake / "04.parquet")["id"][0].as_py()
     with pb.Index.build(tmp_path / "index", lake, "id") as index:

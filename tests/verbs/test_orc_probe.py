@@ -385,7 +385,7 @@ def test_an_explanation_reads_no_more_than_a_verdict(file):
     assert (explained.results, explained.bytes_read) == (plain.results, plain.bytes_read)
     assert plain.explanations is None
     assert [(each.value, each.index_group) for each in explained.explanations] == [
-        ("2", 0), ("2", 1), ("3", 0), ("3", 1)
+        (2, 0), (2, 1), (3, 0), (3, 1)
     ]  # fmt: skip
 
 

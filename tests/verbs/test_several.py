@@ -39,6 +39,20 @@ def test_names_are_those_of_the_command(lake, files):
     assert (report.failures, repr(report)) == ((), "<FileInspections of 2 files>")
 
 
+def test_a_file_that_is_named_in_several_ways_is_one(lake):
+    names = [A, f"./{A}", "lake//a.parquet", str(lake / "a.parquet"), "lake/*.parquet", A]
+    assert [each.path for each in pb.inspect(names)] == [A]
+    assert [each.path for each in pb.inspect(["lake", A, f"./{B}"])] == [A, B]
+    assert pb.probe_values(names, "id", 1).num_files == 1
+    assert pb.find(names, "id", 1).num_files == pb.find([*names, B], "id", 1).num_files - 1 == 1
+    assert pb.rows(names, {"id": 1}).num_rows == 1
+    assert [Path(each.output).name for each in pb.build(names, "out", columns="id")] == [
+        "a.parquet"
+    ]
+    printed = outcome("validate", "--json", *names[:4]).stdout
+    assert [json.loads(line)["path"] for line in printed.splitlines()] == [A]
+
+
 def test_one_name_of_one_file_has_one_report(lake):
     assert isinstance(pb.inspect(A), pb.FileInspection)
     assert isinstance(pb.inspect([A]), pb.FilesReport)
@@ -204,8 +218,9 @@ def test_outputs_are_refused_as_in_the_command(lake):
         pb.build("lake", "out", columns="id")
     with pytest.raises(pb.RewriteError, match="is the input itself"):
         pb.build("lake", "lake", columns="id")
+    (lake / "b/b.parquet").rename(lake / "b/a.parquet")
     with pytest.raises(pb.RewriteError, match="would be the output of both"):
-        pb.build([A, A], "other", columns="id")
+        pb.build([A, "lake/b/a.parquet"], "other", columns="id")
 
 
 @pytest.mark.parametrize("files", ["nowhere/*", ["nowhere/"], [A, "lake/*.orc"], [""]])

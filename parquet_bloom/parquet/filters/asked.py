@@ -23,7 +23,7 @@ from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.pages.runs import FixedRun, Run, run_of
 from parquet_bloom.values.encode import NAN, Encodings, integer_range
-from parquet_bloom.values.given import show_values
+from parquet_bloom.values.given import python_values
 from parquet_bloom.values.literals import encode_given
 from parquet_bloom.values.types import LeafType, zeros
 
@@ -55,9 +55,9 @@ class Asked:
         return Doubts(len(self), self.unknown, self.is_many)
 
     @read_once
-    def texts(self) -> Sequence[str]:
-        """The values as reports show them."""
-        return show_values(self._values)
+    def values(self) -> Sequence[Any]:
+        """Those that are asked, as reports have them."""
+        return python_values(self._values)
 
     @read_once
     def encodings(self) -> Sequence[Encodings]:

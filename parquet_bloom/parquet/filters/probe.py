@@ -124,13 +124,15 @@ class ChunkProber:
         """The same, and a look-up of all bytes that may be stored for each value. Raises
         TamperedError."""
         each = range(len(asked))
-        pairs = [self._explained(asked.texts[index], asked.encodings[index]) for index in each]
+        pairs = [self._explained(asked.values[index], asked.encodings[index]) for index in each]
         answers = [answer for answer, _ in pairs]
         was_asked = len(asked.unknown) < len(asked)
         is_full = was_asked and _seems_full(self._found[0])
         return (GroupAnswers(answers, each, None, is_full),), [why for _, why in pairs]
 
-    def _explained(self, text: str, encodings: Encodings) -> tuple[Answer, tuple[Explanation, ...]]:
+    def _explained(
+        self, value: Any, encodings: Encodings
+    ) -> tuple[Answer, tuple[Explanation, ...]]:
         looks, reason = self._looks(encodings)
         if looks is None:
             verdict, doubt = self._doubted(reason)
@@ -142,7 +144,7 @@ class ChunkProber:
         pairs = zip(encodings.plain, looks, strict=True)
         explanations = [(b"", LookUp("", ()))] if encodings.unknown else pairs
         return answer, tuple(
-            Explanation(answer.place, text, plain=each.hex(), reason=reason, **asdict(look))
+            Explanation(answer.place, value, plain=each.hex(), reason=reason, **asdict(look))
             for each, look in explanations
         )
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parquet_bloom.container import FoundIn
-from parquet_bloom.errors import PageError, UnsupportedError
+from parquet_bloom.errors import PageError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.filters.ahead import pages_range
 from parquet_bloom.parquet.filters.asked import Asked
@@ -33,6 +33,7 @@ from parquet_bloom.parquet.pages.pages import (
     rows_of_pages,
 )
 from parquet_bloom.parquet.pages.runs import Run, run_of
+from parquet_bloom.values.encode import not_looked_for
 from parquet_bloom.values.types import LeafType
 
 if TYPE_CHECKING:
@@ -85,11 +86,12 @@ def _places(file: OpenFile, looked: _Looked) -> PagePlaces | None:
 
 
 class RowFinder:
-    """Looks for values of one leaf column. Raises UnsupportedError for a value whose stored bytes nobody can list."""
+    """Looks for values of one leaf column. Raises UnsupportedError for a value whose stored bytes nobody can list,
+    ValueTypeError for NaN."""
 
     def __init__(self, leaf: LeafType, asked: Asked) -> None:
         for value, reason in asked.unknown.items():
-            raise UnsupportedError(f"{asked.texts[value]}: cannot be looked for: {reason}")
+            raise not_looked_for(asked.values[value], reason)
         self._leaf = leaf
         # What may be stored for the values, in the order of hashes, and the value that each item belongs to.
         hashes = asked.stored.hashes
