@@ -86,28 +86,39 @@ def diagnose(
 
     `membership`: of check_membership.
     """
+    found = explained(file, chunk, stored, membership)
+    return found.diagnosis if isinstance(found, Explanation) else found
+
+
+def explained(
+    file: ParquetContainer,
+    chunk: ColumnChunk,
+    stored: bloom.StoredFilter,
+    membership: ChunkMembership,
+) -> Explanation | Diagnosis | str | None:
+    """The same; if a hypothesis explains it, which one."""
     if not membership.missing:
         return None
     try:
         with located(file.footer, chunk):
-            return _diagnosis(file, chunk, stored, membership)
+            return _explained(file, chunk, stored, membership)
     except (EncryptionError, FormatError, UnsupportedError):
         # Pages or indexes that only this needs.
         return UNREADABLE
 
 
-def _diagnosis(
+def _explained(
     file: ParquetContainer,
     chunk: ColumnChunk,
     stored: bloom.StoredFilter,
     membership: ChunkMembership,
-) -> Diagnosis | str:
+) -> Explanation | Diagnosis | str:
     filter = bloom.read_bitset(file.source, stored)
     bitset = as_bitset(filter)
-    missing = missing_values(file, chunk, filter, [p.page for p in membership.pages if p.missing])
+    missing = missing_values(file, chunk, filter, lacking_pages(membership))
     share_missing = membership.missing / membership.num_values
     are_others = share_missing < SHARE_OF_ALL * (1 - filter.fpp)
-    whose = "the missing values, but not the others," if are_others else "each value"
+    whose = "the missing values, but not the others," if are_others else EACH_VALUE
     search = HashSearch(missing, bitset, whose)
     leaf = chunk.leaf.type
     forms, places = list(key_forms(leaf)), list(layouts(bitset.num_blocks))
@@ -139,6 +150,11 @@ def _diagnosis(
     )
 
 
+def lacking_pages(membership: ChunkMembership) -> list[PageNumber]:
+    """Those with values that are not found."""
+    return [page.page for page in membership.pages if page.missing]
+
+
 def _hashes_tried() -> str:
     """Which OTHER_HASHES are."""
     of_xxh64, of_murmur3 = (", ".join(ranges(seeds)) for seeds in (SEEDS, MURMUR3_SEEDS))
@@ -147,12 +163,18 @@ def _hashes_tried() -> str:
 
 def _best(
     file: ParquetContainer, chunk: ColumnChunk, search: HashSearch, hypotheses: Iterable[Hypothesis]
-) -> Diagnosis | None:
+) -> Explanation | None:
+    return next(explanations(file, chunk, search, hypotheses), None)
+
+
+def explanations(
+    file: ParquetContainer, chunk: ColumnChunk, search: HashSearch, hypotheses: Iterable[Hypothesis]
+) -> Iterator[Explanation]:
+    """Those hypotheses that luck cannot explain, the best first."""
     for hypothesis, trial in search.convincing(hypotheses):
         trial = _without_stored(file, chunk, search, hypothesis, trial)
         if trial.is_convincing:
-            return hypothesis.diagnosis(trial, search.whose)
-    return None
+            yield Explanation(hypothesis, trial, search.whose)
 
 
 def _nearest(file: ParquetContainer, chunk: ColumnChunk, search: HashSearch) -> str:
@@ -165,8 +187,8 @@ def _nearest(file: ParquetContainer, chunk: ColumnChunk, search: HashSearch) -> 
     if hypothesis is None or trial.log_luck > MAX_LOG_LUCK_OF_NEAREST:
         return "none of them finds more values than chance would"
     return (
-        f"the nearest is {hypothesis.name}, which finds {trial.hits:,} of {trial.tried:,}, where chance"
-        f" would find {trial.tried * trial.chance:,.0f}"
+        f"the nearest, {hypothesis.name} (the writer {hypothesis.what_was_done(search.whose)}), finds"
+        f" {trial.hits:,} of {trial.tried:,}, where chance would find {trial.tried * trial.chance:,.0f}"
     )
 
 
@@ -201,6 +223,8 @@ SHARE_OF_ALL = 0.8
 # How many of those that find some of them are tried on all, to name the nearest.
 NEAREST = 8
 
+EACH_VALUE = "each value"
+
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
@@ -222,16 +246,27 @@ class Hypothesis:
         parts: Sequence[Deviation] = (self.key_form, self.hash, self.layout, self.choice)
         return "+".join(part.name for part in parts if part.name)
 
-    def diagnosis(self, trial: Trial, whose: str) -> Diagnosis:
-        """`whose`: of which values it is said, such as `each value`."""
-        done = self._what_was_done(whose)
-        return Diagnosis(self.name, f"the writer {done}", trial.hits, trial.tried)
-
-    def _what_was_done(self, whose: str) -> str:
-        """`hashed each value as text, and counted the bits of each word from the highest`"""
+    def what_was_done(self, whose: str = EACH_VALUE) -> str:
+        """`hashed each value as text, and counted the bits of each word from the highest`. `whose`: of which
+        values it is said."""
         how = ", ".join(filter(None, (self.key_form.clause, self.hash.clause)))
         hashed = f"hashed {whose} {how}" if how else ""
         return ", and ".join(filter(None, (hashed, self.layout.clause, self.choice.clause)))
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A hypothesis that the bits confirm. `whose`: of which values it is said."""
+
+    hypothesis: Hypothesis
+    trial: Trial
+    whose: str
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        hypothesis, trial = self.hypothesis, self.trial
+        done = f"the writer {hypothesis.what_was_done(self.whose)}"
+        return Diagnosis(hypothesis.name, done, trial.hits, trial.tried)
 
 
 def single(
@@ -628,7 +663,7 @@ def _diagnose_unnamed(
     filter = bloom.read_bitset(file.source, stored)
     with located(file.footer, chunk):
         values = _sample(file, chunk)
-    search = HashSearch(values, as_bitset(filter), "each value")
+    search = HashSearch(values, as_bitset(filter), EACH_VALUE)
     forms = list(key_forms(chunk.leaf.type))
     found = search.convincing([Hypothesis(), *map(Hypothesis, forms)])
     alike = _identical_blocks(filter)
