@@ -2,8 +2,8 @@
 
 In stages, each tried only if the ones before explain nothing: zeros and NaNs; one deviation from how
 the format hashes and places a value; the filter of another chunk; blocks that were lost; pages whose values
-were not inserted; other salts; two deviations; rare forms of a text; last rows whose values were not
-inserted. Nothing is claimed that luck could explain (see evidence).
+were not inserted; other salts; two deviations; rare forms of a text, or as a text; first or last rows whose
+values were not inserted. Nothing is claimed that luck could explain (see evidence).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from parquet_bloom.container import number_of
 from parquet_bloom.container.missing_rows import FEW_MISSING
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.diagnosis.diagnosis import CLOSED_EARLY, Deviation, Diagnosis
+from parquet_bloom.diagnosis.diagnosis import CLOSED_EARLY, OPENED_LATE, Deviation, Diagnosis
 from parquet_bloom.diagnosis.evidence import (
     MAX_CHANCE,
     MAX_LOG_LUCK,
@@ -33,7 +33,7 @@ from parquet_bloom.diagnosis.evidence import (
     NOTHING_TRIED,
     UNREADABLE,
     Trial,
-    is_closed_early,
+    is_cut,
     too_few,
     too_full,
 )
@@ -57,9 +57,10 @@ from parquet_bloom.diagnosis.samples import (
     SAMPLE_VALUES,
     PageNumber,
     StoredValue,
+    inside_and_outside,
+    missing_between,
     missing_values,
     page_hashes,
-    split_at_missing,
     spread,
     stored_among,
 )
@@ -133,7 +134,7 @@ def _explained(
         or _best(file, chunk, search, search.with_other_salts(share_missing))
         or _best(file, chunk, search, double(forms, places))
         or _best(file, chunk, search, map(Hypothesis, rare_forms))
-        or closed_early(file, chunk, filter)
+        or cut_off(file, chunk, filter)
         or too_full(filter.fpp)
         or too_few(len(missing))
         or (
@@ -144,7 +145,7 @@ def _explained(
             f" {len(OTHER_HASHES)} other hashes ({_hashes_tried()}),"
             f" {number_of(len(places), 'other layout')} of the bits,"
             f" pairs of these, {number_of(len(choices), 'other place')} of the bitset, other salts,"
-            f" filters of other chunks, lost blocks, pages and last rows that were not inserted"
+            f" filters of other chunks, lost blocks, pages, first and last rows that were not inserted"
             f"{_DAMAGED_VALUES if share_missing < FEW_MISSING else ''}"
         )
     )
@@ -605,16 +606,18 @@ def _insertion_diagnosis(membership: ChunkMembership, found: Sequence[PageMember
     return Diagnosis(name, clause, num_values, num_values)
 
 
-def closed_early(
+def cut_off(
     file: ParquetContainer, chunk: ColumnChunk, filter: SplitBlockBloomFilter
 ) -> Diagnosis | None:
-    """Whether all values of the first rows are found, and those that only later rows have by luck. Raises as
-    chunk_runs."""
-    first, last, num_first = split_at_missing(file, chunk, filter)
-    trial = STANDARD.look_up(as_bitset(filter), last)
-    if not is_closed_early(num_first, first.size, filter.fpp, trial):
-        return None
-    return Diagnosis(*CLOSED_EARLY, num_first, num_first)
+    """Whether all values of the first rows are found, or of the last, and those that only the other rows have by luck.
+    Raises as chunk_runs."""
+    first, end, total = missing_between(file, chunk, filter)
+    for said, found in ((CLOSED_EARLY, range(first)), (OPENED_LATE, range(end, total))):
+        inside, outside = inside_and_outside(file, chunk, found)
+        trial = STANDARD.look_up(as_bitset(filter), outside)
+        if is_cut(len(found), inside.size, filter.fpp, trial):
+            return Diagnosis(*said, len(found), len(found))
+    return None
 
 
 def spelled(pages: Collection[PageNumber]) -> str:

@@ -50,7 +50,7 @@ def test_what_was_tried(tmp_path):
         " djb2), "
     ) in found.undiagnosed
     assert (
-        "filters of other chunks, lost blocks, pages and last rows that were not inserted"
+        "filters of other chunks, lost blocks, pages, first and last rows that were not inserted"
         in found.undiagnosed
     )
 
@@ -151,7 +151,7 @@ def test_filters_of_orc(tmp_path):
     assert said == {
         "one bit cleared": "no diagnosis: 1 missing value, too few to prove anything: expected 4",
         "of the other index group": "nothing explains it; tried on 989 missing values:"
-        " logical-shifts, bits-inverted, closed-early",
+        " logical-shifts, bits-inverted, closed-early, opened-late",
     }
 
 
