@@ -413,14 +413,13 @@ def _next_lines(
     if options.parts or any(each.obstacles for each in reports):
         return
     path = next((each.path for each in inputs.files if each.path not in inputs.unread), "")
-    names = [name for name in inputs.names if name not in inputs.unread]
     for build in _to_build(reports, options):
         command = f"pbloom build FILE {build.choosing} --in-place"
         again = (*build.others, *_as_for_advice(options), *keys)
         found = command_for(inputs.in_commands(path), command, {"COLUMN": build.columns}, again)
         if found is not None:
             is_one = len(inputs.files) == 1
-            yield f"next: {found if is_one else for_all(found, path, names)}"
+            yield f"next: {found if is_one else for_all(found, path, inputs.read_names)}"
 
 
 def _to_build(reports: Sequence[AdviceReport], options: AdviseOptions) -> Iterator[_Build]:

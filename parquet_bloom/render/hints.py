@@ -103,6 +103,11 @@ def for_many(command: str, path: str, names: Sequence[str]) -> str:
     return for_all(command, path, names if is_sparing else ())
 
 
+def for_any(command: str, path: str) -> str:
+    """A command for the file at `path`, for any file, called FILE."""
+    return for_all(command, path, ())
+
+
 def for_all(command: str, path: str, names: Sequence[str]) -> str:
     """A command for the file at `path`, for all that `names` mean; if these are too many, or none, for any file, called
     FILE."""
