@@ -119,7 +119,7 @@ class ParquetExamination(Examination[Item, LeafColumn]):
         file.will_read_filters(self.parts, self.columns)
         for row_group in self.parts:
             opening.findings += self._read_headers(row_group)
-        if any(map(structure_parquet.has_no_filter, opening.findings)):
+        if structure_parquet.may_be_elsewhere(file, opening.findings):
             lost = structure_parquet.lost_pages(file)
             opening.findings += [lost] if lost else []
             opening.has_lost_bytes = lost is not None
