@@ -109,6 +109,8 @@ HAS_ONE: Final = "has a filter already"
 
 # Of one in a file of a table, which does not record it: nobody committed it, or it was taken back.
 APPENDED_BEFORE: Final = "was appended before: a commit makes it visible"
+# Of a chunk of which nobody knows what is there.
+NO_META_DATA: Final = "no ColumnMetaData"
 NO_VALUES: Final = "no non-null values"
 NO_KEY: Final = "encrypted, no key"
 NO_INDEX: Final = "no index, expected a folder with manifest-*.json"

@@ -195,6 +195,7 @@ CHOOSING_NONE = [
 OF_ONE_FORMAT = {
     "advice.orc_survey": "orc",
     "advice.parquet_survey": "parquet",
+    "diagnosis.agreement": "parquet",
     "diagnosis.diagnose": "parquet",
     "diagnosis.layouts": "parquet",
     "diagnosis.orc_writers": "orc",
@@ -301,7 +302,8 @@ LATE = {
         *("parquet.footer.tail", "parquet.pages.page", "parquet.sealed.encrypted_footer"),
     },
     "to say what is wrong": {
-        *("diagnosis.diagnose", "filters.occupancy", "render.hints", "rules.legacy", "rules.rule"),
+        *("diagnosis.agreement", "diagnosis.diagnose", "filters.occupancy", "render.hints"),
+        *("rules.legacy", "rules.rule"),
         *("render.usage", "rules.pages_parquet"),
     },
     "what other engines do, which is TOML": {

@@ -264,6 +264,7 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
         counts=column.counts,
         ndv=column.ndv,
         limit=table.largest[1],
+        sized_for=table.largest[0] if UNITS[table.format].has_groups else 0,
         users=tuple(
             use.engine
             for use in subject.engines

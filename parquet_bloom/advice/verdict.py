@@ -42,13 +42,15 @@ SORTED_SAVED = 0.5
 WORTHWHILE = 0.55
 MANY_SAVED = 2.0
 LARGE = 0.2
+MUCH_LESS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What the verdict follows from: `counts` and `ndv` of the column in `files` searched together.
 
-    `limit`: what limits the size of a filter, in words; `users`: the engines that use filters of the column;
+    `limit`: what limits the size of a filter, in words; `sized_for`: how many values each filter has room for, 0 if
+    for as many as there are; `users`: the engines that use filters of the column;
     `seldom_asked`: what the values are, if
     they are rarely looked up by equality, else empty; `is_measured`: the user gives look-up values;
     `engines`: for which alone to judge, none for all; `reads`: None if nothing can be looked up; `unit`: what a group is called; `other_rate`: what to build in
@@ -67,6 +69,7 @@ class Evidence:
     other_rate: Offer | None = None
     is_budgeted: bool = False
     engines: tuple[str, ...] = ()
+    sized_for: int = 0
 
     @property
     def saved(self) -> float:
@@ -236,7 +239,7 @@ def _notes(evidence: Evidence) -> Iterator[str]:
         yield f"so many {unit}s deserve a lower FPP than usual"
     share = evidence.filter_bytes / counts.chunk_bytes if counts.chunk_bytes else 0.0
     if share > LARGE:
-        yield f"the filters are {percent(share)} of the column's size"
+        yield f"the filters are {percent(share)} of the column's size{_with_less_room(evidence, share)}"
     told = _in_dictionaries(evidence)
     others = {*evidence.users} - {*told}
     if counts.only_dictionary and (note := engine_note("only dictionaries", others)):
@@ -255,6 +258,22 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     if 0 < counts.already < counts.groups:
         has = "has" if counts.already == 1 else "have"
         yield f"{counts.already:,} of the {unit}s already {has} a filter"
+
+
+def _with_less_room(evidence: Evidence, share: float) -> str:
+    """What `--ndv` makes of filters that have room for many more values than there are."""
+    most, unit = evidence.counts.group_ndv, evidence.unit
+    needed = _two_digits(most)
+    if not 0 < needed <= MUCH_LESS * evidence.sized_for:
+        return ""
+    smaller = percent(share * needed / evidence.sized_for)
+    return f", and {smaller} with --ndv {needed}: no {unit} has more than {number_of(most, 'distinct value')}"
+
+
+def _two_digits(number: int) -> int:
+    """Rounded up to two digits."""
+    step: int = 10 ** max(0, len(str(number)) - 2)
+    return -(-number // step) * step
 
 
 def _mean(groups: float) -> str:

@@ -16,7 +16,7 @@ from parquet_bloom.commands.inputs import Answers, Inputs
 from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.parameters import FILE
 from parquet_bloom.commands.sections import Command, output_option, values_option
-from parquet_bloom.container import UNITS, number_of
+from parquet_bloom.container import UNITS, Units, number_of
 from parquet_bloom.container.in_commands import command_for
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse
@@ -139,8 +139,8 @@ NARROW = ("column", "type", "verdict", "NDV", "filters", "of file", "groups read
 BY_VERDICT = ("verdict", "columns", "filters", "of file", "groups read")
 _BY_VERDICT_GIVES = ("of file",)
 VERDICTS = ("build", "rebuild", "keep", "left out", "optional", "skip")
-# What gives way there.
-_GIVES = ("type…", "of file", "filters", "column…", "NDV")
+# What gives way there: what a filter costs and saves stays.
+_GIVES = ("type…", "type", "column…", "NDV", "filters")
 
 
 class AdviceView(SummarizedView[AdviceReport]):
@@ -320,7 +320,7 @@ def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) 
     # Nothing is recommended where a rate was asked for.
     is_asked = options.fpp is not None and options.budget is None
     judged = _judged(report)
-    _write_rates(judged, UNITS[report.format].group, sums_up=not is_asked, in_full=verbose)
+    _write_rates(judged, UNITS[report.format], sums_up=not is_asked, in_full=verbose)
     here = "as asked" if is_asked else "recommended"
     deserving = [each for each in judged if each.verdict != "skip"]
     shown = deserving if verbose or not sys.stdout.isatty() else deserving[:MOST_SHOWN]
@@ -345,7 +345,7 @@ def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) 
         write_text(f"And {number_of(left, 'more column')}: -c NAME shows one, --verbose shows all.")
 
 
-def _write_rates(judged: Sequence[_Judged], unit: str, sums_up: bool, in_full: bool) -> None:
+def _write_rates(judged: Sequence[_Judged], units: Units, sums_up: bool, in_full: bool) -> None:
     """A row per rate, over all columns to build: their filters together, and what a look-up in one of them reads on
     average. `sums_up`: one more for each column at the rate that is recommended for it. `in_full`: with the names of all."""
     chosen = [each for each in _all_to(judged, "build") if each.rates]
@@ -378,7 +378,13 @@ def _write_rates(judged: Sequence[_Judged], unit: str, sums_up: bool, in_full: b
     write_text(
         f"{number_of(len(chosen), 'column')} to build: {listed([each.column for each in chosen], in_full)}"
     )
-    write_table(("rate", "filters", "of all files", f"{unit}s read"), rows)
+    write_table(("rate", "filters", "of all files", f"{units.group}s read"), rows)
+    sizes = [sum(each.filter_bytes for each in offers) for offers in by_rate.values()]
+    # Those of ORC have any size.
+    if not units.has_groups and len({*sizes}) < len(sizes):
+        write_text(
+            "Where rates have the same size, the filters are the same: each has a power of two for its size."
+        )
 
 
 def _used(engines: Sequence[EngineUse]) -> Iterator[str]:
@@ -413,14 +419,13 @@ def _next_lines(
     if options.parts or any(each.obstacles for each in reports):
         return
     path = next((each.path for each in inputs.files if each.path not in inputs.unread), "")
-    names = [name for name in inputs.names if name not in inputs.unread]
     for build in _to_build(reports, options):
         command = f"pbloom build FILE {build.choosing} --in-place"
         again = (*build.others, *_as_for_advice(options), *keys)
         found = command_for(inputs.in_commands(path), command, {"COLUMN": build.columns}, again)
         if found is not None:
             is_one = len(inputs.files) == 1
-            yield f"next: {found if is_one else for_all(found, path, names)}"
+            yield f"next: {found if is_one else for_all(found, path, inputs.read_names)}"
 
 
 def _to_build(reports: Sequence[AdviceReport], options: AdviseOptions) -> Iterator[_Build]:

@@ -76,6 +76,11 @@ class Inputs:
         if paths := self.left_out.besides(file.path for file in self.files):
             complain(left_out(paths))
 
+    @property
+    def read_names(self) -> list[str]:
+        """`names` without those of files that failed."""
+        return [name for name in self.names if name not in self.unread]
+
     def open(self, path: str, keys: Keys | None) -> AbstractContextManager[Container]:
         """One of the files, opened. Raises as files.open."""
         return open_file(path, keys)
@@ -253,7 +258,7 @@ class Answers:
         try:
             return self.inputs.each(work, fail, complaints, take=add, threads=threads)
         finally:
-            summary.finish()
+            summary.finish(self.inputs.read_names)
 
     def write(self, report: Result, view: ReportView[Result]) -> None:
         """Show one report in full."""

@@ -82,9 +82,7 @@ def validate(
             reports.append(validate_file(file, options, show))
         return reports[-1]
 
-    view: ReportView[ValidationReport] = ValidationView(
-        inputs.next_lines(arguments_of(keys)), inputs.names
-    )
+    view: ReportView[ValidationReport] = ValidationView(inputs.next_lines(arguments_of(keys)))
     if findings_format == "json":
         answers = Answers(inputs, as_json=True, verbose=False)
     elif findings_format != "text":

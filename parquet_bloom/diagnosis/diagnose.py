@@ -2,8 +2,8 @@
 
 In stages, each tried only if the ones before explain nothing: zeros and NaNs; one deviation from how
 the format hashes and places a value; the filter of another chunk; blocks that were lost; pages whose values
-were not inserted; other salts; two deviations; rare forms of a text; last rows whose values were not
-inserted. Nothing is claimed that luck could explain (see evidence).
+were not inserted; other salts; two deviations; rare forms of a text, or as a text; first or last rows whose
+values were not inserted. Nothing is claimed that luck could explain (see evidence).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from parquet_bloom.container import number_of
 from parquet_bloom.container.missing_rows import FEW_MISSING
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.diagnosis.diagnosis import CLOSED_EARLY, Deviation, Diagnosis
+from parquet_bloom.diagnosis.diagnosis import CLOSED_EARLY, OPENED_LATE, Deviation, Diagnosis
 from parquet_bloom.diagnosis.evidence import (
     MAX_CHANCE,
     MAX_LOG_LUCK,
@@ -33,7 +33,7 @@ from parquet_bloom.diagnosis.evidence import (
     NOTHING_TRIED,
     UNREADABLE,
     Trial,
-    is_closed_early,
+    is_cut,
     too_few,
     too_full,
 )
@@ -57,9 +57,10 @@ from parquet_bloom.diagnosis.samples import (
     SAMPLE_VALUES,
     PageNumber,
     StoredValue,
+    inside_and_outside,
+    missing_between,
     missing_values,
     page_hashes,
-    split_at_missing,
     spread,
     stored_among,
 )
@@ -86,28 +87,39 @@ def diagnose(
 
     `membership`: of check_membership.
     """
+    found = explained(file, chunk, stored, membership)
+    return found.diagnosis if isinstance(found, Explanation) else found
+
+
+def explained(
+    file: ParquetContainer,
+    chunk: ColumnChunk,
+    stored: bloom.StoredFilter,
+    membership: ChunkMembership,
+) -> Explanation | Diagnosis | str | None:
+    """The same; if a hypothesis explains it, which one."""
     if not membership.missing:
         return None
     try:
         with located(file.footer, chunk):
-            return _diagnosis(file, chunk, stored, membership)
+            return _explained(file, chunk, stored, membership)
     except (EncryptionError, FormatError, UnsupportedError):
         # Pages or indexes that only this needs.
         return UNREADABLE
 
 
-def _diagnosis(
+def _explained(
     file: ParquetContainer,
     chunk: ColumnChunk,
     stored: bloom.StoredFilter,
     membership: ChunkMembership,
-) -> Diagnosis | str:
+) -> Explanation | Diagnosis | str:
     filter = bloom.read_bitset(file.source, stored)
     bitset = as_bitset(filter)
-    missing = missing_values(file, chunk, filter, [p.page for p in membership.pages if p.missing])
+    missing = missing_values(file, chunk, filter, lacking_pages(membership))
     share_missing = membership.missing / membership.num_values
     are_others = share_missing < SHARE_OF_ALL * (1 - filter.fpp)
-    whose = "the missing values, but not the others," if are_others else "each value"
+    whose = "the missing values, but not the others," if are_others else EACH_VALUE
     search = HashSearch(missing, bitset, whose)
     leaf = chunk.leaf.type
     forms, places = list(key_forms(leaf)), list(layouts(bitset.num_blocks))
@@ -122,7 +134,7 @@ def _diagnosis(
         or _best(file, chunk, search, search.with_other_salts(share_missing))
         or _best(file, chunk, search, double(forms, places))
         or _best(file, chunk, search, map(Hypothesis, rare_forms))
-        or closed_early(file, chunk, filter)
+        or cut_off(file, chunk, filter)
         or too_full(filter.fpp)
         or too_few(len(missing))
         or (
@@ -133,10 +145,15 @@ def _diagnosis(
             f" {len(OTHER_HASHES)} other hashes ({_hashes_tried()}),"
             f" {number_of(len(places), 'other layout')} of the bits,"
             f" pairs of these, {number_of(len(choices), 'other place')} of the bitset, other salts,"
-            f" filters of other chunks, lost blocks, pages and last rows that were not inserted"
+            f" filters of other chunks, lost blocks, pages, first and last rows that were not inserted"
             f"{_DAMAGED_VALUES if share_missing < FEW_MISSING else ''}"
         )
     )
+
+
+def lacking_pages(membership: ChunkMembership) -> list[PageNumber]:
+    """Those with values that are not found."""
+    return [page.page for page in membership.pages if page.missing]
 
 
 def _hashes_tried() -> str:
@@ -147,12 +164,18 @@ def _hashes_tried() -> str:
 
 def _best(
     file: ParquetContainer, chunk: ColumnChunk, search: HashSearch, hypotheses: Iterable[Hypothesis]
-) -> Diagnosis | None:
+) -> Explanation | None:
+    return next(explanations(file, chunk, search, hypotheses), None)
+
+
+def explanations(
+    file: ParquetContainer, chunk: ColumnChunk, search: HashSearch, hypotheses: Iterable[Hypothesis]
+) -> Iterator[Explanation]:
+    """Those hypotheses that luck cannot explain, the best first."""
     for hypothesis, trial in search.convincing(hypotheses):
         trial = _without_stored(file, chunk, search, hypothesis, trial)
         if trial.is_convincing:
-            return hypothesis.diagnosis(trial, search.whose)
-    return None
+            yield Explanation(hypothesis, trial, search.whose)
 
 
 def _nearest(file: ParquetContainer, chunk: ColumnChunk, search: HashSearch) -> str:
@@ -165,8 +188,8 @@ def _nearest(file: ParquetContainer, chunk: ColumnChunk, search: HashSearch) -> 
     if hypothesis is None or trial.log_luck > MAX_LOG_LUCK_OF_NEAREST:
         return "none of them finds more values than chance would"
     return (
-        f"the nearest is {hypothesis.name}, which finds {trial.hits:,} of {trial.tried:,}, where chance"
-        f" would find {trial.tried * trial.chance:,.0f}"
+        f"the nearest, {hypothesis.name} (the writer {hypothesis.what_was_done(search.whose)}), finds"
+        f" {trial.hits:,} of {trial.tried:,}, where chance would find {trial.tried * trial.chance:,.0f}"
     )
 
 
@@ -201,6 +224,8 @@ SHARE_OF_ALL = 0.8
 # How many of those that find some of them are tried on all, to name the nearest.
 NEAREST = 8
 
+EACH_VALUE = "each value"
+
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
@@ -222,16 +247,27 @@ class Hypothesis:
         parts: Sequence[Deviation] = (self.key_form, self.hash, self.layout, self.choice)
         return "+".join(part.name for part in parts if part.name)
 
-    def diagnosis(self, trial: Trial, whose: str) -> Diagnosis:
-        """`whose`: of which values it is said, such as `each value`."""
-        done = self._what_was_done(whose)
-        return Diagnosis(self.name, f"the writer {done}", trial.hits, trial.tried)
-
-    def _what_was_done(self, whose: str) -> str:
-        """`hashed each value as text, and counted the bits of each word from the highest`"""
+    def what_was_done(self, whose: str = EACH_VALUE) -> str:
+        """`hashed each value as text, and counted the bits of each word from the highest`. `whose`: of which
+        values it is said."""
         how = ", ".join(filter(None, (self.key_form.clause, self.hash.clause)))
         hashed = f"hashed {whose} {how}" if how else ""
         return ", and ".join(filter(None, (hashed, self.layout.clause, self.choice.clause)))
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A hypothesis that the bits confirm. `whose`: of which values it is said."""
+
+    hypothesis: Hypothesis
+    trial: Trial
+    whose: str
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        hypothesis, trial = self.hypothesis, self.trial
+        done = f"the writer {hypothesis.what_was_done(self.whose)}"
+        return Diagnosis(hypothesis.name, done, trial.hits, trial.tried)
 
 
 def single(
@@ -570,16 +606,18 @@ def _insertion_diagnosis(membership: ChunkMembership, found: Sequence[PageMember
     return Diagnosis(name, clause, num_values, num_values)
 
 
-def closed_early(
+def cut_off(
     file: ParquetContainer, chunk: ColumnChunk, filter: SplitBlockBloomFilter
 ) -> Diagnosis | None:
-    """Whether all values of the first rows are found, and those that only later rows have by luck. Raises as
-    chunk_runs."""
-    first, last, num_first = split_at_missing(file, chunk, filter)
-    trial = STANDARD.look_up(as_bitset(filter), last)
-    if not is_closed_early(num_first, first.size, filter.fpp, trial):
-        return None
-    return Diagnosis(*CLOSED_EARLY, num_first, num_first)
+    """Whether all values of the first rows are found, or of the last, and those that only the other rows have by luck.
+    Raises as chunk_runs."""
+    first, end, total = missing_between(file, chunk, filter)
+    for said, found in ((CLOSED_EARLY, range(first)), (OPENED_LATE, range(end, total))):
+        inside, outside = inside_and_outside(file, chunk, found)
+        trial = STANDARD.look_up(as_bitset(filter), outside)
+        if is_cut(len(found), inside.size, filter.fpp, trial):
+            return Diagnosis(*said, len(found), len(found))
+    return None
 
 
 def spelled(pages: Collection[PageNumber]) -> str:
@@ -628,7 +666,7 @@ def _diagnose_unnamed(
     filter = bloom.read_bitset(file.source, stored)
     with located(file.footer, chunk):
         values = _sample(file, chunk)
-    search = HashSearch(values, as_bitset(filter), "each value")
+    search = HashSearch(values, as_bitset(filter), EACH_VALUE)
     forms = list(key_forms(chunk.leaf.type))
     found = search.convincing([Hypothesis(), *map(Hypothesis, forms)])
     alike = _identical_blocks(filter)

@@ -26,6 +26,12 @@ CLOSED_EARLY: Final = (
 )
 
 
+OPENED_LATE: Final = (
+    "opened-late",
+    "the writer opened the filter too late, after the values of the first rows",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Deviation:
     """One thing that a writer may do differently; without a name, what the format says. `clause`

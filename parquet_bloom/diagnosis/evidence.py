@@ -99,12 +99,12 @@ class Trial:
 NOTHING_TRIED = Trial(hits=0, tried=0, chance=1.0)
 
 
-def is_closed_early(num_first: int, distinct_first: int, fpp: float, last: Trial) -> bool:
-    """Whether luck cannot find all of the `num_first` values before the first that is missing, and finds those that
-    only `last` rows have. `fpp`: the filter's."""
-    if distinct_first < MIN_TRIED or not 0 < fpp <= MAX_CHANCE:
+def is_cut(num_found: int, distinct_found: int, fpp: float, lacking: Trial) -> bool:
+    """Whether luck cannot find all of the `num_found` values before the first that is missing, or after the last, and
+    finds those that only the other rows have, `lacking`. `fpp`: the filter's."""
+    if distinct_found < MIN_TRIED or not 0 < fpp <= MAX_CHANCE:
         return False
     # How likely a filter that has nothing to do with the values finds all of so many.
-    by_luck = log(num_first) + distinct_first * log(fpp)
-    num_missing = last.tried - last.hits
-    return by_luck <= MAX_LOG_LUCK and num_missing >= MIN_MISSING and last.is_luck
+    by_luck = log(num_found) + distinct_found * log(fpp)
+    num_missing = lacking.tried - lacking.hits
+    return by_luck <= MAX_LOG_LUCK and num_missing >= MIN_MISSING and lacking.is_luck

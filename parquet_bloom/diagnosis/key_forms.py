@@ -172,10 +172,14 @@ def _int64(number: int) -> bytes:
     return number.to_bytes(8, "little", signed=True)
 
 
-def _int96_as_int64(divisor: int, plain: bytes) -> bytes:
-    """INT96 is | nanoseconds of the day (8) | Julian day (4) |."""
+def nanos_of_int96(plain: bytes) -> int:
+    """Since 1970. INT96 is | nanoseconds of the day (8) | Julian day (4) |."""
     nanos, day = struct.unpack("<qi", plain)
-    return _int64(((day - JULIAN_EPOCH) * NANOS_PER_DAY + nanos) // divisor)
+    return int((day - JULIAN_EPOCH) * NANOS_PER_DAY + nanos)
+
+
+def _int96_as_int64(divisor: int, plain: bytes) -> bytes:
+    return _int64(nanos_of_int96(plain) // divisor)
 
 
 def _carried_int96(plain: bytes) -> bytes:
@@ -231,6 +235,12 @@ def _decimal_key_forms(leaf: LeafType) -> Iterator[KeyForm]:
             raise ValueError(f"a decimal of {len(plain)} bytes")
         return int.from_bytes(plain, order, signed=True)
 
+    def value(plain: bytes) -> Decimal:
+        return Decimal(f"{unscaled(plain)}E-{scale}")
+
+    def float_of_value(width: int, plain: bytes) -> bytes:
+        return struct.pack(FLOAT_FORMAT[width], float(value(plain)))
+
     def in_width(width: int, order: ByteOrder, plain: bytes) -> bytes:
         return unscaled(plain).to_bytes(width, order, signed=True)
 
@@ -260,8 +270,17 @@ def _decimal_key_forms(leaf: LeafType) -> Iterator[KeyForm]:
         yield key_form(
             "decimal-text",
             "as text with a decimal point",
-            lambda plain: f"{Decimal(f'{unscaled(plain)}E-{scale}'):f}".encode(),
+            lambda plain: f"{value(plain):f}".encode(),
         )
+    if 0 < scale <= MAX_SCALE:
+        yield key_form(
+            "decimal-text",
+            "as text with a decimal point, without the zeros at its end",
+            lambda plain: f"{value(plain):f}".rstrip("0").removesuffix(".").encode(),
+        )
+        for width, name in FLOAT_NAMES.items():
+            clause = f"as a {name} of its value, with what comes after its point"
+            yield key_form(f"decimal-{name}", clause, partial(float_of_value, width))
     yield from _as_floats_and_text(unscaled)
 
 

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.diagnosis.diagnosis import CLOSED_EARLY, Diagnosis
-from parquet_bloom.diagnosis.evidence import Trial, is_closed_early, too_few, too_full
+from parquet_bloom.diagnosis.diagnosis import CLOSED_EARLY, OPENED_LATE, Diagnosis
+from parquet_bloom.diagnosis.evidence import Trial, is_cut, too_few, too_full
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.k_hash import KHashFilter
@@ -93,7 +93,7 @@ def diagnose(lacking: Lacking) -> Diagnosis | None:
         trial = Trial(hits, hashes.size, lacking.filter.fpp)
         if trial.is_convincing:
             return Diagnosis(name, explanation, trial.hits, trial.tried)
-    if found := _inverted(lacking) or _closed_early(lacking):
+    if found := _inverted(lacking) or _cut_off(lacking):
         return found
     if lacking.generation.writer == CPP and lacking.column.kind in _BY_CPP:
         return Diagnosis(*_BY_CPP[lacking.column.kind], hits=0, tried=0)
@@ -112,22 +112,28 @@ def _inverted(lacking: Lacking) -> Diagnosis | None:
     return Diagnosis(*_INVERTED, trial.hits, trial.tried)
 
 
-def _closed_early(lacking: Lacking) -> Diagnosis | None:
-    """Whether all values of the first rows are found, and those that only later rows of the index group have by luck."""
-    filter, num_first = lacking.filter, int(lacking.is_missing.argmax())
+def _cut_off(lacking: Lacking) -> Diagnosis | None:
+    """Whether all values of the first rows of the index group are found, or of the last, and those that only the other
+    rows have by luck."""
+    filter, missing = lacking.filter, np.flatnonzero(lacking.is_missing)
     hashes = lookup_hashes(lacking.column, lacking.values, lacking.key_form)[:, 0]
-    first = np.unique(hashes[:num_first])
-    last = np.setdiff1d(hashes[num_first:], first)
-    trial = Trial(int(filter.check_hashes(last).sum()), last.size, filter.fpp)
-    if not is_closed_early(num_first, first.size, filter.fpp, trial):
-        return None
-    return Diagnosis(*CLOSED_EARLY, num_first, num_first)
+    first, end = int(missing[0]), int(missing[-1]) + 1
+    for said, found, others in (
+        (CLOSED_EARLY, hashes[:first], hashes[first:]),
+        (OPENED_LATE, hashes[end:], hashes[:end]),
+    ):
+        inside = np.unique(found)
+        outside = np.setdiff1d(others, inside)
+        trial = Trial(int(filter.check_hashes(outside).sum()), outside.size, filter.fpp)
+        if is_cut(found.size, inside.size, filter.fpp, trial):
+            return Diagnosis(*said, found.size, found.size)
+    return None
 
 
 def unexplained(lacking: Lacking) -> str:
     """What was tried, in words, where `diagnose` finds nothing."""
     of_writers = dict.fromkeys(name for name, _, _ in _hypotheses(lacking))
-    tried = ", ".join((*of_writers, _INVERTED[0], CLOSED_EARLY[0]))
+    tried = ", ".join((*of_writers, _INVERTED[0], CLOSED_EARLY[0], OPENED_LATE[0]))
     missing = int(lacking.is_missing.sum())
     return (
         too_full(lacking.filter.fpp)

@@ -1,5 +1,5 @@
 """What can have been hashed instead of a text: the text with something around it, spelled otherwise, or
-a part of it.
+a part of it. And instead of a date or a timestamp: a text in which it is written.
 
 There are hundreds of these, so they are tried last, and each on its own.
 """
@@ -7,13 +7,18 @@ There are hundreds of these, so they are tried last, and each on its own.
 from __future__ import annotations
 
 import json
+import struct
 import unicodedata
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from urllib.parse import quote
+from uuid import UUID
 
-from parquet_bloom.diagnosis.key_forms import ByteOrder, KeyForm, key_form
+import numpy as np
+
+from parquet_bloom.diagnosis.key_forms import ByteOrder, KeyForm, key_form, nanos_of_int96
 from parquet_bloom.values.types import LeafType
 
 # What separates the parts of addresses, paths, keys, names and numbers.
@@ -24,12 +29,16 @@ LENGTHS = (*range(1, 65), 100, 128, 255, 256)
 
 
 def rare_key_forms(leaf: LeafType, column: str) -> Iterator[KeyForm]:
-    """Those of a column of texts or bytes, whose name is a path of fields; of other types, none."""
+    """Those of a column of texts or bytes, whose name is a path of fields, or of moments; of other types, none."""
     if leaf.physical == "BYTE_ARRAY":
         yield from _QUOTED
         yield from _prefixed(column)
         yield from _OTHER_SPELLINGS
         yield from _parts()
+    elif leaf.logical_name == "DATE":
+        yield key_form("iso-text", "as text such as 2024-01-31", _date_text)
+    elif leaf.logical_name == "TIMESTAMP" or leaf.physical == "INT96":
+        yield from _moment_texts(leaf)
 
 
 def _of_text(name: str, clause: str, change: Callable[[str], str]) -> KeyForm:
@@ -118,6 +127,15 @@ _OTHER_SPELLINGS = (
     key_form("base64", "as Base64", b64encode),
     _of_text("percent-encoded", "percent-encoded, as in a URL", partial(quote, safe="")),
     _of_text("line", "followed by a line feed", "{}\n".format),
+    _of_text("line", "followed by a carriage return and a line feed", "{}\r\n".format),
+    _of_text("trailing-space", "followed by a space", "{} ".format),
+    _of_text("without-hyphens", "without its hyphens", lambda text: text.replace("-", "")),
+    _of_text("uuid-text", "as a UUID with hyphens", lambda text: str(UUID(text))),
+    key_form(
+        "uuid-text",
+        "as text with hyphens, of the UUID that its 16 bytes are",
+        lambda plain: str(UUID(bytes=plain)).encode(),
+    ),
     _of_text(
         "without-leading-zeros", "without leading zeros", lambda text: text.lstrip("0") or "0"
     ),
@@ -163,3 +181,53 @@ def _cut(cut: Cut, separator: bytes, part: int, plain: bytes) -> bytes:
 
 def _sliced(kept: slice, plain: bytes) -> bytes:
     return plain[kept]
+
+
+# Digits after the point of a second, as a timestamp's unit has them.
+_DIGITS = {"MILLIS": 3, "MICROS": 6, "NANOS": 9}
+
+# How the digits are written, for example those of 120 ms: Arrow and numpy; Spark; java.time; Python; java.sql.
+_FRACTIONS: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("with all digits of its unit", ".{}".format),
+    ("without zeros at its end", lambda digits: f".{digits.rstrip('0')}".rstrip(".")),
+    ("with 0, 3, 6 or 9 digits of a second", lambda digits: _in_threes(digits.rstrip("0"))),
+    (
+        "with 0 or 6 digits of a second",
+        lambda digits: f".{digits:0<6.6}" if digits.strip("0") else "",
+    ),
+    (
+        "without zeros at its end but one",
+        lambda digits: f".{digits[0]}{digits[1:].rstrip('0')}",
+    ),
+)
+
+
+def _in_threes(digits: str) -> str:
+    width = -(-len(digits) // 3) * 3
+    return f".{digits:0<{width}}" if digits else ""
+
+
+def _date_text(plain: bytes) -> bytes:
+    (days,) = struct.unpack("<i", plain)
+    return str(np.datetime64(days, "D")).encode()
+
+
+def _moment_texts(leaf: LeafType) -> Iterator[KeyForm]:
+    """TIMESTAMP and INT96."""
+    num_digits = _DIGITS.get(leaf.logical.unit if leaf.logical else "", 9)
+    for separator, zone, (how, fraction) in product("T ", ("", "Z", "+00:00"), _FRACTIONS):
+        example = f"2024-01-31{separator}23:59:59{fraction(f'{120:0<{num_digits}}')}{zone}"
+        yield key_form(
+            "iso-text",
+            f"as text such as {example}, {how}",
+            partial(_moment_text, num_digits, separator, fraction, zone),
+        )
+
+
+def _moment_text(
+    num_digits: int, separator: str, fraction: Callable[[str], str], zone: str, plain: bytes
+) -> bytes:
+    nanos_or_less = nanos_of_int96(plain) if len(plain) == 12 else struct.unpack("<q", plain)[0]
+    seconds, rest = divmod(nanos_or_less, 10**num_digits)
+    moment = str(np.datetime64(seconds, "s")).replace("T", separator)
+    return f"{moment}{fraction(f'{rest:0{num_digits}}')}{zone}".encode()

@@ -122,35 +122,53 @@ def stored_among(
     return stored
 
 
-def split_at_missing(
+def missing_between(
     file: ParquetContainer, chunk: ColumnChunk, filter: SplitBlockBloomFilter
-) -> tuple[Hashes, Hashes, int]:
-    """The hashes of some distinct values before the first that is not found, and of some of the others that are not
-    before it; and how many are before it. Raises as chunk_runs."""
-    num_first = 0
-    first, last = np.empty(0, np.uint64), np.empty(0, np.uint64)
-    for hashes, is_missing in _in_order(file, chunk, filter):
-        start = int(is_missing.argmax()) if is_missing.any() else is_missing.size
-        if last.size:
-            start = 0
-        num_first += start
-        first = np.union1d(first, _spread_out(hashes[:start]))
-        last = np.union1d(last, _spread_out(hashes[start:]))
-    before, stored = num_first, np.zeros(last.size, np.bool_)
-    for hashes, _ in _in_order(file, chunk, filter):
-        stored |= np.isin(last, hashes[:before])
-        before -= min(before, hashes.size)
-    return first, last[~stored], num_first
+) -> tuple[int, int, int]:
+    """How many values come before the first that is not found, how many up to the last, and how many there are. Raises
+    as chunk_runs."""
+    first, end, total = None, 0, 0
+    for hashes in _in_order(file, chunk):
+        missing = np.flatnonzero(~filter.check_hashes(hashes))
+        if missing.size:
+            first = total + int(missing[0]) if first is None else first
+            end = total + int(missing[-1]) + 1
+        total += hashes.size
+    return first or 0, end, total
 
 
-def _in_order(
-    file: ParquetContainer, chunk: ColumnChunk, filter: SplitBlockBloomFilter
-) -> Iterator[tuple[Hashes, NDArray[np.bool_]]]:
-    """The hashes of all values as rows have them, and whether they are missing."""
+def inside_and_outside(
+    file: ParquetContainer, chunk: ColumnChunk, values: range
+) -> tuple[Hashes, Hashes]:
+    """The hashes of some distinct values among these, counted as rows have them, and of some of the others that are not
+    among these. Raises as chunk_runs."""
+    inside, outside = np.empty(0, np.uint64), np.empty(0, np.uint64)
+    for within, before, after in _parted(file, chunk, values):
+        inside = np.union1d(inside, _spread_out(within))
+        outside = np.union1d(outside, _spread_out(np.concatenate((before, after))))
+    stored = np.zeros(outside.size, np.bool_)
+    for within, _, _ in _parted(file, chunk, values):
+        stored |= np.isin(outside, within)
+    return inside, outside[~stored]
+
+
+def _parted(
+    file: ParquetContainer, chunk: ColumnChunk, values: range
+) -> Iterator[tuple[Hashes, Hashes, Hashes]]:
+    """The hashes of values among these, of those before them, and of those after them, page by page."""
+    position = 0
+    for hashes in _in_order(file, chunk):
+        start = min(max(values.start - position, 0), hashes.size)
+        end = min(max(values.stop - position, start), hashes.size)
+        yield hashes[start:end], hashes[:start], hashes[end:]
+        position += hashes.size
+
+
+def _in_order(file: ParquetContainer, chunk: ColumnChunk) -> Iterator[Hashes]:
+    """The hashes of all values as rows have them, page by page."""
     for part in page_rows(file.source, file.footer, chunk):
         hashes = part.run.hashes()
-        hashes = hashes[: part.rows.size] if part.indices is None else hashes[part.indices]
-        yield hashes, ~filter.check_hashes(hashes)
+        yield hashes[: part.rows.size] if part.indices is None else hashes[part.indices]
 
 
 def _spread_out(hashes: Hashes) -> Hashes:

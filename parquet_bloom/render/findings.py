@@ -15,7 +15,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
-from parquet_bloom.render.hints import OF_FILES, NextLines, for_many
+from parquet_bloom.render.hints import OF_FILES, NextLines, for_any
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import write_line, write_text
@@ -73,17 +73,17 @@ class FindingGroup:
         severity = self.first.severity
         return [painted(severity) + first.removeprefix(severity), *others]
 
-    def remark(self, path: str, names: Sequence[str]) -> Remark:
-        """For many files, which `names` mean, where it does not matter in which places of each it is."""
+    def remark(self, path: str) -> Remark:
+        """For many files, where it does not matter in which places of each it is."""
         first = self.first
         column = where(first.column, [])
-        command = first.next and f"next: {for_many(first.next, path, names)}"
         return Remark(
             what=f"{painted(first.severity)} {first.definition.heading}{': ' if column else ''}{column}",
-            why="; ".join(filter(None, [first.statement, self.diagnosis, command])),
+            why="; ".join(filter(None, [first.statement, self.diagnosis])),
             text="; ".join([*map(str.strip, self.painted_lines), *next_commands(self.findings)]),
             rank=first.rank,
             varies=any(each.statement != first.statement for each in self.findings),
+            next=first.next and for_any(first.next, path),
         )
 
 
@@ -181,16 +181,16 @@ def _verdict(report: ValidationReport) -> str:
 
 
 class ValidationView(SummarizedView[ValidationReport]):
-    """What is wrong with files. `next_lines`: the commands that help next; `names`: what means all of the files."""
+    """What is wrong with files. `next_lines`: the commands that help next."""
 
-    def __init__(self, next_lines: NextLines = OF_FILES, names: Sequence[str] = ()) -> None:
-        self._next_lines, self._names = next_lines, names
+    def __init__(self, next_lines: NextLines = OF_FILES) -> None:
+        self._next_lines = next_lines
 
     def summarize(self, report: ValidationReport) -> FileSummary:
         return FileSummary(
             state=_verdict(report),
             line=_painted_summary(report),
-            remarks=[group.remark(report.path, self._names) for group in grouped(report.findings)],
+            remarks=[group.remark(report.path) for group in grouped(report.findings)],
             numbers=_numbers(report),
         )
 

@@ -9,7 +9,15 @@ from typing import Final
 from parquet_bloom.container.in_commands import AsFile, InCommands, command_for
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import COLUMN_KEY_GIVEN_BY
-from parquet_bloom.vocabulary import HAS_ONE, IS_INDEX, NO_FILTER, NO_INDEX, NO_KEY, NO_MEMORY
+from parquet_bloom.vocabulary import (
+    HAS_ONE,
+    IS_INDEX,
+    NO_FILTER,
+    NO_INDEX,
+    NO_KEY,
+    NO_MEMORY,
+    NO_META_DATA,
+)
 
 # Of what an index says on which nobody has looked at the files.
 NOT_LISTED: Final = "what came or changed since may not have been asked: name the folder, too, or run `pbloom index add`"
@@ -17,6 +25,7 @@ NOT_LISTED: Final = "what came or changed since may not have been asked: name th
 _HINTS: Final = {
     HAS_ONE: "--existing replace rebuilds it for the rate of --fpp",
     NO_FILTER: "pbloom build adds one",
+    NO_META_DATA: "nobody knows what is there: take another copy of the file",
     NO_MEMORY: "--memory raises it",
     NO_KEY: "--keys, --kms or --column-key gives it",
     NO_INDEX: "pbloom index build makes one",
@@ -101,6 +110,11 @@ def for_many(command: str, path: str, names: Sequence[str]) -> str:
     words = shlex.split(command)
     is_sparing = words[1] in _SPARING and not {"--existing", "-g"} & {*words}
     return for_all(command, path, names if is_sparing else ())
+
+
+def for_any(command: str, path: str) -> str:
+    """A command for the file at `path`, for any file, called FILE."""
+    return for_all(command, path, ())
 
 
 def for_all(command: str, path: str, names: Sequence[str]) -> str:

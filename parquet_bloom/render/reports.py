@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from parquet_bloom.container import number_of
+from parquet_bloom.render.hints import for_many
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.terminal import complain, write_text
 from parquet_bloom.render.wording import files_of, in_one, in_the_first, without_numbers
@@ -28,14 +29,22 @@ SomeReport = TypeVar("SomeReport")
 
 class Remark(NamedTuple):
     """Something to know about one file, where `text` says it all. In several files, remarks are alike
-    that have the same `what` and differ only in numbers in `why`; those of the highest `rank` come
-    first. `varies`: in the file itself there are several, and `why` is about the first."""
+    that have the same `what` and differ only in numbers in `why` and `next`, the command that helps with any of them,
+    called FILE; those of the highest `rank` come first. `varies`: in the file itself there are several, and `why` is
+    about the first."""
 
     what: str
     why: str
     text: str
     rank: int = 0
     varies: bool = False
+    next: str | None = None
+
+    def about_all(self, names: Sequence[str]) -> str:
+        """Why, and what helps with the files that these mean."""
+        if self.next is None:
+            return self.why
+        return f"{self.why}; next: {for_many(self.next, 'FILE', names)}"
 
 
 class FileSummary(NamedTuple):
@@ -109,16 +118,16 @@ class Summary:
         if file.is_answer or self._num_files <= FEW:
             write_text(f"{path}: {file.line}")
         for remark in file.remarks:
-            likeness = remark.what, without_numbers(remark.why)
+            likeness = remark.what, without_numbers(remark.about_all(()))
             self._remarks.setdefault(likeness, []).append((path, remark))
 
     def add_failed(self) -> None:
         self._num_failed += 1
 
-    def finish(self) -> None:
-        """Write what is alike, and the total."""
+    def finish(self, names: Sequence[str] = ()) -> None:
+        """Write what is alike, and the total. `names`: what means all of the files that could be read."""
         for alike in sorted(self._remarks.values(), key=lambda alike: -alike[0][1].rank):
-            write_text(self._grouped(alike))
+            write_text(self._grouped(alike, names))
         states = [f"{count:,} {painted(state)}" for state, count in self._states.most_common()]
         if self._num_failed:
             states.append(f"{self._num_failed:,} {painted('failed')}")
@@ -133,15 +142,15 @@ class Summary:
         if self._in_short and self._num_files > FEW and sys.stdout.isatty():
             write_text(self._in_short)
 
-    def _grouped(self, alike: Sequence[tuple[str, Remark]]) -> str:
+    def _grouped(self, alike: Sequence[tuple[str, Remark]], names: Sequence[str]) -> str:
         paths = list(dict.fromkeys(path for path, _ in alike))
         files = files_of(paths, self._num_files)
         first = alike[0][1]
         if len(alike) == 1:
             return f"{files}: {first.text}"
         if any(remark.varies for _, remark in alike):
-            return f"{files}: {first.what}: {in_the_first(first.why)}"
-        return f"{files}: {first.what}: {in_one(remark.why for _, remark in alike)}"
+            return f"{files}: {first.what}: {in_the_first(first.about_all(names))}"
+        return f"{files}: {first.what}: {in_one(remark.about_all(names) for _, remark in alike)}"
 
 
 class Complaints:

@@ -6,16 +6,17 @@ up; then whole columns, and the file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from typing import Final
 
 from parquet_bloom.container import Place
 from parquet_bloom.container.room import TO_VALIDATE, check_room
+from parquet_bloom.diagnosis.diagnosis import Diagnosis
 from parquet_bloom.parallel import Progress, of_all, work_in_order
 from parquet_bloom.rules import filter_bits, portability
 from parquet_bloom.rules.finding import Finding
-from parquet_bloom.rules.view import AnyExamination, Examined, FilterView, Twin
+from parquet_bloom.rules.view import AnyExamination, Examined, FilterView, Spot, Twin
 from parquet_bloom.threads import threads_for_values, threads_to_read
 
 # Pages that cannot be read, or not here.
@@ -35,6 +36,7 @@ def examine(examination: AnyExamination, progress: Progress | None = None) -> Ex
     examined = examination.opening()
     right = _examine_items(examination, examined, progress)
     examined.findings = list(_once(examined.findings))
+    _agree(examined, examination.agreed_diagnoses())
     _add_proofs(examined)
     examined.findings += examination.about_writer(right)
     for check in (filter_bits.check_columns, filter_bits.check_required, filter_bits.check_share):
@@ -54,6 +56,14 @@ def _once(findings: Iterable[Finding]) -> Iterator[Finding]:
                 continue
             said.add(about)
         yield each
+
+
+def _agree(examined: Examined, agreed: Mapping[Spot, Diagnosis]) -> None:
+    """Say it of those filters that it is about."""
+    for each in examined.findings:
+        if each.rule == "PB401" and each.diagnosis is not None:
+            # A record can be changed.
+            vars(each)["diagnosis"] = agreed.get((each.place, each.column), each.diagnosis)
 
 
 def _add_proofs(examined: Examined) -> None:

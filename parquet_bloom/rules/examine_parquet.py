@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import field
 from functools import cached_property, partial
 from itertools import chain
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from xxhash import xxh3_128_digest
 
@@ -57,10 +58,13 @@ from parquet_bloom.rules import (
 )
 from parquet_bloom.rules.finding import Finding, chunk_finding, not_checked
 from parquet_bloom.rules.policy import ColumnPolicy, Policy
-from parquet_bloom.rules.view import Examination, Examined, FilterView, ItemView, Twin
+from parquet_bloom.rules.view import Examination, Examined, FilterView, ItemView, Spot, Twin
 from parquet_bloom.storage.source import Source
 from parquet_bloom.values.literals import as_examples, format_literal
 from parquet_bloom.vocabulary import UNKNOWN
+
+if TYPE_CHECKING:
+    from parquet_bloom.diagnosis.agreement import Explained
 
 
 @record
@@ -88,6 +92,7 @@ class ParquetExamination(Examination[Item, LeafColumn]):
     """An item is a list of ChunkFilters, or a chunk whose pages are decoded."""
 
     file: ParquetContainer
+    _explained: list[Explained] = field(default_factory=list)
 
     @cached_property
     def _stored(self) -> list[ChunkFilter]:
@@ -114,7 +119,7 @@ class ParquetExamination(Examination[Item, LeafColumn]):
         file.will_read_filters(self.parts, self.columns)
         for row_group in self.parts:
             opening.findings += self._read_headers(row_group)
-        if any(map(structure_parquet.has_no_filter, opening.findings)):
+        if structure_parquet.may_be_elsewhere(file, opening.findings):
             lost = structure_parquet.lost_pages(file)
             opening.findings += [lost] if lost else []
             opening.has_lost_bytes = lost is not None
@@ -386,9 +391,17 @@ class ParquetExamination(Examination[Item, LeafColumn]):
         """What the writer did instead, or what was tried; None if nobody asked."""
         if membership is None or not self.options.diagnose:
             return None
-        from parquet_bloom.diagnosis.diagnose import diagnose
+        from parquet_bloom.diagnosis.agreement import diagnose_noting
 
-        return diagnose(self.file, item.chunk, item.stored, membership)
+        return diagnose_noting(self.file, item.chunk, item.stored, membership, self._explained)
+
+    def agreed_diagnoses(self) -> dict[Spot, Diagnosis]:
+        if not self._explained:
+            return {}
+        from parquet_bloom.diagnosis.agreement import agreed
+
+        found = agreed(self.file, self._explained)
+        return {(chunk.place, chunk.leaf.name): diagnosis for chunk, diagnosis in found}
 
     # --------------------------------------------------------------------------------------------
     # Columns, and the file

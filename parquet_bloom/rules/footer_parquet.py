@@ -36,9 +36,10 @@ def check_fields(
     groups themselves; otherwise of those in which the scan has missed something that readers need."""
     misfits = Misfits(footer)
     of_head = misfits.of_head()
-    yield from _findings(of_head)
     if any(each.is_vital for each in of_head):
+        yield from _findings(of_head)
         return
+    yield from _findings([*of_head, *misfits.of_metadata()])
     for leaf in leaves:
         yield from _findings(misfits.of_column(leaf), column=leaf.name)
     for row_group in row_groups if every_chunk else ():

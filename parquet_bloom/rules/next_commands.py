@@ -18,6 +18,10 @@ from parquet_bloom.rules.rule import Severity
 _LOOK_CLOSER: Final = "pbloom validate FILE -c COLUMN --pages --diagnose"
 # Where no command can keep a limit.
 _ADVISE: Final = "pbloom advise FILE"
+# Where a filter is required, and nobody asks if it is worth its bytes.
+_REBUILD: Final = "pbloom build FILE -c COLUMN --existing replace --in-place"
+# Of filters that are too large, for which the highest rate that is allowed is the right one.
+_TOO_LARGE: Final = frozenset({"PB304", "PB306", "PB312"})
 
 
 class NextCommands:
@@ -38,7 +42,7 @@ class NextCommands:
         self._sound = sound
         self._known = frozenset(file.columns)
         # A file can have findings in 100,000 chunks, and a few commands for all of them.
-        self._filled: dict[tuple[str, str | None, Place | None, str | None], str | None] = {}
+        self._filled: dict[tuple[str, str | None, Place | None, str | None, bool], str | None] = {}
 
     def add_to(self, found: Finding) -> None:
         """Fill in the `next` of a finding that nobody else has yet."""
@@ -47,7 +51,7 @@ class NextCommands:
             return
         place = found.place if "ROW_GROUP" in command else None
         limit = _limit(found) if "LIMIT" in command else None
-        key = command, found.column, place, limit
+        key = command, found.column, place, limit, found.rule in _TOO_LARGE
         if key not in self._filled:
             self._filled[key] = self._fill(*key)
         # A record can be changed, and takes a while to copy.
@@ -70,10 +74,16 @@ class NextCommands:
             is_kept = found.rank < Severity.ERROR and "ROW_GROUP" not in command
             return None if is_kept and self._policy_of(found.column).required else command
         if "--max-bytes" in command:
-            limit = self._policy_of(found.column).max_bytes or 0
-            can_keep = MIN_BYTES <= limit <= MAX_BYTES and not self._file.units.has_groups
-            return command if can_keep else _ADVISE
+            return command if self._size_of(found.column) else _ADVISE
+        if command == _ADVISE and self._policy_of(found.column).required:
+            return _REBUILD
         return command
+
+    def _size_of(self, column: str) -> int:
+        """What `build` can be told to keep to; 0 if nothing."""
+        limit = self._policy_of(column).max_bytes or 0
+        can_keep = MIN_BYTES <= limit <= MAX_BYTES and not self._file.units.has_groups
+        return limit if can_keep else 0
 
     def _is_like_damage(self, found: Finding) -> bool:
         if found.place is None or found.rows is None:
@@ -81,7 +91,12 @@ class NextCommands:
         return found.rows.are_like_damage(self._file.describe_part(found.place.part).num_rows)
 
     def _fill(
-        self, command: str, column: str | None, place: Place | None, limit: str | None
+        self,
+        command: str,
+        column: str | None,
+        place: Place | None,
+        limit: str | None,
+        is_too_large: bool,
     ) -> str | None:
         """None about a column that is not there, or no column in particular: nothing helps then."""
         values = {
@@ -89,19 +104,23 @@ class NextCommands:
             "ROW_GROUP": None if place is None else str(place.part),
             "LIMIT": limit,
         }
-        again = (*self._keys, *self._rate(command, column))
+        again = (*self._keys, *self._limits(command, column, is_too_large))
         return command_for(self._named, command, values, again)
 
-    def _rate(self, command: str, column: str | None) -> tuple[str, ...]:
-        """What a new filter needs to be within the limit of its column, where the usual rate is not, or where a higher one
-        is what fits into few bytes."""
+    def _limits(self, command: str, column: str | None, is_too_large: bool) -> list[str]:
+        """What a new filter needs to be within the limits of its column, where the usual rate is not, or where a higher
+        one is what fits into few bytes."""
         words = command.split()
-        limit = None if column is None else self._policy_of(column).max_fpp
-        if words[1] != "build" or "--fpp" in words or limit is None:
-            return ()
-        rate = _rate_within(limit, self._file.units)
-        is_needed = rate < DEFAULT_FPP or "--max-bytes" in words
-        return ("--fpp", f"{rate:g}") if is_needed else ()
+        if words[1] != "build" or column is None:
+            return []
+        size, limit, limits = self._size_of(column), self._policy_of(column).max_fpp, []
+        if size and "--max-bytes" not in words:
+            limits += ["--max-bytes", _as_size(size)]
+        if limit is not None and "--fpp" not in words:
+            rate = _rate_within(limit, self._file.units)
+            if rate < DEFAULT_FPP or size or is_too_large:
+                limits += ["--fpp", f"{rate:g}"]
+        return limits
 
 
 def _limit(found: Finding) -> str:

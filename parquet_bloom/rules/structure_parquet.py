@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from parquet_bloom.container import number_of
@@ -17,7 +17,7 @@ from parquet_bloom.errors import (
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.native import _kernel
 from parquet_bloom.parquet.edit.ends import false_ends
-from parquet_bloom.parquet.edit.lost_bytes import lost_bytes
+from parquet_bloom.parquet.edit.lost_bytes import is_behind_another, lost_bytes
 from parquet_bloom.parquet.file import ParquetContainer
 from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.unparsed import bare_bitset
@@ -188,6 +188,13 @@ def no_header(file: ParquetContainer, chunk: ColumnChunk, message: str, deep: bo
 def has_no_filter(found: Finding) -> bool:
     """Whether it says that where the footer places a filter, there is none that a reader could use."""
     return found.rule in _NONE_THERE
+
+
+def may_be_elsewhere(file: ParquetContainer, findings: Iterable[Finding]) -> bool:
+    """Whether pages may be elsewhere than the footer says: something is wrong with filters, or an earlier end with it."""
+    if any(has_no_filter(each) or each.rule == "PB119" for each in findings):
+        return True
+    return is_behind_another(file)
 
 
 def lost_pages(file: ParquetContainer) -> Finding | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, Unpack, cast
@@ -17,6 +17,9 @@ from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.rules.finding import Details, Finding, finding
 from parquet_bloom.rules.policy import ColumnPolicy, Policy
+
+Spot: TypeAlias = "tuple[Place | None, str | None]"
+"""The place and the column that a finding is about."""
 
 
 @record
@@ -78,7 +81,7 @@ class Examined:
     num_values: int = 0
     num_pages: int = 0
     has_lost_bytes: bool = False
-    proofs: dict[tuple[Place | None, str | None], str] = field(default_factory=dict)
+    proofs: dict[Spot, str] = field(default_factory=dict)
 
     def add(self, other: Examined) -> None:
         self.findings += other.findings
@@ -99,7 +102,7 @@ class ItemView:
     problems: list[Finding] = field(default_factory=list)
     num_filters: int = 0
     num_pages: int = 0
-    proofs: dict[tuple[Place | None, str | None], str] = field(default_factory=dict)
+    proofs: dict[Spot, str] = field(default_factory=dict)
 
 
 ItemT = TypeVar("ItemT")
@@ -148,6 +151,11 @@ class Examination(ABC, Generic[ItemT, ColumnT]):
     @abstractmethod
     def view(self, item: ItemT) -> ItemView:
         """Its filters, and what the values say if they are to be looked up."""
+
+    def agreed_diagnoses(self) -> Mapping[Spot, Diagnosis]:
+        """After all items: what to say of filters instead of what was said of each by itself, so that one mistake
+        of a writer has one name."""
+        return {}
 
     def about_writer(self, right: Collection[tuple[int, int]]) -> list[Finding]:
         """What is known about the writer; `right`: keys of chunks whose values were all found."""

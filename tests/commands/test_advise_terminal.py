@@ -135,6 +135,34 @@ def test_rates_are_summed_up_over_all_columns_to_build(tmp_path):
     assert "recommended" not in asked
 
 
+def test_rates_that_cost_the_same_are_explained(tmp_path):
+    numbers = np.random.default_rng(7).permutation(9000)
+    said = "Where rates have the same size, the filters are the same: each has a power of two for its size."
+    for rows, is_said in ((1500, True), (1000, False)):
+        path = tmp_path / f"{rows}.parquet"
+        pq.write_table(pa.table({"a": numbers[: 3 * rows]}), path, row_group_size=rows)
+        lines = outcome("advise", path, "--details").stdout.splitlines()
+        at = next(at for at, line in enumerate(lines) if line.startswith("as recommended"))
+        sizes = [line.split("\t")[1] for line in lines[at - 4 : at]]
+        assert (len({*sizes}) < 4) == is_said
+        assert (lines[at + 1] == said) == is_said
+        assert (said in lines) == is_said
+
+
+def test_a_narrow_terminal_has_what_filters_cost_and_save(tmp_path):
+    numbers = np.random.default_rng(4).permutation(ROWS)
+    path = tmp_path / "t.parquet"
+    names = {"session.identifier_of_the_visit": numbers, "event_timestamp_in_utc": numbers[::-1]}
+    pq.write_table(pa.table(names), path, row_group_size=ROWS // 5)
+    for columns, left_out in ((80, "type"), (66, "type, NDV"), (200, "")):
+        lines = on_a_terminal(columns, "advise", path)
+        (head,) = (line for line in lines if line.startswith("column "))
+        assert all(name in head for name in ("filters", "of file", "groups read"))
+        told = [line for line in lines if line.startswith("Left out for lack of room")]
+        expected = [f"Left out for lack of room, but not in a pipe: {left_out}."]
+        assert told == expected * bool(left_out)
+
+
 def test_a_caveat_is_in_brackets(tmp_path):
     path = tmp_path / "text.parquet"
     names = [f"user-{n}" for n in np.random.default_rng(5).permutation(ROWS)]

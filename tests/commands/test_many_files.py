@@ -262,6 +262,21 @@ def test_the_next_command_is_for_all_files(ending, tmp_path, monkeypatch):
     )
 
 
+@pytest.mark.parametrize("broken", ["0 broken", "z broken"])
+def test_the_next_command_leaves_out_what_could_not_be_read(ending, tmp_path, monkeypatch, broken):
+    """Whether it comes first or last."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        (orc if ending == "orc" else pq).write_table(pa.table({"n": range(ROWS)}), name)
+    Path(broken).write_bytes(b"PAR1")
+    names = sorted(["a", "b", broken])
+    lines, _ = said("validate", *names, "gone", "--no-config", "--require", "n", code=2)
+    assert lines[-2] == (
+        "a, b: error PB310 required-missing: column n: a filter is required; next: pbloom build"
+        " a b -c n --in-place"
+    )
+
+
 def test_only_files_to_read_are_the_answer(built, ending):
     lines, _ = said("probe", built, "-c", "user_id", "-v", str(5 * ROWS))
     group = "row group 0" if ending == "parquet" else "stripe/index group 0/0"

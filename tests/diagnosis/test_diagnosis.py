@@ -348,6 +348,24 @@ def test_a_filter_that_was_closed_early(tmp_path, use_dictionary):
     assert diagnosed(path) is None
 
 
+@pytest.mark.parametrize("use_dictionary", [False, True])
+def test_a_filter_that_was_opened_late(tmp_path, use_dictionary):
+    """In the middle of a page; early rows have some values of later ones."""
+    path = tmp_path / "x.parquet"
+    values = [b"%d" % i for i in range(3000)]
+    table = pa.table({"values": pa.array([*values[2500:], *values], pa.binary())})
+    path.write_bytes(written(table, use_dictionary=use_dictionary))
+    pb.build(path, columns=["values"], in_place=True)
+    insert_only(path, values[700:])
+    found = diagnosed(path)
+    check(found, "opened-late", "after the values of the first rows")
+    assert 2300 <= found.tried < 2310
+    insert_only(path, [*values[300:400], *values[700:]])
+    assert diagnosed(path) is None
+    insert_only(path, values[2997:])
+    assert diagnosed(path) is None
+
+
 def test_few_lost_values_are_not_a_page(tmp_path):
     path = tmp_path / "x.parquet"
     entries = [[b"%d %d" % (page, i) for i in range(PAGE_VALUES)] for page in range(4)]
@@ -731,6 +749,18 @@ def test_filters_of_orc_that_were_closed_early(tmp_path, kept):
     assert kept <= found.rows.first < kept + 10
 
 
+def test_filters_of_orc_that_were_opened_late(tmp_path):
+    path = tmp_path / "x.orc"
+    values = numbers(0)
+    path.write_bytes(with_filters(filter_with(values[100:]), stored_filters()[1]))
+    (found,) = (each for each in validate(path, diagnose=True).findings if each.rule == "PB401")
+    assert found.diagnosis == Diagnosis(
+        "opened-late",
+        "the writer opened the filter too late, after the values of the first rows",
+        *(2 * [len(values) - 1 - found.rows.last]),
+    )
+
+
 def test_values_that_are_missing_amid_others_of_orc_are_not_those_of_a_filter_that_was_closed(
     tmp_path,
 ):
@@ -738,7 +768,7 @@ def test_values_that_are_missing_amid_others_of_orc_are_not_those_of_a_filter_th
     path.write_bytes(with_filters(filter_with(numbers(0)[::2]), stored_filters()[1]))
     (found,) = (each for each in validate(path, diagnose=True).findings if each.rule == "PB401")
     assert found.diagnosis is None
-    assert found.undiagnosed.endswith(": logical-shifts, bits-inverted, closed-early")
+    assert found.undiagnosed.endswith(": logical-shifts, bits-inverted, closed-early, opened-late")
 
 
 def _inverted(filter: KHashFilter) -> KHashFilter:
@@ -749,7 +779,7 @@ def _inverted(filter: KHashFilter) -> KHashFilter:
 
 OTHER_NAMES = {
     "bitset-shifted", "size-in-bits", "size-in-words", "size-in-blocks",
-    "pages-not-inserted", "closed-early", "dictionary-not-inserted", "only-dictionary-inserted",
+    "pages-not-inserted", "closed-early", "opened-late", "dictionary-not-inserted", "only-dictionary-inserted",
     "filter-of-another-chunk", "filter-at-another-chunk", "zero-sign", "nan-payload",
     "bits-inverted", "blocks-lost", "blocks-alike", "as-stored", "salts-permuted", "other-salt", "words-without-bits",
 }  # fmt: skip
@@ -764,6 +794,7 @@ def every_name() -> set[str]:
         LeafType("FIXED_LEN_BYTE_ARRAY", 16),
         LeafType("FIXED_LEN_BYTE_ARRAY", 2, LogicalType("FLOAT16")),
         LeafType("INT64", logical=LogicalType("TIMESTAMP", unit="MICROS")),
+        LeafType("INT32", logical=LogicalType("DATE")),
         *(LeafType(physical, 0, decimal) for physical in ("INT32", "INT64", "BYTE_ARRAY")),
         LeafType("FIXED_LEN_BYTE_ARRAY", 5, decimal),
     ]

@@ -5,6 +5,8 @@ import random
 import struct
 import uuid
 from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -85,6 +87,25 @@ def int96_in(divisor: int) -> Callable[[bytes], bytes]:
     return form
 
 
+def value_as(code: str, order: str, scale: int) -> Callable[[bytes], bytes]:
+    return lambda plain: struct.pack(
+        code, float(Fraction(int.from_bytes(plain, order, signed=True), 10**scale))
+    )
+
+
+def micros(plain: bytes) -> datetime:
+    return datetime(1970, 1, 1) + timedelta(microseconds=struct.unpack("<q", plain)[0])
+
+
+def micros_of_int96(plain: bytes) -> datetime:
+    nanos, day = struct.unpack("<qi", plain)
+    return datetime(1970, 1, 1) + timedelta(day - 2_440_588, microseconds=nanos // 1000)
+
+
+def iso_date(plain: bytes) -> bytes:
+    return (date(1970, 1, 1) + timedelta(struct.unpack("<i", plain)[0])).isoformat().encode()
+
+
 def ascii_json(text: str) -> bytes:
     """In quotes, with umlauts escaped; the texts hold nothing else that JSON escapes."""
     return b'"' + text.replace("Ü", "\\u00dc").encode() + b'"'
@@ -140,6 +161,31 @@ FORMS = [
     ("decimal_int32", "decimal-integer", recoded("<i", "<q"), "integer of 8 bytes"),
     ("decimal_int32", "decimal-text", with_point("little", 2), "as text with a decimal point"),
     ("decimal_int32", "text", spelled_out("<i"), "as text"),
+    ("decimal_int32", "decimal-double", value_as("<d", "little", 2), "as a double of its value"),
+    ("decimal_int32", "decimal-float", value_as("<f", "little", 2), "as a float of its value"),
+    ("decimal_int64", "decimal-double", value_as("<d", "little", 4), "as a double of its value"),
+    ("decimal_fixed", "decimal-double", value_as("<d", "big", 5), "as a double of its value"),
+    (
+        "decimal_int32",
+        "decimal-text",
+        lambda plain: with_point("little", 2)(plain).rstrip(b"0").removesuffix(b"."),
+        "without the zeros at its end",
+    ),
+    ("date", "iso-text", iso_date, "as text such as 2024-01-31"),
+    ("timestamp", "iso-text", lambda plain: micros(plain).isoformat().encode(), "59.120000,"),
+    ("timestamp", "iso-text", lambda plain: f"{micros(plain)}".encode(), "31 23:59:59.120000,"),
+    (
+        "timestamp",
+        "iso-text",
+        lambda plain: f"{micros(plain):%Y-%m-%dT%H:%M:%S.%f}".rstrip("0").encode() + b"Z",
+        "as text such as 2024-01-31T23:59:59.12Z, without zeros at its end",
+    ),
+    (
+        "int96",
+        "iso-text",
+        lambda plain: micros_of_int96(plain).isoformat().encode(),
+        "as text such as 2024-01-31T23:59:59.120000, with 0 or 6 digits of a second",
+    ),
     ("decimal_int64", "decimal-byte-order", reverse, "in big-endian order"),
     ("decimal_int64", "decimal-width", lambda plain: big(16)(plain[::-1]), "as 16 big-endian"),
     ("decimal_int64", "double", recoded("<q", "<d"), "as a double"),
@@ -209,6 +255,16 @@ FORMS = [
         "twice-utf-8",
         lambda plain: plain.replace(b"\xc3\x9f", b"\xc3\x83\xc2\x9f"),
         "of UTF-8",
+    ),
+    ("email", "line", lambda plain: plain + b"\r\n", "by a carriage return and a line feed"),
+    ("email", "trailing-space", lambda plain: plain + b" ", "followed by a space"),
+    ("uuid_text", "without-hyphens", lambda plain: plain.replace(b"-", b""), "without its hyphens"),
+    ("uuid_digits", "uuid-text", lambda plain: str(uuid.UUID(plain.decode())).encode(), "hyphens"),
+    (
+        "uuid_bytes",
+        "uuid-text",
+        lambda plain: str(uuid.UUID(bytes=plain)).encode(),
+        "of the UUID that its 16 bytes are",
     ),
     ("uuid_text", "uuid-bytes", lambda plain: uuid.UUID(plain.decode()).bytes, "the UUID"),
 ]

@@ -50,7 +50,7 @@ def test_what_was_tried(tmp_path):
         " djb2), "
     ) in found.undiagnosed
     assert (
-        "filters of other chunks, lost blocks, pages and last rows that were not inserted"
+        "filters of other chunks, lost blocks, pages, first and last rows that were not inserted"
         in found.undiagnosed
     )
 
@@ -62,7 +62,8 @@ def test_the_nearest_is_named(tmp_path):
     upper = [plain.decode().upper().encode() for plain in column.plain]
     insert_only(path, [plain for n, plain in enumerate(upper) if n % 3])
     said = (
-        "; the nearest is upper-case, which finds 266 of 400, where chance would find 0; tried on "
+        "; the nearest, upper-case (the writer hashed each value in upper case), finds 266 of 400, where chance would"
+        " find 0; tried on "
     )
     assert said in found_in(path).undiagnosed
 
@@ -73,8 +74,31 @@ def test_the_nearest_of_two_mistakes_is_named(tmp_path, lost):
     column = make_column("text")
     path = wrong.write(tmp_path / "file.parquet", column)
     insert_only(path, [plain.decode().upper().encode() for plain in column.plain[:-lost]])
-    said = f"; the nearest is upper-case, which finds {400 - lost} of 400, where chance would find "
+    said = (
+        "; the nearest, upper-case (the writer hashed each value in upper case), finds"
+        f" {400 - lost} of 400, where chance would find "
+    )
     assert said in found_in(path).undiagnosed
+
+
+@pytest.mark.parametrize(
+    ("writer", "named"),
+    [
+        (
+            wrong.Writer(hash=lambda plain: wrong.xxh64(plain, 42)),
+            "xxh64-seed (the writer hashed each value using XXH64 with seed 42 instead of 0)",
+        ),
+        (
+            wrong.Writer(form=lambda plain: plain[:13]),
+            "truncated (the writer hashed each value only by its first 13 bytes)",
+        ),
+    ],
+)
+def test_the_nearest_is_named_with_its_seed_or_length(tmp_path, writer, named):
+    column = make_column("email")
+    path = wrong.write(tmp_path / "file.parquet", column)
+    wrong.overwrite(path, writer.bitset(column.plain[:-100], wrong.header(path).num_blocks))
+    assert f"; the nearest, {named}, finds 300 of 400, where" in found_in(path).undiagnosed
 
 
 def test_every_output_says_it(tmp_path):
@@ -127,7 +151,7 @@ def test_filters_of_orc(tmp_path):
     assert said == {
         "one bit cleared": "no diagnosis: 1 missing value, too few to prove anything: expected 4",
         "of the other index group": "nothing explains it; tried on 989 missing values:"
-        " logical-shifts, bits-inverted, closed-early",
+        " logical-shifts, bits-inverted, closed-early, opened-late",
     }
 
 

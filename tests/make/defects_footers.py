@@ -5,7 +5,15 @@ from typing import Any
 
 from make.defects_files import Defect, making, sound
 from make.defects_pages import paged, pages
-from make.footers import edited, footer_of, meta_of, with_created_by, with_field, with_meta
+from make.footers import (
+    edited,
+    footer_of,
+    footer_start,
+    meta_of,
+    with_created_by,
+    with_field,
+    with_meta,
+)
 
 from parquet_bloom.parquet.footer import compact
 from parquet_bloom.parquet.thrift import ttypes
@@ -62,6 +70,13 @@ def of_chunk(name: str, path: Sequence[int], number: int, value: Any = None, **m
     return pages(name, "PB128", lambda: with_field(paged(), path, number, value), **more)
 
 
+def with_no_arrow_schema() -> bytes:
+    """Some bytes of it are zeros."""
+    data = sound()
+    start = data.index(b"/////", footer_start(data))
+    return data[: start + 40] + b"A" * 40 + data[start + 80 :]
+
+
 IN_A: dict[str, Any] = {"row_group": 0, "column": "a"}
 
 FOOTERS = (
@@ -94,6 +109,7 @@ FOOTERS = (
     ),
     pages("levels", "PB128", with_one("size_statistics", definition_level_histogram=[1, 2, 3])),
     of_file("created_by", (), 6, NO_TEXT, "PB129"),
+    Defect("a schema of Arrow", "PB129", making(with_no_arrow_schema), None, None),
     pages(
         "an encoding that is none",
         "PB129",

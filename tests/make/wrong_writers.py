@@ -184,6 +184,12 @@ def make_column(name: str, seed: int = 1) -> Column:
         case "uuid_text":
             words = [str(uuid.UUID(int=rng.getrandbits(128))) for _ in range(COUNT)]
             return _column(pa.array(words), [word.encode() for word in words])
+        case "uuid_digits":
+            words = [f"{rng.getrandbits(128):032x}" for _ in range(COUNT)]
+            return _column(pa.array(words), [word.encode() for word in words])
+        case "uuid_bytes":
+            plain = [rng.randbytes(16) for _ in range(COUNT)]
+            return _column(pa.array(plain, pa.binary()), plain)
     raise KeyError(name)
 
 

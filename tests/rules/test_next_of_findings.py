@@ -106,6 +106,51 @@ def test_a_filter_that_fits_is_built_by_that_command(tmp_path):
     assert validate(path, max_bytes=1 << 14, max_fpp=0.1, require=["a"]).findings == ()
 
 
+def test_what_is_built_is_within_the_limit_of_bytes(tmp_path):
+    """Whatever else is wrong with the filter that is there, or that there is none."""
+    path = tmp_path / "a.parquet"
+    path.write_bytes(written(pa.table({"a": range(20_000)})))
+    policy = {"max_bytes": 1 << 14, "max_fpp": 0.1, "require": ["a"]}
+    command = f"pbloom build {path} -c a --in-place --max-bytes 16KiB --fpp 0.1"
+    assert next_of("PB310", path, **policy) == {command}
+    no_rate = next_of("PB310", path, max_bytes=1 << 14, require=["a"])
+    assert no_rate == {command.removesuffix(" --fpp 0.1")}
+    # What no filter keeps to.
+    assert next_of("PB310", path, max_bytes=31, require=["a"]) == {
+        f"pbloom build {path} -c a --in-place"
+    }
+    pb.build(path, columns=["a"], ndv=500, exact_blocks=True, force=True, in_place=True)
+    (command,) = next_of("PB311", path, **policy)
+    assert command == (
+        f"pbloom build {path} -c a --existing replace --fpp 0.1 --in-place --max-bytes 16KiB"
+    )
+    assert outcome(*shlex.split(command)[1:]).code == 0
+    assert validate(path, **policy).findings == ()
+
+
+def test_orc_has_no_limit_of_bytes(tmp_path):
+    path = tmp_path / "a.orc"
+    orc.write_table(pa.table({"a": range(5000)}), path)
+    command = f"pbloom build {path} -c a --in-place"
+    assert next_of("PB310", path, max_bytes=1000, require=["a"]) == {command}
+
+
+@pytest.mark.parametrize(
+    ("policy", "more"),
+    [({}, ""), ({"max_fpp": 0.2}, " --fpp 0.2"), ({"max_bytes": 4096}, " --max-bytes 4KiB")],
+)
+def test_whether_a_filter_that_is_required_deserves_its_bytes_is_not_asked(policy, more, tmp_path):
+    """PB309 is about those that nothing requires, too."""
+    path = tmp_path / "a.parquet"
+    path.write_bytes(written(pa.table({"a": [i // 3 for i in range(9000)]})))
+    pb.build(path, columns=["a"], fpp=1e-9, in_place=True)
+    assert next_of("PB306", path) == {f"pbloom advise {path}"}
+    (command,) = next_of("PB306", path, require=["a"], **policy)
+    assert command == f"pbloom build {path} -c a --existing replace --in-place{more}"
+    assert outcome(*shlex.split(command)[1:]).code == 0
+    assert next_of("PB306", path) == set()
+
+
 @pytest.mark.parametrize("rule", ["PB207", "PB305", "PB609", "PB621", "PB626"])
 def test_no_filter_that_is_required_is_stripped_for_its_size(rule, tmp_path):
     """PB122 and PB70x are about wrong ones, PB308 about one that nothing requires."""

@@ -71,7 +71,7 @@ def test_index_groups():
     )
     assert (
         tried
-        == "    nothing explains it; tried on 989 missing values: logical-shifts, bits-inverted, closed-early"
+        == "    nothing explains it; tried on 989 missing values: logical-shifts, bits-inverted, closed-early, opened-late"
     )
 
 

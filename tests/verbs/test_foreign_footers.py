@@ -426,3 +426,17 @@ def test_what_is_not_described_is_said(undescribed):
         "100",
         "no ColumnMetaData",
     ]
+    for more in ((), ("--unparsed",)):
+        assert outcome("dump", undescribed, "-c", "a", *more).complaint == (
+            f"{undescribed}: row group 0, column a: no ColumnMetaData; nobody knows what is there: take another copy"
+            " of the file"
+        )
+
+
+def test_build_is_not_said_to_add_what_it_adds_to_no_chunk(tmp_path):
+    table = pa.table({"flag": [True], "none": pa.nulls(1, pa.int32())})
+    path = saved(tmp_path, written(table))
+    reasons = ("BOOLEAN columns get none", "the chunk has only nulls")
+    for column, reason in zip(("flag", "none"), reasons, strict=True):
+        complaint = outcome("dump", path, "-c", column).complaint
+        assert complaint == f"{path}: row group 0, column {column}: no filter: {reason}"

@@ -383,7 +383,12 @@ def test_every_hypothesis_is_documented():
 
 def hypothesis_names():
     """Of columns of every kind."""
-    names = {"bits-inverted", "closed-early", *(name for name, _ in orc_writers._BY_CPP.values())}
+    names = {
+        "bits-inverted",
+        "closed-early",
+        "opened-late",
+        *(name for name, _ in orc_writers._BY_CPP.values()),
+    }
     values = {
         "BYTE": Numbers(np.empty(0, np.int8)),
         "FLOAT": Numbers(np.empty(0, np.float32)),

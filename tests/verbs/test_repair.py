@@ -231,6 +231,29 @@ def test_a_file_that_has_lost_bytes_is_not_made_to_look_sound(
     assert errors(path) == set()
 
 
+@pytest.mark.parametrize(("first", "last"), [(1000, 20_000), (20_000, 1000), (5000, 5000)])
+def test_files_without_filters_that_stand_behind_each_other(
+    tmp_path: Path, first: int, last: int
+) -> None:
+    """Whichever is larger; where pages are in the place of others just like them, the one in front is the only sign."""
+    parts = []
+    for rows in (first, last):
+        path = tmp_path / f"{rows}.parquet"
+        pq.write_table(pa.table({"id": range(rows), "text": [f"v{n}" for n in range(rows)]}), path)
+        assert pb.validate(path).findings == ()
+        parts.append(path.read_bytes())
+    both = tmp_path / "both.parquet"
+    both.write_bytes(b"".join(parts))
+    (found,) = (each for each in pb.validate(both, deep=False).findings if each.rule == "PB116")
+    assert (found.severity, found.next) == ("error", None)
+    assert found.message.endswith(
+        "the file has lost bytes, or gained some: take another copy of it"
+    )
+    if first == last:
+        start = f"another file ends at byte {len(parts[0])}, where that of the footer begins: "
+        assert found.message.startswith(start)
+
+
 @pytest.mark.parametrize("make", [bytes, without_lengths], ids=["as it is", "without lengths"])
 def test_a_file_behind_another_is_not_made_to_look_sound(
     tmp_path: Path, make: Callable[[bytes], bytes]

@@ -32,6 +32,9 @@ from parquet_bloom.storage.source import Cut
 # Each takes a footer to read, and bytes that look like one are rare.
 _MOST_BORDERS: Final = 10
 
+# A magic at each end, and the length of a footer.
+_SMALLEST: Final = 12
+
 _REMEDY: Final = "the file has lost bytes, or gained some: take another copy of it"
 
 
@@ -59,6 +62,11 @@ def lost_bytes(file: OpenFile) -> tuple[ColumnChunk, str] | None:
     return None
 
 
+def is_behind_another(file: OpenFile) -> bool:
+    """Whether another file stands in front, and nothing else would explain how far all is from the footer."""
+    return any(_starts_at_distance(file))
+
+
 def check_nothing_is_lost(file: OpenFile) -> None:
     """Raise PageError for a file that has."""
     lost = lost_bytes(file)
@@ -69,18 +77,23 @@ def check_nothing_is_lost(file: OpenFile) -> None:
 
 def _starts_again(file: OpenFile) -> Iterator[int]:
     """Where a file begins behind one that is whole."""
-    source, layout, end = file.source, file.footer.layout, file.footer.start
-    twice = 2 * source.read_at(source.size - MAGIC_BYTES, MAGIC_BYTES)
-    least = max(layout.pages.last, MAGIC_BYTES)
-    # What should directly precede the footer is this far away; unless the lengths of filters are missing.
-    distance = end - layout.everything.last
-    if distance >= least:
-        yield from _borders(file, twice, (distance + MAGIC_BYTES, distance + MAGIC_BYTES))
-    yield from _borders(file, twice, (least + MAGIC_BYTES, end))
+    yield from _starts_at_distance(file)
+    # Where the lengths of filters are missing, the distance is not known.
+    least = max(file.footer.layout.pages.last, MAGIC_BYTES)
+    yield from _borders(file, (least + MAGIC_BYTES, file.footer.start))
 
 
-def _borders(file: OpenFile, twice: bytes, searched: Range) -> Iterator[int]:
+def _starts_at_distance(file: OpenFile) -> Iterator[int]:
+    """The same as far away as is what should directly precede the footer."""
+    footer = file.footer
+    distance = footer.start - footer.layout.everything.last
+    if distance >= _SMALLEST:
+        yield from _borders(file, (distance + MAGIC_BYTES, distance + MAGIC_BYTES))
+
+
+def _borders(file: OpenFile, searched: Range) -> Iterator[int]:
     """Where one file ends and one begins, each with its magic."""
+    twice = 2 * file.source.read_at(file.source.size - MAGIC_BYTES, MAGIC_BYTES)
     for at in islice(found_from_the_back(file.source, twice, searched), _MOST_BORDERS):
         with suppress(EncryptionError, FormatError, UnsupportedError):
             OpenFile(Cut(file.source, at - MAGIC_BYTES), file.keys)

@@ -32,7 +32,7 @@ from parquet_bloom.parquet.sealed.modules import (
     named,
 )
 from parquet_bloom.parquet.thrift import ttypes
-from parquet_bloom.vocabulary import NO_FILTER, ONLY_NULLS, UNKNOWN
+from parquet_bloom.vocabulary import NO_FILTER, NO_META_DATA, ONLY_NULLS, UNKNOWN
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.filters.ordinary import OrdinaryFilter
@@ -283,7 +283,7 @@ def has_no_rows(footer: Footer, chunk: ColumnChunk) -> bool:
 def no_filter_reason(chunk: ColumnChunk) -> str:
     """Why the footer points to no filter for a chunk, as far as the footer tells."""
     if chunk.meta_start is None and not chunk.has_crypto_metadata:
-        return "no ColumnMetaData"
+        return NO_META_DATA
     if chunk.leaf.type.physical == "BOOLEAN":
         return f"{NO_FILTER}: BOOLEAN columns get none"
     if chunk.num_values == 0:

@@ -238,7 +238,7 @@ def stored_filter(
     except FilterError as error:
         raise FilterError(f"{error}; unparsed dumps the bytes as they are") from None
     if stored is None:
-        found, reason = None, NO_FILTER
+        found, reason = None, bloom.no_filter_reason(chunk)
         if dialect is None:
             found, reason = private_or_reason(file, chunk, reason)
         if found is None:

@@ -17,11 +17,12 @@ from parquet_bloom.errors import (
 )
 from parquet_bloom.filters.sizing import BLOCK_BYTES, MAX_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
+from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.membership import check_membership
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.layout import MAGIC_BYTES
 from parquet_bloom.parquet.open_file import OpenFile
-from parquet_bloom.vocabulary import NO_FILTER, UNKNOWN
+from parquet_bloom.vocabulary import UNKNOWN
 
 # A bitset that finds more than this of all values proves nothing by finding the stored ones.
 MAX_FPP = 0.5
@@ -63,7 +64,7 @@ def unparsed_filter(file: OpenFile, chunk: ColumnChunk) -> FilterBytes:
     if chunk.has_crypto_metadata:
         raise UnsupportedError(f"{where}: unparsed is not supported for an encrypted column")
     if offset is None:
-        raise FilterError(f"{where}: {NO_FILTER}")
+        raise FilterError(f"{where}: {bloom.no_filter_reason(chunk)}")
     size = next(_sizes(file, chunk, offset), 0)
     if not size:
         raise FilterError(

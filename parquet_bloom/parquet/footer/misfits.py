@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 
 from parquet_bloom.errors import FooterError
 from parquet_bloom.native import _kernel
-from parquet_bloom.parquet.footer import compact
+from parquet_bloom.parquet.footer import arrow_schema, compact
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.definition import (
     FieldType,
@@ -103,6 +103,12 @@ class Misfits:
         if count not in (None, expected):
             found.append(Misfit("column_orders", "has another number of items", expected, count))
         return found
+
+    def of_metadata(self) -> Sequence[Misfit]:
+        """Of the key-value metadata, what some readers look for there."""
+        text = self._footer.value_of(arrow_schema.KEY)
+        problem = text is not None and arrow_schema.problem_of(text)
+        return [Misfit(arrow_schema.KEY, problem, is_vital=False)] if problem else []
 
     def of_column(self, leaf: LeafColumn) -> Sequence[Misfit]:
         """Of what the schema says of a column: its annotation, if that cannot be one of its physical type."""

@@ -1,0 +1,55 @@
+"""What a writer did to all row groups of a column is called the same in all of them."""
+
+import pyarrow as pa
+import pytest
+from make import wrong_writers as wrong
+from make.commands import outcome
+from make.wrong_writers import Writer
+
+from parquet_bloom.verbs.validate import validate
+
+COUNT = 400
+
+# In row group 1, all names have eight letters.
+NAMES = [
+    [b"%dlonger name@%d.example" % (n, n % 7) for n in range(COUNT)],
+    [b"%08d@%d.example" % (n, n % 7) for n in range(COUNT)],
+    [b"%d@%d.example" % (n, n % 7) for n in range(COUNT)],
+]
+
+
+def local_part(plain: bytes) -> bytes:
+    return plain.partition(b"@")[0]
+
+
+def written_by(path, writers: list[Writer]):
+    table = pa.table({"values": pa.array([name for names in NAMES for name in names], pa.binary())})
+    wrong.write_table(path, table, row_group_size=COUNT)
+    for row_group, (names, writer) in enumerate(zip(NAMES, writers, strict=True)):
+        num_blocks = wrong.header(path, row_group).num_blocks
+        wrong.overwrite(path, writer.bitset(names, num_blocks), row_group)
+    return path
+
+
+def said(path, **options) -> list[str]:
+    found = validate(path, diagnose=True, **options).findings
+    return [each.diagnosis.explanation for each in found if each.rule == "PB401"]
+
+
+TRUNCATED = "the writer hashed each value by its first 8 bytes only"
+PART = "the writer hashed each value only by what is before its first '@'"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_explains_all_filters_is_said_of_all(tmp_path, threads):
+    path = written_by(tmp_path / "x.parquet", 3 * [Writer(form=local_part)])
+    assert said(path, row_groups=[1]) == [TRUNCATED]
+    assert said(path, threads=threads) == 3 * [PART]
+    assert outcome("validate", path, "--diagnose").stdout.count("the writer hashed") == 1
+
+
+def test_what_explains_most_is_said_of_those(tmp_path):
+    """The last row group was written by another."""
+    last = Writer(form=lambda plain: plain + b"\0")
+    path = written_by(tmp_path / "x.parquet", [*2 * [Writer(form=local_part)], last])
+    assert said(path) == [PART, PART, "the writer hashed each value with a zero byte appended"]
