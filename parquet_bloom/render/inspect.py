@@ -11,7 +11,7 @@ from parquet_bloom.options import quoted_name
 from parquet_bloom.render.hints import OF_FILES, NextLines, with_key_hint, would_refuse
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import is_cut, write_line, write_table, write_text
-from parquet_bloom.render.wording import columns_alike, listed, size, where
+from parquet_bloom.render.wording import columns_alike, listed, shows_parts, size, where
 from parquet_bloom.vocabulary import ENCRYPTED, NO_KEY, is_no_filter
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _write_by_column(report: FileInspection) -> None:
     ]
     heads = ("column", f"{units.part}s", "filters", "of the file", "FPP", "worst FPP")
     write_table(heads, rows, _BY_COLUMN_GIVES, more="--summary --verbose shows all")
-    write_text(f"-c NAME shows a column by {units.part}, --verbose shows each {units.part} of all.")
+    write_text(shows_parts(units.part))
 
 
 def _ends(earlier: Sequence[int]) -> str:

@@ -54,6 +54,11 @@ def part_in(formats: Sequence[Format]) -> str:
     return either([UNITS[each].part for each in formats or ("parquet",)])
 
 
+def shows_parts(part: str) -> str:
+    """What shows more than a table by column, where that is not what was asked for."""
+    return f"-c NAME shows a column by {part}, --verbose shows each {part} of all."
+
+
 def parts_in(count: int, formats: Sequence[Format]) -> str:
     """So many in files of these formats: `1 stripe`, `196 row groups or stripes`."""
     many = "s" * (count != 1)
