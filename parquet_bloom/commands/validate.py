@@ -49,10 +49,11 @@ if TYPE_CHECKING:
     help="github: annotations, as workflow commands.",
 )
 @option.answered()
+@option.quiet
 @option.threads
 @option.access
 def validate(
-    answers: Answers, findings_format: FindingsFormat, policy: Policy,
+    answers: Answers, findings_format: FindingsFormat, policy: Policy, quiet: bool,
     columns: tuple[str, ...] | None, keys: Keys | None, **given: Any,
 ) -> None:  # fmt: skip
     """Prove filters right, or say what is wrong with them.
@@ -69,6 +70,14 @@ def validate(
     """
     if answers.as_json and findings_format not in ("text", "json"):
         raise click.UsageError("expected at most one of --json and --format")
+    option.check_quiet(
+        quiet,
+        {
+            "--json": answers.as_json,
+            "--verbose": answers.verbose,
+            "--format": findings_format != "text",
+        },
+    )
     inputs = answers.inputs
     inputs.check_columns(columns or ())
     options = ValidateOptions(columns=columns, policy=policy, **given)
@@ -92,6 +101,8 @@ def validate(
 
         answers = Answers(inputs, as_json=False, verbose=True)
         view = view_in(findings_format)
+    elif quiet:
+        answers = Answers(inputs, as_json=False, verbose=False, quiet=True)
     code = answers.each(work, view, lambda *failed: failures.append(Failure(*failed)))
     _write_all(findings_format, reports, failures, policy)
     _tell_unheeded(policy, there)

@@ -100,13 +100,13 @@ def requests_text(requests: Requests) -> str:
     )
 
 
-def files_of(paths: Sequence[str], num_files: int) -> str:
+def files_of(paths: Sequence[str], num_files: int, noun: str = "file") -> str:
     """Some of all input files: `300 files`; `a, b`; `12 of 300 files, such as a`."""
     if len(paths) == num_files > 1:
-        return number_of(num_files, "file")
+        return number_of(num_files, noun)
     if len(paths) <= MOST_PATHS:
         return ", ".join(paths)
-    return f"{len(paths):,} of {number_of(num_files, 'file')}, such as {paths[0]}"
+    return f"{len(paths):,} of {number_of(num_files, noun)}, such as {paths[0]}"
 
 
 def first_files(paths: Sequence[str]) -> str:
