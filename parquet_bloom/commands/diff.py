@@ -16,8 +16,8 @@ from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.commands.store_options import storage_options
 from parquet_bloom.container import UNITS, FilterDescription, Units, number_of
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import percent
-from parquet_bloom.options import quoted_name
 from parquet_bloom.program import FINE, NO
 from parquet_bloom.render.findings import grouped, grouped_for_terminal
 from parquet_bloom.render.hints import next_line
@@ -117,10 +117,10 @@ def _write(report: FileDiff, with_same: bool, again: Sequence[str], verbose: boo
             write_text(f"{what}: {a} in a, {b} in b")
     for side, columns in (("a", report.columns_only_a), ("b", report.columns_only_b)):
         if is_cut(len(columns)) and not verbose:
-            write_text(f"columns {shortened(columns)}: only in {side}")
+            write_text(f"columns {shortened([*map(quoted_name, columns)])}: only in {side}")
         else:
             for column in columns:
-                write_text(f"column {column}: only in {side}")
+                write_text(f"column {quoted_name(column)}: only in {side}")
     runs = _runs(filters)
     is_long = is_cut(len(runs)) and not verbose
     if is_long:

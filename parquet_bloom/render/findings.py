@@ -16,6 +16,7 @@ from parquet_bloom.container import number_of
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.render.hints import OF_FILES, NextLines, for_many
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
@@ -139,7 +140,8 @@ def place_of(findings: Sequence[Finding]) -> str:
 
 def _columns_of(findings: Sequence[Finding]) -> str:
     """`column user_id`; `columns a, b`; empty if they are about none."""
-    columns = list(dict.fromkeys(each.column for each in findings if each.column is not None))
+    names = dict.fromkeys(each.column for each in findings if each.column is not None)
+    columns = [quoted_name(name) for name in names]
     return f"column{'s' * (len(columns) > 1)} {shortened(columns)}" if columns else ""
 
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
+from parquet_bloom.errors import quoted_name
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place, Units
@@ -173,12 +174,12 @@ def columns_alike(
     for (column, text), places in by_column.items():
         alike.setdefault((text, tuple(places)), []).append(column)
     for (text, those), columns in alike.items():
-        yield shortened(columns), list(those), text
+        yield shortened([*map(quoted_name, columns)]), list(those), text
 
 
 def where(column: str | None, places: Sequence[Place]) -> str:
     """`column user_id, row groups 0, 1`; `column user_id, stripe 0, index groups 3, 4`"""
-    words = [] if column is None else [f"column {column}"]
+    words = [] if column is None else [f"column {quoted_name(column)}"]
     parts = {place.part for place in places}
     groups = [place.group for place in places if place.group is not None]
     if places:
