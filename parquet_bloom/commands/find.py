@@ -25,6 +25,7 @@ from parquet_bloom.errors import (
     ValueTypeError,
     complaint,
     for_command,
+    quoted_name,
 )
 from parquet_bloom.program import FINE, NO, TROUBLE
 from parquet_bloom.render.hints import NOT_LISTED
@@ -97,7 +98,10 @@ def find(
         )
     for name, path in (("--output", output), ("--report", given["report"])):
         if path is not None and len(set(columns)) > 1:
-            raise click.UsageError(f"{name}: expected one --column")
+            raise click.UsageError(
+                f"{name}: expected one --column; another one takes a call of its own"
+            )
+    are_several = len(set(columns)) > 1
     code, report, unverified = NO, None, set[str]()
     for column in dict.fromkeys(columns):
         try:
@@ -117,7 +121,7 @@ def find(
         if as_json:
             write_json(report)
         else:
-            _write(report, given["values"])
+            _write(report, given["values"], f"{quoted_name(column)}: " * are_several)
         with Complaints(report.num_files, told=unverified) as complaints:
             for file in report.unverified:
                 complaints.add_unverified(file.path, file.reason)
@@ -155,7 +159,8 @@ def _save(
         save_table(report.account(values), sources, account, overwrite=overwrite)
 
 
-def _write(report: FindReport, asked: Sequence[object]) -> None:
+def _write(report: FindReport, asked: Sequence[object], of_column: str) -> None:
+    """The rows and the total; `of_column`: what the latter begins with."""
     if report.rows:
         names, values = _shown_values(report)
         part = part_in(report.formats)
@@ -181,7 +186,7 @@ def _write(report: FindReport, asked: Sequence[object]) -> None:
     read = f"{parts_in(report.row_groups_read, report.formats)} of {number_of(report.files_read, 'file')} read"
     where = some_of(len(report.found_in), report.num_files, "file")
     write_text(
-        f"{number_of(len(report.rows), 'row')} in {where}{_since(report)}: {read}, {size(report.bytes_read)}{_not_found(report, asked)}"
+        f"{of_column}{number_of(len(report.rows), 'row')} in {where}{_since(report)}: {read}, {size(report.bytes_read)}{_not_found(report, asked)}"
     )
 
 
