@@ -52,7 +52,7 @@ _OF_FILTER = {
     multiple=True,
     callback=lambda ctx, param, names: tuple(map(one_name, names)),
     shell_complete=verbatim_columns,
-    help="Leaf column, such as user.id, or by its index in a Parquet file: '#3'; else taken literally."
+    help="Leaf column, such as user.id, taken literally; '#3' is the leaf with index 3 of a Parquet file."
     " With --footer repeatable, and all if there is none.",
 )
 @columns_option(

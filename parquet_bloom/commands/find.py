@@ -69,7 +69,8 @@ _FEW_ROWS = 4
 @output_option(
     "--report",
     type=PARQUET_FILE,
-    help="Write to this Parquet file what became of each value: found where, absent by what proof, unknown why.",
+    help="Write to this Parquet file what became of each value: where it was found, what proves it absent, or why it is"
+    " unknown.",
 )
 @option.overwrite_answer
 @hash_key_option
@@ -82,8 +83,8 @@ def find(
     """Find the rows that hold values.
 
     Filters, or an index, say which row groups may hold a value; there, the column itself is read, and of --columns
-    only the pages with the rows. Without FILE, all files are looked into that the index knows, as it was last brought
-    up to date; with --table, the live files of tables. What cannot be read is listed as `unknown`. Exit code 1: no row
+    only the pages with the rows. Without FILE, it looks into all files that the index knew when it was last brought up to
+    date; with --table, into the live files of tables. What cannot be read is listed as `unknown`. Exit code 1: no row
     holds any of the values.
 
     \b

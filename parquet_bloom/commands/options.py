@@ -87,7 +87,7 @@ quiet = output_option(
     "-q",
     "--quiet",
     is_flag=True,
-    help="Show only what is wrong or to be known, and the total: no line for each file.",
+    help="Show only the total and what is wrong, was skipped or is worth a note: no line for each file.",
 )
 
 
@@ -118,7 +118,7 @@ columns = partial(
     callback=lambda ctx, param, texts: names(ctx, param, texts) or None,
     shell_complete=leaf_columns,
     help="Leaf column, such as user.id, or field of a shredded VARIANT, v:a.b; repeatable or comma-separated. Quote a name with"
-    " a comma: '\"a,b\"'. '#3' is the leaf with index 3 of a Parquet file in which"
+    " a comma, '\"a,b\"', and an empty one, '\"\"'. '#3' is the leaf with index 3 of a Parquet file in which"
     " several share a path.",
 )
 value_columns = columns_option(
@@ -127,14 +127,14 @@ value_columns = columns_option(
     metavar="COLUMN",
     multiple=True,
     callback=lambda ctx, param, texts: names(ctx, param, texts) or None,
-    help="Also read these columns of the rows, whole ones as readers name them; repeatable or comma-separated.",
+    help="Also show these columns of the rows that are found, by their top-level names, such as user; repeatable or comma-separated.",
 )
 fpp = filters_option(
     "--fpp",
     type=RATE,
     metavar="RATE",
-    help="Target false positive rate, between 0 and 1, of all columns; another call builds others at another."
-    "  [default: 0.01]",
+    help="Target false positive rate, between 0 and 1, for all these columns; a column at another rate takes a call of"
+    " its own.  [default: 0.01]",
 )
 
 fpp_to_advise = filters_option(
@@ -367,8 +367,8 @@ def literals(command: Callback) -> Callback:
             "values_from",
             type=click.File("rb"),
             metavar="FILE",
-            help="Values: one per line, or in .csv, .tsv or Parquet the column called as --column, or the only one of Parquet;"
-            " - is standard input.",
+            help="File with values: one per line; in .csv, .tsv and Parquet in the column that is called as --column, or in"
+            " the only column of Parquet. - is standard input.",
         ),
         values_option(
             "--values-column",
@@ -445,7 +445,7 @@ unconditional = files_option(
 auto = columns_option(
     "--auto",
     is_flag=True,
-    help="Use the columns that `pbloom advise` recommends, of --column or of all.",
+    help="Use the columns that `pbloom advise` recommends, among those of --column or among all.",
 )
 
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     type=click.Choice(words(FindingsFormat)),
     default="text",
     show_default=True,
-    help="github: annotations, as workflow commands.",
+    help="github writes annotations for GitHub Actions.",
 )
 @option.answered()
 @option.quiet
