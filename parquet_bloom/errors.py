@@ -1,6 +1,7 @@
 """The errors of parquet_bloom. A message is one line, *where: what: expected, found*. `OSError`
 passes through unchanged."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
 
@@ -162,14 +163,36 @@ def similar(word: str, words: Iterable[str], cutoff: float = 0.5) -> list[str]:
     return [each for name in close for each in by_case[name]][:3]
 
 
+def quoted_name(name: str) -> str:
+    """A name as it stands in a list of names: with quotes as in CSV if it is empty or could be taken for several."""
+    if not name or name != name.strip(" ") or "," in name or '"' in name:
+        return '"{}"'.format(name.replace('"', '""'))
+    return name
+
+
 def no_column(name: str, names: Sequence[str], what: str = "file") -> str:
     """`no column userid; did you mean user_id?`"""
+    called = f"no column {quoted_name(name)}"
     if matching := _matching(name, names):
-        return f"no column {name}: a pattern, expected names such as {', '.join(matching)}"
-    close = similar(name, names)
-    if close:
-        return f"no column {name}; did you mean {', '.join(close)}?"
-    return f"no column {name}; the {what} has {', '.join(names[:5])}{', …' * (len(names) > 5)}"
+        return f"{called}: a pattern, expected names such as {_listed(matching)}"
+    hint = did_you_mean(name, names)
+    return (
+        f"{called}{hint}"
+        if hint
+        else f"{called}; the {what} has {_listed(names[:5])}{', …' * (len(names) > 5)}"
+    )
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """`; did you mean user_id?`, if any of `names` is close; of one with a comma that was not quoted, each part is."""
+    among = list(names)
+    close = [each for each in among if "," in each and name in each.split(",")]
+    close = close or similar(name, among)
+    return f"; did you mean {_listed(close[:3])}?" if close else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(quoted_name, names))
 
 
 def _matching(pattern: str, names: Sequence[str]) -> list[str]:
@@ -207,6 +230,9 @@ _BY_COMMAND = {
 # What an install without its dependencies may lack: docs/install.md.
 _LACKED = ("numpy", "orjson", "pyarrow", "rich")
 
+# Names that need quotes, which a shell would take away.
+_QUOTED_NAMES = re.compile(r"(?<=; did you mean )(.*\".*)(?=\?$)")
+
 # Keys that nobody was asked for, and what gives them.
 COLUMN_KEY_GIVEN_BY = "--column-key, --keys or --kms gives it"
 _GIVE_KEYS = {
@@ -242,7 +268,13 @@ def for_command(message: str) -> str:
     """A message of Python's callers, as the command says it: with what its users can do."""
     for name, option in _BY_COMMAND.items():
         message = message.replace(name, option)
-    return message
+    return _QUOTED_NAMES.sub(_as_option, message)
+
+
+def _as_option(names: re.Match[str]) -> str:
+    import shlex
+
+    return f"-c {shlex.quote(names[0])}"
 
 
 def _is_of_lost_package(error: BaseException) -> bool:

@@ -454,18 +454,11 @@ def refuse(path: str, options: Any, names: Sequence[str], what: str) -> None:
             raise UnsupportedError(f"{path}: {name} is not supported for {what}")
 
 
-def quoted_name(name: str) -> str:
-    """A name as names_in takes it."""
-    if name != name.strip(" ") or "," in name or '"' in name:
-        return '"{}"'.format(name.replace('"', '""'))
-    return name
-
-
 def names_in(text: str) -> list[str]:
     """Parse comma-separated names. As in CSV, a name with a comma is quoted; so is one that begins or ends with a
-    space, as spaces around commas are left out. An empty text is one empty name. Raises ValueError for unbalanced
-    quotes."""
-    if text.isprintable() and not {",", '"'} & {*text}:
+    space, as spaces around commas are left out. An empty text is one empty name. The other way round: errors.quoted_name.
+    Raises ValueError for unbalanced quotes."""
+    if not {",", '"'} & {*text}:
         return [text]
     import csv
 

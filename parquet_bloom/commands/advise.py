@@ -21,6 +21,7 @@ from parquet_bloom.container.in_commands import command_for
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse
 from parquet_bloom.engines.settings import as_option
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.options import DEFAULT_FPP, AdviseOptions
 from parquet_bloom.render.budget import budget_lines
@@ -239,7 +240,7 @@ def _reasons(judged: Sequence[_Judged], verbose: bool) -> Iterator[str]:
         likeness = each.verdict, without_numbers(_clause(each.advice))
         alike.setdefault(likeness, []).append(each.advice)
     for (verdict, _), those in sorted(alike.items(), key=lambda item: VERDICTS.index(item[0][0])):
-        names = shortened([each.column for each in those])
+        names = shortened([quoted_name(each.column) for each in those])
         yield f"{painted(verdict)} {names}: {in_one(map(_clause, those))}"
 
 

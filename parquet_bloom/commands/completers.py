@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from parquet_bloom.errors import ParquetBloomError
+from parquet_bloom.errors import ParquetBloomError, quoted_name
 from parquet_bloom.files import open_file
-from parquet_bloom.options import quoted_name
 from parquet_bloom.storage.source import is_url, local_path
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,14 +15,14 @@ from parquet_bloom.commands import options as option
 from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.commands.store_options import storage_options
-from parquet_bloom.container import UNITS, FilterDescription
+from parquet_bloom.container import UNITS, FilterDescription, Units, number_of
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import percent
-from parquet_bloom.options import quoted_name
 from parquet_bloom.program import FINE, NO
-from parquet_bloom.render.findings import grouped
+from parquet_bloom.render.findings import grouped, grouped_for_terminal
 from parquet_bloom.render.hints import next_line
-from parquet_bloom.render.terminal import Cells, write_json, write_table, write_text
-from parquet_bloom.render.wording import size, where
+from parquet_bloom.render.terminal import Cells, is_cut, write_json, write_table, write_text
+from parquet_bloom.render.wording import shortened, shows_parts, size, where, without_numbers
 from parquet_bloom.verbs.diff import FileDiff, FilterDiff
 from parquet_bloom.verbs.diff import diff as diff_files
 
@@ -43,12 +44,13 @@ if TYPE_CHECKING:
 )
 @output_option("--json", "as_json", is_flag=True, help="One JSON document.")
 @option.answer_options
+@output_option("--verbose", is_flag=True, help="Show all of it on a terminal, however much it is.")
 @option.ignore_checksums
 @option.threads_to_read
 @option.access
 def diff(
     a: str, b: str, columns: tuple[str, ...] | None, parts: tuple[int, ...] | None, with_same: bool,
-    keys: Keys | None, as_json: bool, output: Path | None, overwrite: bool, **given: Any,
+    keys: Keys | None, as_json: bool, output: Path | None, overwrite: bool, verbose: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Compare the filters of two files.
 
@@ -82,7 +84,7 @@ def diff(
         if as_json:
             write_json(report)
         else:
-            _write(report, with_same, again)
+            _write(report, with_same, again, verbose)
         sys.exit(FINE if report.same else NO)
 
 
@@ -101,9 +103,9 @@ _GIVES = (
 )
 
 
-def _write(report: FileDiff, with_same: bool, again: Sequence[str]) -> None:
+def _write(report: FileDiff, with_same: bool, again: Sequence[str], verbose: bool) -> None:
     """What differs and what was not compared, if anything; `with_same`: also equal filters. `again`:
-    options that the next command needs, too."""
+    options that the next command needs, too. Unless `verbose`, a terminal gets what is too much for it by column."""
     filters = [item for item in report.filters if with_same or item.status != "same"]
     units = UNITS[report.format]
     for what, a, b in (
@@ -114,12 +116,22 @@ def _write(report: FileDiff, with_same: bool, again: Sequence[str]) -> None:
         if a != b and not report.same:
             write_text(f"{what}: {a} in a, {b} in b")
     for side, columns in (("a", report.columns_only_a), ("b", report.columns_only_b)):
-        for column in columns:
-            write_text(f"column {column}: only in {side}")
-    if filters:
+        if is_cut(len(columns)) and not verbose:
+            write_text(f"columns {shortened([*map(quoted_name, columns)])}: only in {side}")
+        else:
+            for column in columns:
+                write_text(f"column {quoted_name(column)}: only in {side}")
+    runs = _runs(filters)
+    is_long = is_cut(len(runs)) and not verbose
+    if is_long:
+        write_text(_counts(filters))
+    if is_long and len({item.place.part for item in filters}) > 1:
+        _write_by_column(filters, units)
+    elif runs:
         places = (units.part, f"{units.group}s") if units.has_groups else (units.part,)
-        write_table((*places, *_HEADER), [_row(alike) for alike in _runs(filters)], _GIVES)
-    for line in _wrong_lines(filters):
+        rows = [(*_places(alike[0], alike[-1]), *_row(alike)) for alike in runs]
+        write_table((*places, *_HEADER), rows, _GIVES, verbose, more="--verbose shows all")
+    for line in _wrong_lines(filters, verbose):
         write_text(line)
     differing = (item for item in filters if item.bits_only_a or item.bits_only_b)
     if any(item.wrong_a is None for item in differing):
@@ -128,12 +140,31 @@ def _write(report: FileDiff, with_same: bool, again: Sequence[str]) -> None:
         write_text(f"note: {note}")
 
 
-def _wrong_lines(filters: Iterable[FilterDiff]) -> Iterator[str]:
+def _counts(filters: Sequence[FilterDiff]) -> str:
+    """`600 filters in 300 columns: 598 only in b, 2 different`"""
+    kinds = Counter(item.status for item in filters).most_common()
+    columns = number_of(len({item.column for item in filters}), "column")
+    counts = ", ".join(f"{count:,} {kind}" for kind, count in kinds)
+    return f"{number_of(len(filters), 'filter')} in {columns}: {counts}"
+
+
+def _write_by_column(filters: Sequence[FilterDiff], units: Units) -> None:
+    """One row for what is alike in a column, over all parts of the files."""
+    alike: dict[tuple[str, str, str], list[FilterDiff]] = {}
+    for item in filters:
+        alike.setdefault((item.column, item.status, without_numbers(item.reason)), []).append(item)
+    rows = [(f"{len(those):,}", *_row(those)) for those in alike.values()]
+    write_table(("filters", *_HEADER), rows, _GIVES, more="--verbose shows all")
+    write_text(shows_parts(units.part))
+
+
+def _wrong_lines(filters: Iterable[FilterDiff], verbose: bool) -> Iterator[str]:
     """What the values of each file say about its filters, a line for the like in several groups."""
+    groups = grouped if verbose else grouped_for_terminal
     looked_up = [item for item in filters if item.wrong_a is not None]
     for side in ("a", "b"):
         wrong = [each for item in looked_up for each in getattr(item, f"wrong_{side}")]
-        for group in grouped(wrong):
+        for group in groups(wrong):
             yield f"{side}: {group.text}"
             if group.diagnosis is not None:
                 yield f"    {group.diagnosis}"
@@ -164,13 +195,12 @@ def _continues(before: FilterDiff, item: FilterDiff) -> bool:
 
 
 def _row(alike: Sequence[FilterDiff]) -> Cells:
-    """Some groups of a column in a part: their total size and mean FPP."""
+    """Some filters of a column that are alike: their total size and mean FPP."""
     first = alike[0]
     sides = [[item.a for item in alike if item.a], [item.b for item in alike if item.b]]
     only_a = [item.bits_only_a for item in alike if item.bits_only_a is not None]
     only_b = [item.bits_only_b for item in alike if item.bits_only_b is not None]
     return (
-        *_places(first, alike[-1]),
         first.column,
         first.status,
         *map(_size, sides),

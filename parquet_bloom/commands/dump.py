@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -30,6 +30,8 @@ from parquet_bloom.vocabulary import DumpFormat, words
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
 
+# What is no text, which a terminal would take for commands.
+_BINARY: Final = frozenset(("raw", "npy"))
 # What only a filter has, by the name of the argument.
 _OF_FILTER = {
     "index_group": "--index-group",
@@ -50,7 +52,7 @@ _OF_FILTER = {
     multiple=True,
     callback=lambda ctx, param, names: tuple(map(one_name, names)),
     shell_complete=verbatim_columns,
-    help="Leaf column, such as user.id, or by its index in a Parquet file: '#3'; else taken literally."
+    help="Leaf column, such as user.id, taken literally; '#3' is the leaf with index 3 of a Parquet file."
     " With --footer repeatable, and all if there is none.",
 )
 @columns_option(
@@ -133,6 +135,8 @@ def dump(
         raise click.UsageError("expected --column, or --footer")
     if len(columns) > 1 or len(parts) > 1:
         raise click.UsageError("expected one --column and one --row-group, or --footer")
+    if format_name in _BINARY and str(output) == "-" and sys.stdout.isatty():
+        raise click.UsageError("binary output to a terminal: expected -o FILE or a pipe")
     (column,), row_group = columns, parts[0] if parts else 0
     dumped = dump_filter(
         file, column, row_group, keys=keys, storage_options=storage_options(), **given

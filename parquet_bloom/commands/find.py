@@ -25,6 +25,7 @@ from parquet_bloom.errors import (
     ValueTypeError,
     complaint,
     for_command,
+    quoted_name,
 )
 from parquet_bloom.program import FINE, NO, TROUBLE
 from parquet_bloom.render.hints import NOT_LISTED
@@ -68,7 +69,8 @@ _FEW_ROWS = 4
 @output_option(
     "--report",
     type=PARQUET_FILE,
-    help="Write to this Parquet file what became of each value: found where, absent by what proof, unknown why.",
+    help="Write to this Parquet file what became of each value: where it was found, what proves it absent, or why it is"
+    " unknown.",
 )
 @option.overwrite_answer
 @hash_key_option
@@ -81,8 +83,8 @@ def find(
     """Find the rows that hold values.
 
     Filters, or an index, say which row groups may hold a value; there, the column itself is read, and of --columns
-    only the pages with the rows. Without FILE, all files are looked into that the index knows, as it was last brought
-    up to date; with --table, the live files of tables. What cannot be read is listed as `unknown`. Exit code 1: no row
+    only the pages with the rows. Without FILE, it looks into all files that the index knew when it was last brought up to
+    date; with --table, into the live files of tables. What cannot be read is listed as `unknown`. Exit code 1: no row
     holds any of the values.
 
     \b
@@ -97,7 +99,10 @@ def find(
         )
     for name, path in (("--output", output), ("--report", given["report"])):
         if path is not None and len(set(columns)) > 1:
-            raise click.UsageError(f"{name}: expected one --column")
+            raise click.UsageError(
+                f"{name}: expected one --column; another one takes a call of its own"
+            )
+    are_several = len(set(columns)) > 1
     code, report, unverified = NO, None, set[str]()
     for column in dict.fromkeys(columns):
         try:
@@ -117,7 +122,7 @@ def find(
         if as_json:
             write_json(report)
         else:
-            _write(report, given["values"])
+            _write(report, given["values"], f"{quoted_name(column)}: " * are_several)
         with Complaints(report.num_files, told=unverified) as complaints:
             for file in report.unverified:
                 complaints.add_unverified(file.path, file.reason)
@@ -155,7 +160,8 @@ def _save(
         save_table(report.account(values), sources, account, overwrite=overwrite)
 
 
-def _write(report: FindReport, asked: Sequence[object]) -> None:
+def _write(report: FindReport, asked: Sequence[object], of_column: str) -> None:
+    """The rows and the total; `of_column`: what the latter begins with."""
     if report.rows:
         names, values = _shown_values(report)
         part = part_in(report.formats)
@@ -181,7 +187,7 @@ def _write(report: FindReport, asked: Sequence[object]) -> None:
     read = f"{parts_in(report.row_groups_read, report.formats)} of {number_of(report.files_read, 'file')} read"
     where = some_of(len(report.found_in), report.num_files, "file")
     write_text(
-        f"{number_of(len(report.rows), 'row')} in {where}{_since(report)}: {read}, {size(report.bytes_read)}{_not_found(report, asked)}"
+        f"{of_column}{number_of(len(report.rows), 'row')} in {where}{_since(report)}: {read}, {size(report.bytes_read)}{_not_found(report, asked)}"
     )
 
 

@@ -157,8 +157,8 @@ def add(
 ) -> None:  # fmt: skip
     """Bring an index up to date: add what is new or has changed, forget what is gone.
 
-    Looks at the files, folders, globs and tables that the index was made over, and at each FILE, which it is about
-    from now on. Its columns stay what they are: another one takes an index in a folder of its own, by `index build`.
+    Looks at the files, folders, globs and tables that the index was made over, and at each FILE, which belongs to
+    them from now on. Its columns stay what they are: another one takes an index in a folder of its own, by `index build`.
 
     \b
     Examples:
@@ -339,8 +339,8 @@ def check(
 ) -> None:  # fmt: skip
     """Prove an index: that it is whole, and that it knows all files as they are now.
 
-    Without --deep, size, time of change or ETag tell whether a file has changed, and none is opened: one that nobody may
-    read any more is only found with it.
+    Without --deep, size, time of change or ETag tell whether a file has changed, and none is opened: one that can no
+    longer be read goes unnoticed.
 
     Exit code 1: something is wrong, in a line for each. What is new, changed or gone takes an `index add`;
     anything else a new index.

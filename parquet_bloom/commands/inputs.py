@@ -15,7 +15,7 @@ from parquet_bloom.interruptions import counted, hold
 from parquet_bloom.parallel import work_in_order
 from parquet_bloom.program import FINE, TROUBLE, show_traceback
 from parquet_bloom.render.hints import NextLines
-from parquet_bloom.render.reports import Complaints, ReportView, SummarizedView, Summary
+from parquet_bloom.render.reports import FEW, Complaints, ReportView, SummarizedView, Summary
 from parquet_bloom.render.terminal import (
     StandardOutputError,
     complain,
@@ -56,10 +56,11 @@ class _Failure:
 class Inputs:
     """The input files, all found before work starts on the first, so that no output is among them."""
 
-    def __init__(self, found: FoundInputs, *, are_held: bool = True) -> None:
+    def __init__(self, found: FoundInputs, *, are_held: bool = True, noun: str = "file") -> None:
         """`are_held`: whether what ends the program waits for the file that is worked on. A table is
-        changed for too long."""
+        changed for too long. `noun`: what each of them is."""
         self._are_held = are_held
+        self.noun = noun
         self.files, self.errors = found
         # What means these files and no others, if anything does.
         self.names: tuple[str, ...] = ()
@@ -182,7 +183,7 @@ class Inputs:
 
         paths = [file.path for file in self.files]
         worked = work_in_order(paths, attempt, lambda _: 0, threads)
-        with complaints, bar(number_of(len(paths), "file")) as show:
+        with complaints, bar(number_of(len(paths), self.noun)) as show:
             show(0, len(paths))
             try:
                 with closing(worked):
@@ -202,7 +203,7 @@ class Inputs:
 
 class Answers:
     """Where the reports on input files go: each becomes a JSON document, or is written in full; of
-    several files, without --verbose, a line at most, and a total at the end."""
+    several files, without --verbose, a line at most, and a total at the end. With --quiet, no file has a line."""
 
     def __init__(
         self,
@@ -210,6 +211,7 @@ class Answers:
         *,
         as_json: bool,
         verbose: bool,
+        quiet: bool = False,
         is_kept: bool = False,
         is_table: bool = False,
     ) -> None:
@@ -217,6 +219,8 @@ class Answers:
         self.inputs = inputs
         self.as_json = as_json
         self.verbose = verbose
+        # Up to so many files have a line each.
+        self._few = 0 if quiet else FEW
         self.has_all_values = verbose or is_kept
         self.is_table = is_table
         # What to say of a file that is not to be read by people, once it is written.
@@ -236,7 +240,7 @@ class Answers:
     ) -> int:
         """Show the report that `work` returns for every file; otherwise as Inputs.each."""
         load(self.as_json)
-        is_short = len(self.inputs.files) > 1 and not self.at_once
+        is_short = len(self.inputs.files) > min(self._few, 1) and not self.at_once
         complaints = self.inputs.complaints(at_once=not is_short)
         if not is_short or not isinstance(view, SummarizedView):
 
@@ -245,7 +249,7 @@ class Answers:
                 self.write(report, view)
 
             return self.inputs.each(work, failed, complaints, take=write, threads=threads)
-        summary = Summary(len(self.inputs.files), view)
+        summary = Summary(len(self.inputs.files), view, self.inputs.noun, self._few)
 
         def add(path: str, report: Result) -> None:
             complaints.add_if_unverified(path, report)

@@ -58,7 +58,7 @@ from parquet_bloom.parallel import memory as memory_budget
 from parquet_bloom.program import FINE
 from parquet_bloom.render.hints import command as in_shell
 from parquet_bloom.render.terminal import answering_to, complain, write_text
-from parquet_bloom.render.wording import size
+from parquet_bloom.render.wording import either, size
 from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.paths import outputs_in, with_parent
 from parquet_bloom.storage.source import is_url, local_name
@@ -83,6 +83,20 @@ verbose = output_option(
     is_flag=True,
     help="Show every file in full, however many there are, and never shorten text in tables.",
 )
+quiet = output_option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="Show only the total and what is wrong, was skipped or is worth a note: no line for each file.",
+)
+
+
+def check_quiet(quiet: bool, others: Mapping[str, bool]) -> None:
+    """Raise UsageError if one of the others is given, too."""
+    if quiet and any(others.values()):
+        raise click.UsageError(f"--quiet: expected without {either(list(others))}")
+
+
 # None stands for all, here and for columns.
 row_groups = columns_option(
     "-g",
@@ -104,7 +118,7 @@ columns = partial(
     callback=lambda ctx, param, texts: names(ctx, param, texts) or None,
     shell_complete=leaf_columns,
     help="Leaf column, such as user.id, or field of a shredded VARIANT, v:a.b; repeatable or comma-separated. Quote a name with"
-    " a comma: '\"a,b\"'. '#3' is the leaf with index 3 of a Parquet file in which"
+    " a comma, '\"a,b\"', and an empty one, '\"\"'. '#3' is the leaf with index 3 of a Parquet file in which"
     " several share a path.",
 )
 value_columns = columns_option(
@@ -113,14 +127,14 @@ value_columns = columns_option(
     metavar="COLUMN",
     multiple=True,
     callback=lambda ctx, param, texts: names(ctx, param, texts) or None,
-    help="Also read these columns of the rows, whole ones as readers name them; repeatable or comma-separated.",
+    help="Also show these columns of the rows that are found, by their top-level names, such as user; repeatable or comma-separated.",
 )
 fpp = filters_option(
     "--fpp",
     type=RATE,
     metavar="RATE",
-    help="Target false positive rate, between 0 and 1, of all columns; another call builds others at another."
-    "  [default: 0.01]",
+    help="Target false positive rate, between 0 and 1, for all these columns; a column at another rate takes a call of"
+    " its own.  [default: 0.01]",
 )
 
 fpp_to_advise = filters_option(
@@ -353,8 +367,8 @@ def literals(command: Callback) -> Callback:
             "values_from",
             type=click.File("rb"),
             metavar="FILE",
-            help="Values: one per line, or in .csv, .tsv or Parquet the column called as --column, or the only one of Parquet;"
-            " - is standard input.",
+            help="File with values: one per line; in .csv, .tsv and Parquet in the column that is called as --column, or in"
+            " the only column of Parquet. - is standard input.",
         ),
         values_option(
             "--values-column",
@@ -431,7 +445,7 @@ unconditional = files_option(
 auto = columns_option(
     "--auto",
     is_flag=True,
-    help="Use the columns that `pbloom advise` recommends, of --column or of all.",
+    help="Use the columns that `pbloom advise` recommends, among those of --column or among all.",
 )
 
 
@@ -522,20 +536,23 @@ def destinations(command: Callback) -> Callback:
         unconditional,
         as_json(),
         verbose,
+        quiet,
     )
     @wraps(command)
     def with_destinations(
         files: FilesAsked, output: Path | None, output_dir: Path | None, in_place: bool,
         overwrite: bool, resume: bool, dry_run: bool, verify: bool, unconditional: bool, as_json: bool,
-        verbose: bool, of_table: TableOptions | None, **given: object,
+        verbose: bool, quiet: bool, of_table: TableOptions | None, **given: object,
     ) -> object:  # fmt: skip
+        check_quiet(quiet, {"--json": as_json, "--verbose": verbose})
+        shown = {"as_json": as_json, "verbose": verbose, "quiet": quiet}
         changes: dict[str, Any] = {
             "dry_run": dry_run, "verify": verify, "unconditional": unconditional,
         }  # fmt: skip
         if of_table is not None:
             from parquet_bloom.commands.table_inputs import tables
 
-            answers = Answers(tables(files.names), as_json=as_json, verbose=verbose)
+            answers = Answers(tables(files.names), **shown)
             given["of_table"] = replace(of_table, since=files.since, **changes)
             return command(answers=answers, destination_of=None, **given)
         _check_no_column(files.names, given)
@@ -578,7 +595,7 @@ def destinations(command: Callback) -> Callback:
                 **changes,
             )
 
-        answers = Answers(inputs, as_json=as_json, verbose=verbose)
+        answers = Answers(inputs, **shown)
         written = [os.fspath(outputs.get(each.path, each.path)) for each in inputs.files]
         folders = _folders_listed(files.names) if output_dir is None else [str(output_dir)]
         try:

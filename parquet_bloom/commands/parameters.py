@@ -162,17 +162,22 @@ budget_size = least_size(1)
 def one_name(name: str) -> str:
     """A column, verbatim. An unset shell variable makes it empty, which must not mean all."""
     if not name:
-        raise click.BadParameter("an empty name, expected a leaf column")
+        raise click.BadParameter(_EMPTY)
     return name
 
 
+_EMPTY: Final = "an empty name, expected a leaf column"
+
+
 def names(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The comma-separated names in each text."""
+    """The comma-separated names in each text; one is empty only where it is quoted."""
     try:
         lines = [names_in(text) for text in texts]
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
-    return tuple(one_name(name) for line in lines for name in line)
+    if any("" in line and '""' not in text for text, line in zip(texts, lines, strict=True)):
+        raise click.BadParameter(f"{_EMPTY}, or '\"\"' for one that is called so")
+    return tuple(name for line in lines for name in line)
 
 
 def numbers(texts: Iterable[str]) -> tuple[int, ...]:

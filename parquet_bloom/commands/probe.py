@@ -14,7 +14,8 @@ from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.sections import Command, output_option
 from parquet_bloom.container import UNITS, number_of
-from parquet_bloom.options import ProbeOptions, quoted_name
+from parquet_bloom.errors import quoted_name
+from parquet_bloom.options import ProbeOptions
 from parquet_bloom.program import FINE, NO
 from parquet_bloom.render.hints import NextLines, with_key_hint
 from parquet_bloom.render.palette import painted
@@ -125,7 +126,7 @@ def probe(
             code = max(code, _show_by_value(answers, options, work, at_a_time, only))
             continue
         if len(names) > 1 and len(inputs.files) > 1 and not as_json:
-            write_line(f"column {column}")
+            write_line(f"column {quoted_name(column)}")
         code = max(code, answers.each(work, view, threads=at_a_time))
     inputs.tell_left_out()
     sys.exit(code or (NO if all(absent) else FINE))
@@ -217,7 +218,9 @@ class ProbeView(SummarizedView[ProbeReport]):
         """One row per value: the verdict, and the groups to read, such as `3`, or `0/3` in ORC; and
         the command that helps next."""
         to_read = f"{places_word(UNITS[report.format])} to read"
-        write_text(f"{report.path}: {report.column}, {bytes_taken(report):,} bytes read")
+        write_text(
+            f"{report.path}: {quoted_name(report.column)}, {bytes_taken(report):,} bytes read"
+        )
         write_table(
             ("value", "verdict", to_read, "rows to read", "reason"),
             [

@@ -112,7 +112,7 @@ class TableInputs(Inputs):
 
 def tables(names: tuple[str, ...]) -> Inputs:
     """The tables that names mean."""
-    return Inputs(expand_tables(names, storage_options()), are_held=False)
+    return Inputs(expand_tables(names, storage_options()), are_held=False, noun="table")
 
 
 def change_tables(

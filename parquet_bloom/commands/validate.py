@@ -14,12 +14,13 @@ from parquet_bloom.commands.check_options import checks
 from parquet_bloom.commands.inputs import Answers
 from parquet_bloom.commands.key_options import arguments_of
 from parquet_bloom.commands.sections import Command, checks_option, output_option
-from parquet_bloom.errors import similar
+from parquet_bloom.errors import did_you_mean, quoted_name
 from parquet_bloom.options import ValidateOptions
 from parquet_bloom.program import FINE, NO
 from parquet_bloom.render.findings import ValidationView
 from parquet_bloom.render.reports import ReportView
 from parquet_bloom.render.terminal import complain, progress, write_bytes, write_json
+from parquet_bloom.render.wording import shortened
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.verbs.several import Failure
 from parquet_bloom.verbs.validate import ValidationReport, validate_file
@@ -46,13 +47,14 @@ if TYPE_CHECKING:
     type=click.Choice(words(FindingsFormat)),
     default="text",
     show_default=True,
-    help="github: annotations, as workflow commands.",
+    help="github writes annotations for GitHub Actions.",
 )
 @option.answered()
+@option.quiet
 @option.threads
 @option.access
 def validate(
-    answers: Answers, findings_format: FindingsFormat, policy: Policy,
+    answers: Answers, findings_format: FindingsFormat, policy: Policy, quiet: bool,
     columns: tuple[str, ...] | None, keys: Keys | None, **given: Any,
 ) -> None:  # fmt: skip
     """Prove filters right, or say what is wrong with them.
@@ -69,6 +71,14 @@ def validate(
     """
     if answers.as_json and findings_format not in ("text", "json"):
         raise click.UsageError("expected at most one of --json and --format")
+    option.check_quiet(
+        quiet,
+        {
+            "--json": answers.as_json,
+            "--verbose": answers.verbose,
+            "--format": findings_format != "text",
+        },
+    )
     inputs = answers.inputs
     inputs.check_columns(columns or ())
     options = ValidateOptions(columns=columns, policy=policy, **given)
@@ -90,6 +100,8 @@ def validate(
 
         answers = Answers(inputs, as_json=False, verbose=True)
         view = view_in(findings_format)
+    elif quiet:
+        answers = Answers(inputs, as_json=False, verbose=False, quiet=True)
     code = answers.each(work, view, lambda *failed: failures.append(Failure(*failed)))
     _write_all(findings_format, reports, failures, policy)
     _tell_unheeded(policy, there)
@@ -98,10 +110,15 @@ def validate(
 
 def _tell_unheeded(policy: Policy, there: Collection[str]) -> None:
     """Say which settings are for columns that are not in any file; `there`: those of all that could be read."""
+    others = []
     for name in policy.columns_besides(there) if there else ():
-        close = similar(name, there)
-        hint = f"; did you mean {', '.join(close)}?" if close else ""
-        complain(f"policy: column {name}: no file has it{hint}")
+        if hint := did_you_mean(name, there):
+            complain(f"policy: column {quoted_name(name)}: no file has it{hint}")
+        else:
+            others.append(quoted_name(name))
+    if others:
+        columns = f"column{'s' * (len(others) > 1)} {shortened(others)}"
+        complain(f"policy: {columns}: in no file; require = false for what may be missing")
 
 
 def _write_all(

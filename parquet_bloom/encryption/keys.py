@@ -18,6 +18,7 @@ from parquet_bloom.encryption.clients import Kms, KmsClient, as_bytes, ask
 from parquet_bloom.encryption.key_material import (
     ExternalMaterial,
     KeyCache,
+    Unwrap,
     describe_key,
     key_material,
     material_path,
@@ -148,9 +149,28 @@ class Keys(Secretive):
         others = self._columns or self._key_ids or self._master_keys or self._kms or self._retriever
         if others:
             raise UnsupportedError(
-                "keys: several, expected one for the footer and all columns, as pyarrow takes no others"
+                "keys: several, expected one for the footer and all columns, or only a KMS client and master keys, as"
+                " pyarrow takes no others"
             )
         return self.footer_key(None).revealed()
+
+    def only_unwrap(self) -> Unwrap | None:
+        """What unwraps the keys in key material, if nothing else was given: a KMS client, master keys, or both; for
+        readers that find the material themselves."""
+        others = (
+            *(self._footer, self._uniform, self._retriever, self.aad_prefix),
+            *(self._columns, self._key_ids, self._material_is_given),
+        )
+        return None if any(others) or not (self._kms or self._master_keys) else self._unwrap_one
+
+    def _unwrap_one(self, wrapped_key: str, master_key_id: str) -> bytes:
+        """Raises MissingKeyError without this master key, otherwise as unwrap_locally and Kms.unwrap."""
+        master_key = self._master_keys.get(master_key_id)
+        if master_key is not None:
+            return unwrap_locally(master_key, wrapped_key, master_key_id)
+        if self._kms is None:
+            raise MissingKeyError(f"no master key {master_key_id!r}")
+        return self._kms.unwrap(wrapped_key, master_key_id)
 
     def _find(self, given: Key | None, key_metadata: bytes | None) -> Key | None:
         """None if there is none. Raises MissingKeyError if a KMS or key retriever denies it."""

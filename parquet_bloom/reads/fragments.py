@@ -6,7 +6,7 @@ names of folders (`country=DE/`), and with those that only other files have, if 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -94,16 +94,38 @@ class Fragments:
 def _opening(keys: Keys | None) -> dict[str, Any]:
     if keys is None:
         return {}
+    unwrap = keys.only_unwrap()
+    if unwrap is None:
+        options = pads.ParquetFragmentScanOptions(decryption_properties=_with_one_key(keys))
+    else:
+        options = pads.ParquetFragmentScanOptions(decryption_config=_with_kms(unwrap))
+    return {"default_fragment_scan_options": options}
+
+
+def _with_kms(unwrap: Callable[[str, str], bytes]) -> Any:
+    """Key material in files, whose keys are unwrapped so."""
+    from pyarrow.parquet import encryption
+
+    class Client(encryption.KmsClient):  # type: ignore[misc]
+        def unwrap_key(self, wrapped_key: str, master_key_identifier: str) -> bytes:
+            return unwrap(wrapped_key, master_key_identifier)
+
+    return pads.ParquetDecryptionConfig(
+        encryption.CryptoFactory(lambda _: Client()),
+        encryption.KmsConnectionConfig(),
+        encryption.DecryptionConfiguration(),
+    )
+
+
+def _with_one_key(keys: Keys) -> Any:
     try:
         from pyarrow.parquet.encryption import create_decryption_properties
     except ImportError:
         what = "keys: this version of pyarrow takes none, expected pyarrow 23 or later"
         raise UnsupportedError(what) from None
-    properties = create_decryption_properties(
+    return create_decryption_properties(
         keys.only_key(), aad_prefix=keys.aad_prefix, allow_plaintext_files=True
     )
-    options = pads.ParquetFragmentScanOptions(decryption_properties=properties)
-    return {"default_fragment_scan_options": options}
 
 
 def _by_name(schema: pa.Schema) -> dict[str, pa.Field]:

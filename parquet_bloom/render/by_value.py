@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import number_of
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.terminal import complain, write_line, write_table, write_text
 from parquet_bloom.render.wording import (
@@ -44,7 +45,7 @@ def totals(report: ValuesReport) -> str:
     if report.unknown:
         verdicts.append(f"{report.unknown:,} unknown")
     return (
-        f"{report.column} in {number_of(report.num_files, 'file')}: {number_of(len(report.results), 'value')},"
+        f"{quoted_name(report.column)} in {number_of(report.num_files, 'file')}: {number_of(len(report.results), 'value')},"
         f" {', '.join(verdicts)}; {size(bytes_taken(report))} read to find out"
     )
 

@@ -1,25 +1,27 @@
 """What `pbloom validate` prints for people: one line for what is wrong the same way in many places.
 
 In a file of 1,000 row groups, everything is wrong 1,000 times. Findings of one rule in one leaf column
-form a group if their messages differ only in numbers.
+form a group if their messages differ only in numbers. Where the columns are too many for a terminal, such
+groups of several columns are one.
 """
 
 from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from parquet_bloom.container import number_of
 from parquet_bloom.container.missing_rows import MissingRows
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.diagnosis.diagnosis import Diagnosis
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.render.hints import OF_FILES, NextLines, for_any
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
-from parquet_bloom.render.terminal import write_line, write_text
-from parquet_bloom.render.wording import where, without_numbers
+from parquet_bloom.render.terminal import is_cut, write_line, write_text
+from parquet_bloom.render.wording import shortened, where, without_numbers
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.rule import Severity
 from parquet_bloom.verbs.validate import ValidationReport
@@ -27,7 +29,7 @@ from parquet_bloom.verbs.validate import ValidationReport
 
 @dataclass(frozen=True, slots=True)
 class FindingGroup:
-    """Like findings of one rule, in one leaf column or about the file; never empty."""
+    """Like findings of one rule, in leaf columns or about the file; never empty."""
 
     findings: tuple[Finding, ...]
 
@@ -76,22 +78,37 @@ class FindingGroup:
     def remark(self, path: str) -> Remark:
         """For many files, where it does not matter in which places of each it is."""
         first = self.first
-        column = where(first.column, [])
+        columns = _columns_of(self.findings)
+        commands = united(filter(None, (each.next for each in self.findings)))
         return Remark(
-            what=f"{painted(first.severity)} {first.definition.heading}{': ' if column else ''}{column}",
+            what=f"{painted(first.severity)} {first.definition.heading}{': ' if columns else ''}{columns}",
             why="; ".join(filter(None, [first.statement, self.diagnosis])),
             text="; ".join([*map(str.strip, self.painted_lines), *next_commands(self.findings)]),
             rank=first.rank,
             varies=any(each.statement != first.statement for each in self.findings),
-            next=first.next and for_any(first.next, path),
+            next=for_any(commands[0], path) if commands else None,
         )
 
 
 def grouped(findings: Iterable[Finding]) -> list[FindingGroup]:
     """The most severe first, otherwise in the order of their first findings."""
-    groups: dict[tuple[str | None, ...], list[Finding]] = {}
+    return _groups_of(findings, lambda each: (each.column, *_likeness(each)))
+
+
+def grouped_for_terminal(findings: Sequence[Finding]) -> list[FindingGroup]:
+    """The same; where these are too many for a terminal, one for like findings in several columns."""
+    found = grouped(findings)
+    if not is_cut(len(found)):
+        return found
+    return _groups_of(findings, lambda each: (each.column is None, *_likeness(each)))
+
+
+def _groups_of(
+    findings: Iterable[Finding], likeness: Callable[[Finding], tuple[object, ...]]
+) -> list[FindingGroup]:
+    groups: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
-        groups.setdefault(_likeness(finding), []).append(finding)
+        groups.setdefault(likeness(finding), []).append(finding)
     return sorted(
         (FindingGroup(tuple(members)) for members in groups.values()),
         key=lambda group: -group.first.rank,
@@ -102,7 +119,6 @@ def _likeness(finding: Finding) -> tuple[str | None, ...]:
     return (
         finding.severity,
         finding.rule,
-        finding.column,
         without_numbers(finding.message),
         None if finding.diagnosis is None else finding.diagnosis.hypothesis,
     )
@@ -117,8 +133,16 @@ def grouped_by_rule(findings: Iterable[Finding]) -> list[list[FindingGroup]]:
 
 
 def place_of(findings: Sequence[Finding]) -> str:
-    """Where findings of one column, or of none, are; empty if they are about the whole file."""
-    return where(findings[0].column, [each.place for each in findings if each.place])
+    """Where findings of some columns, or of none, are; empty if they are about the whole file."""
+    places = [each.place for each in findings if each.place]
+    return ", ".join(filter(None, (_columns_of(findings), where(None, places))))
+
+
+def _columns_of(findings: Sequence[Finding]) -> str:
+    """`column user_id`; `columns a, b`; empty if they are about none."""
+    names = dict.fromkeys(each.column for each in findings if each.column is not None)
+    columns = [quoted_name(name) for name in names]
+    return f"column{'s' * (len(columns) > 1)} {shortened(columns)}" if columns else ""
 
 
 def statement(finding: Finding) -> str:
@@ -190,7 +214,9 @@ class ValidationView(SummarizedView[ValidationReport]):
         return FileSummary(
             state=_verdict(report),
             line=_painted_summary(report),
-            remarks=[group.remark(report.path) for group in grouped(report.findings)],
+            remarks=[
+                group.remark(report.path) for group in grouped_for_terminal(report.findings)
+            ],
             numbers=_numbers(report),
         )
 
@@ -201,12 +227,14 @@ class ValidationView(SummarizedView[ValidationReport]):
         """One line about the file, then one per group of findings, all findings if `verbose`, and the
         commands that help."""
         write_text(f"{report.path}: {_painted_summary(report)}")
-        found = grouped(report.findings)
+        groups, found = grouped(report.findings), grouped_for_terminal(report.findings)
         if verbose:
-            found = [FindingGroup((each,)) for group in found for each in group.findings]
+            found = [FindingGroup((each,)) for group in groups for each in group.findings]
         for group in found:
             for line in group.painted_lines:
                 write_text(f"  {line}")
+        if len(found) < len(groups):
+            write_text("  -c NAME shows a column, --verbose shows all.")
         for command in self._diagnosing(report):
             write_line(f"  next: {command}")
         for command in next_commands(item for group in found for item in group.findings):

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import percent
-from parquet_bloom.options import quoted_name
 from parquet_bloom.render.hints import OF_FILES, NextLines, with_key_hint, would_refuse
 from parquet_bloom.render.reports import FileSummary, Remark, SummarizedView
 from parquet_bloom.render.terminal import is_cut, write_line, write_table, write_text
-from parquet_bloom.render.wording import columns_alike, listed, size, where
+from parquet_bloom.render.wording import columns_alike, listed, shows_parts, size, where
 from parquet_bloom.vocabulary import ENCRYPTED, NO_KEY, is_no_filter
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _write_by_column(report: FileInspection) -> None:
     ]
     heads = ("column", f"{units.part}s", "filters", "of the file", "FPP", "worst FPP")
     write_table(heads, rows, _BY_COLUMN_GIVES, more="--summary --verbose shows all")
-    write_text(f"-c NAME shows a column by {units.part}, --verbose shows each {units.part} of all.")
+    write_text(shows_parts(units.part))
 
 
 def _ends(earlier: Sequence[int]) -> str:
@@ -230,7 +230,7 @@ def write_inspection_summary(summary: InspectionSummary, verbose: bool = False) 
         if each.chunks_unusable
     ]
     without = [
-        each.column
+        quoted_name(each.column)
         for each in summary.columns
         if not (each.filter_bytes or each.num_filters or each.chunks_unusable)
     ]
@@ -257,7 +257,7 @@ def _asked_for(columns: Sequence[str] | None, parts: Sequence[int] | None) -> st
     if columns is None and parts is None:
         return ""
     if parts is None and columns is not None and len(columns) == 1:
-        return f" in {columns[0]}"
+        return f" in {quoted_name(columns[0])}"
     return " in what was asked for"
 
 

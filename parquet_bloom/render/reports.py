@@ -96,13 +96,19 @@ class SummarizedView(ReportView[SomeReport]):
 
 
 class Summary:
-    """Takes the reports on many files one by one; `noun`: what they are about."""
+    """Takes the reports on many files one by one; `noun`: what they are about; `few`: up to so many have a
+    line each."""
 
     def __init__(
-        self, num_files: int, view: SummarizedView[SomeReport], noun: str = "file"
+        self,
+        num_files: int,
+        view: SummarizedView[SomeReport],
+        noun: str = "file",
+        few: int = FEW,
     ) -> None:
         self._num_files = num_files
         self._noun = noun
+        self._few = few
         self._total = view.total
         self._in_short = view.in_short
         self._num_failed = 0
@@ -115,7 +121,7 @@ class Summary:
         # What Counter.update does for any mapping, in a third of the time for so few.
         for name, number in file.numbers.items():
             self._numbers[name] += number
-        if file.is_answer or self._num_files <= FEW:
+        if file.is_answer or self._num_files <= self._few:
             write_text(f"{path}: {file.line}")
         for remark in file.remarks:
             likeness = remark.what, without_numbers(remark.about_all(()))
@@ -144,7 +150,7 @@ class Summary:
 
     def _grouped(self, alike: Sequence[tuple[str, Remark]], names: Sequence[str]) -> str:
         paths = list(dict.fromkeys(path for path, _ in alike))
-        files = files_of(paths, self._num_files)
+        files = files_of(paths, self._num_files, self._noun)
         first = alike[0][1]
         if len(alike) == 1:
             return f"{files}: {first.text}"

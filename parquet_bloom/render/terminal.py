@@ -10,7 +10,7 @@ import io
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import (
     AbstractContextManager,
     contextmanager,
@@ -22,8 +22,10 @@ from importlib.util import find_spec
 from itertools import compress
 from typing import TYPE_CHECKING, Final, TextIO
 
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.render.palette import HEADINGS, in_color, painted, without_colors
 from parquet_bloom.render.table import (
+    NAMES,
     cut,
     fitted,
     folded,
@@ -46,6 +48,12 @@ _MOST_REMARKS: Final = 10
 
 # Shorter work needs no progress bar.
 PATIENCE_SECONDS = 1.0
+
+# What cells become below headings that say what they are: a name is never nothing.
+_SHOWN: Final[Mapping[str, Callable[[str], str]]] = {
+    **dict.fromkeys(HEADINGS, painted),
+    NAMES[0]: lambda name: name or quoted_name(""),
+}
 
 # A row of a table; a cell is None if it does not apply.
 Cells = Sequence[str | None]
@@ -228,9 +236,12 @@ def write_table(
     only MOST_ROWS are on a terminal.
     """
     kept = [not rows or any(row[at] is not None for row in rows) for at in range(len(header))]
-    shown = [painted if name in HEADINGS else str for name in compress(header, kept)]
+    shown = [_SHOWN.get(name or "", str) for name in compress(header, kept)]
     table = [
-        [show(cell or "") for show, cell in zip(shown, compress(row, kept), strict=True)]
+        [
+            "" if cell is None else show(cell)
+            for show, cell in zip(shown, compress(row, kept), strict=True)
+        ]
         for row in (header, *rows)
     ]
     if not sys.stdout.isatty():

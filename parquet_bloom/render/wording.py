@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from parquet_bloom.container import UNITS, number_of
+from parquet_bloom.errors import quoted_name
 
 if TYPE_CHECKING:
     from parquet_bloom.container import Place, Units
@@ -54,6 +55,11 @@ def part_in(formats: Sequence[Format]) -> str:
     return either([UNITS[each].part for each in formats or ("parquet",)])
 
 
+def shows_parts(part: str) -> str:
+    """What shows more than a table by column, where that is not what was asked for."""
+    return f"-c NAME shows a column by {part}, --verbose shows each {part} of all."
+
+
 def parts_in(count: int, formats: Sequence[Format]) -> str:
     """So many in files of these formats: `1 stripe`, `196 row groups or stripes`."""
     many = "s" * (count != 1)
@@ -95,13 +101,13 @@ def requests_text(requests: Requests) -> str:
     )
 
 
-def files_of(paths: Sequence[str], num_files: int) -> str:
+def files_of(paths: Sequence[str], num_files: int, noun: str = "file") -> str:
     """Some of all input files: `300 files`; `a, b`; `12 of 300 files, such as a`."""
     if len(paths) == num_files > 1:
-        return number_of(num_files, "file")
+        return number_of(num_files, noun)
     if len(paths) <= MOST_PATHS:
         return ", ".join(paths)
-    return f"{len(paths):,} of {number_of(num_files, 'file')}, such as {paths[0]}"
+    return f"{len(paths):,} of {number_of(num_files, noun)}, such as {paths[0]}"
 
 
 def first_files(paths: Sequence[str]) -> str:
@@ -168,12 +174,12 @@ def columns_alike(
     for (column, text), places in by_column.items():
         alike.setdefault((text, tuple(places)), []).append(column)
     for (text, those), columns in alike.items():
-        yield shortened(columns), list(those), text
+        yield shortened([*map(quoted_name, columns)]), list(those), text
 
 
 def where(column: str | None, places: Sequence[Place]) -> str:
     """`column user_id, row groups 0, 1`; `column user_id, stripe 0, index groups 3, 4`"""
-    words = [] if column is None else [f"column {column}"]
+    words = [] if column is None else [f"column {quoted_name(column)}"]
     parts = {place.part for place in places}
     groups = [place.group for place in places if place.group is not None]
     if places:

@@ -9,7 +9,7 @@ from operator import itemgetter
 
 from parquet_bloom.container import Place
 from parquet_bloom.container.protocols import Column
-from parquet_bloom.errors import similar
+from parquet_bloom.errors import did_you_mean
 from parquet_bloom.filters.look_up import Membership
 from parquet_bloom.filters.rates import exact_percent, percent
 from parquet_bloom.filters.sizing import (
@@ -156,8 +156,7 @@ def check_required(examination: AnyExamination) -> Iterator[Finding]:
         columns = examination.columns_called(name)
         # Null in all rows, if it is another file's column.
         if not columns and not examination.file.lacks(name):
-            close = similar(name, examination.file.columns)
-            hint = f"; did you mean {', '.join(close)}?" if close else ""
+            hint = did_you_mean(name, examination.file.columns)
             message = f"a filter is required but there is no such column{hint}"
             yield finding("PB310", message, column=name)
         for column in columns:

@@ -8,9 +8,10 @@ from typing import Final
 from parquet_bloom.container import Place, Units
 from parquet_bloom.container.in_commands import command_for
 from parquet_bloom.container.protocols import Container
+from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import parse_percent
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES
-from parquet_bloom.options import DEFAULT_FPP, quoted_name
+from parquet_bloom.options import DEFAULT_FPP
 from parquet_bloom.rules.finding import Finding
 from parquet_bloom.rules.policy import ColumnPolicy
 from parquet_bloom.rules.rule import Severity

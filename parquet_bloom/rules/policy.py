@@ -60,7 +60,7 @@ CONFIG_FILES = {"pbloom.toml": ("validate",), "pyproject.toml": ("tool", "pbloom
 class ColumnPolicy:
     """Requirements for one leaf column; None: as for all columns.
 
-    `max_fpp`: 0 to 1, both excluded. `max_bytes`: of a bitset. `ignore`: rules, by id or name. Raises
+    `required`: False is also for a column that files may lack. `max_fpp`: 0 to 1, both excluded. `max_bytes`: of a bitset. `ignore`: rules, by id or name. Raises
     ConfigError for an unknown rule.
     """
 
@@ -128,9 +128,12 @@ class Policy:
 
     def columns_besides(self, there: Collection[str]) -> list[str]:
         """Those with settings of their own, but for these: nothing heeds a misspelled one. Of a required one that is not
-        there, each file has a finding."""
-        required = self.required_columns()
-        return [name for name in self.columns if name not in there and name not in required]
+        there, each file has a finding; one of which is said that it is not required may be missing."""
+        return [
+            name
+            for name, own in self.columns.items()
+            if name not in there and own.required is None and name not in self.require
+        ]
 
     def ignores(self, finding: Finding) -> bool:
         """Whether the rule is ignored, everywhere or for the finding's column."""

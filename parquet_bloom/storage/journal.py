@@ -287,12 +287,14 @@ def recovered(path: str | os.PathLike[str]) -> bool:
     return recover(local_path(path)).action != "nothing"
 
 
-def left_in(folder: str) -> Iterator[Path]:
+def left_in(folder: str, unlisted: list[tuple[str, str]]) -> Iterator[Path]:
     """The files below a folder that have journals, hidden folders included, in order; links are not
-    followed. Raises OSError for the folder itself."""
+    followed, and `unlisted` takes what cannot be listed, with the reason. Raises OSError for the folder itself."""
 
     def fail(error: OSError) -> None:
-        if error.filename == folder:
+        if isinstance(error, PermissionError):
+            unlisted.append((error.filename, os.strerror(error.errno or 0)))
+        elif error.filename == folder:
             raise error
 
     for above, names, files in os.walk(folder, onerror=fail):

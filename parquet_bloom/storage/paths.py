@@ -279,6 +279,7 @@ def expand_left(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
 
     inputs: list[Input] = []
     errors: list[OSError] = []
+    unlisted: list[tuple[str, str]] = []
     for name in names:
         path = local_path(name)
         if not name or is_url(name):
@@ -288,20 +289,22 @@ def expand_left(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
             from glob import glob
 
             found = sorted(glob(name, recursive=True, include_hidden=True))
-            inputs += [file for each in found for file in _left(Path(each))]
+            inputs += [file for each in found for file in _left(Path(each), unlisted)]
             if not found:
                 errors.append(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name))
         else:
-            inputs += _left(path)
+            inputs += _left(path, unlisted)
+    errors += (not_listed(*each) for each in unlisted)
     return list({os.path.realpath(found.path): found for found in inputs}.values()), errors
 
 
-def _left(path: Path) -> list[Input]:
+def _left(path: Path, unlisted: list[tuple[str, str]]) -> list[Input]:
     if not path.is_dir():
         return [Input(str(path), path.name)]
     from parquet_bloom.storage.journal import left_in
 
-    return [Input(str(file), str(file.relative_to(path))) for file in left_in(str(path))]
+    found = left_in(str(path), unlisted)
+    return [Input(str(file), str(file.relative_to(path))) for file in found]
 
 
 def is_changed_since(path: str, moment: datetime) -> bool:

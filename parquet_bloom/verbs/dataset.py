@@ -38,7 +38,8 @@ def dataset(
     (`country=DE/`) are columns. schema: of the dataset; by default that of the first file, in the order of
     paths, whatever is left, with those columns of the filters that only other files have. All others as for
     row_groups; of a `table`, under its names and with the columns of its partitions, but of no file with deleted rows,
-    of which pyarrow cannot be told. keys: one key, as pyarrow takes no others.
+    of which pyarrow cannot be told. keys: one key, or only a KMS client and master keys, as pyarrow takes no
+    others.
 
     Raises as row_groups, and UnsupportedError for ORC files and for what pyarrow cannot be told.
     """

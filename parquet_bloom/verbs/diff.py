@@ -228,11 +228,11 @@ def _wrong(file: Container, options: ValidateOptions) -> _Findings:
     return found
 
 
-def _wanted(file_a: Container, file_b: Container, columns: Sequence[str] | None) -> set[str]:
-    """The names of `columns`. Raises ColumnError for one that neither file has."""
-    in_a, in_b = set(file_a.columns), set(file_b.columns)
+def _wanted(file_a: Container, file_b: Container, columns: Sequence[str] | None) -> set[str] | None:
+    """The names of `columns`; None for all. Raises ColumnError for one that neither file has."""
     if columns is None:
-        return in_a | in_b
+        return None
+    in_a, in_b = set(file_a.columns), set(file_b.columns)
     files = [(file_b if name in in_b - in_a else file_a, name) for name in columns]
     return {column.name for file, name in files for column in file.select([name])}
 
@@ -240,14 +240,15 @@ def _wanted(file_a: Container, file_b: Container, columns: Sequence[str] | None)
 class _Side:
     """One of the two files; messages call it by its letter."""
 
-    def __init__(self, letter: str, file: Container, wanted: set[str]) -> None:
+    def __init__(self, letter: str, file: Container, wanted: set[str] | None) -> None:
         self._letter = letter
         self.file = file
         self.columns: dict[_Name, Any] = {}
         seen: Counter[str] = Counter()
-        for column in file.select(None):
-            if column.name in wanted:
-                self.columns[column.name, seen[column.name]] = column
+        # The keys of others are of no concern.
+        names = None if wanted is None else [name for name in file.columns if name in wanted]
+        for column in file.select(names):
+            self.columns[column.name, seen[column.name]] = column
             seen[column.name] += 1
 
     def will_read(self, parts: Sequence[int]) -> None:

@@ -1,6 +1,10 @@
 """pbloom dump: one filter, or the footer."""
 
 import json
+import os
+import pty
+import subprocess
+import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -59,6 +63,30 @@ def test_a_terminal_gets_a_screen_of_what_is_long(tmp_path):
     lines = on_a_terminal(80, "dump", path, "-c", "a")
     assert lines[:40] == outcome("dump", path, "-c", "a").stdout.splitlines()[:40]
     assert lines[40:] == ["And more lines: --verbose shows all, and -o writes them to a file."]
+
+
+@pytest.mark.parametrize("binary", ["raw", "npy"])
+def test_a_terminal_gets_no_bytes(tmp_path, binary):
+    pq.write_table(pa.table({"a": range(100)}), tmp_path / "a.parquet")
+    pb.build(tmp_path / "a.parquet", columns=["a"], in_place=True)
+    asked = ("dump", tmp_path / "a.parquet", "-c", "a", "--format", binary)
+    ours, theirs = pty.openpty()
+    refused = outcome_with(asked, stdout=theirs, stderr=subprocess.PIPE)
+    os.close(ours)
+    os.close(theirs)
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        b"pbloom: binary output to a terminal: expected -o FILE or a pipe\n",
+    )
+    to_file = on_a_terminal(80, *asked, "-o", tmp_path / "filter")
+    assert to_file == []
+    piped = outcome_with(asked, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    assert (tmp_path / "filter").read_bytes() == piped
+
+
+def outcome_with(arguments, **streams):
+    command = [sys.executable, "-m", "parquet_bloom", *map(str, arguments)]
+    return subprocess.run(command, check=False, **streams)
 
 
 def test_names_cannot_paint(tmp_path):

@@ -180,6 +180,27 @@ def test_the_next_command_has_the_same_keys(options, again, folder):
     assert OWN.decode() not in (folder / "page.html").read_text()
 
 
+@pytest.mark.parametrize("wrong", ["int64", "string"])
+def test_only_the_keys_of_the_columns_that_are_compared_count(folder, wrong):
+    keys = {"int64": OWN, "string": OWN} | {wrong: bytes(16)}
+    given = [f"--column-key={name}=hex:{key.hex()}" for name, key in keys.items()]
+    compared = ("diff", "file.parquet", "filtered.parquet", "--footer-key=env:FOOTER,hex", *given)
+    result = outcome(*compared, "-c", "int64", "--json")
+    if wrong == "int64":
+        assert (result.code, "column int64: ColumnMetaData: cannot be" in result.complaint) == (
+            2,
+            True,
+        )
+    else:
+        found = json.loads(result.stdout)
+        assert (result.code, {each["column"] for each in found["filters"]}) == (1, {"int64"})
+    whole = outcome(*compared)
+    assert (whole.code, f"column {wrong}: ColumnMetaData: cannot be" in whole.complaint) == (
+        2,
+        True,
+    )
+
+
 def test_a_difference_is_diagnosed_with_the_same_options(folder):
     table = pq.read_table(PLAIN)
     at = table.column_names.index("int64")

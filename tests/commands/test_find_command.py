@@ -79,7 +79,20 @@ def test_rows_as_parquet(path):
 
 def test_one_output_is_about_one_column(path):
     found = outcome("find", path, "-c", "id,at", "-v", "7", "-o", "rows.parquet")
-    assert (found.code, "expected one --column" in found.stderr) == (2, True)
+    message = "--output: expected one --column; another one takes a call of its own"
+    assert (found.code, found.complaint) == (2, message)
+
+
+def test_the_total_of_one_of_several_columns_names_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"id": [7, 8], "a,b": [1, 2]}), "two.parquet")
+    found = outcome("find", "two.parquet", "-c", 'id,"a,b"', "-v", "7")
+    heads, row, of_id, of_other = found.stdout.splitlines()
+    assert (heads.split("\t")[0], row.split("\t")[0]) == ("id", "7")
+    assert of_id.startswith("id: 1 row in 1 file: ")
+    assert of_other.startswith('"a,b": 0 rows in 1 file: ')
+    alone = outcome("find", "two.parquet", "-c", "id", "-v", "7")
+    assert alone.stdout.splitlines()[-1].startswith("1 row in 1 file: ")
 
 
 def test_the_account_of_every_id(path):

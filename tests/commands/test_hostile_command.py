@@ -21,6 +21,8 @@ from make.pages import HONEST
 from make.parquet_files import Column, forge
 
 import parquet_bloom as pb
+from parquet_bloom.errors import quoted_name
+from parquet_bloom.options import names_in
 from parquet_bloom.parquet.thrift import ttypes
 
 ROWS = 4
@@ -247,15 +249,42 @@ def test_names_of_columns(write: Callable[[bytes], Path], name: str) -> None:
         ]
         == name
     )
-    if not name:
-        # Rather an unset variable than a column; the library can ask about it.
-        assert outcome("probe", path, "-c", name, "-v", "2").code == 2
-        return
     typed = '"' + name.replace('"', '""') + '"'
     assert outcome("probe", path, "-c", typed, "-v", "2").code == 0
     assert outcome("probe", path, "-c", typed, "-v", str(ABSENT_VALUE)).code == 1
+    if not name:
+        # Rather an unset variable than a column.
+        refused = outcome("probe", path, "-c", name, "-v", "2")
+        assert (refused.code, refused.complaint) == (
+            2,
+            "--column: an empty name, expected a leaf column, or '\"\"' for one that is called so",
+        )
+        return
     # Where there is only one, it is taken literally.
     assert outcome("dump", path, "-c", name).code == 0
+    # Of several names that are quoted where they have to be, each is itself.
+    if "\n" not in name:
+        assert names_in(f"{quoted_name(name)},other") == [name, "other"]
+
+
+def test_names_that_need_quotes_are_shown_so(write: Callable[[bytes], Path]) -> None:
+    names = ("a,b", "", "x\ny", "it's,so")
+    path = write(forge(*(Column([HONEST], 3, name=name) for name in names)))
+    for typed, quoted in (("a,b", "'\"a,b\"'"), ("it's,so", """'"it'"'"'s,so"'""")):
+        for verb in (("inspect",), ("probe", "-v", "2"), ("build", "--in-place")):
+            refused = outcome(*verb, path, "-c", typed)
+            first = refused.stderr.splitlines()[0]
+            assert first.endswith(f": no column {typed.split(',')[0]}; did you mean -c {quoted}?")
+    assert outcome("inspect", path, "-c", "zz").complaint.endswith(
+        """: no column zz; the file has "a,b", "", x\\ny, "it's,so\""""
+    )
+    with pytest.raises(pb.ColumnError, match=r'no column b; did you mean "a,b"\?$'):
+        pb.inspect(path, columns=["b"])
+    assert outcome("build", path, "-c", '"","x\ny"', "--in-place").code == 0
+    _, _, *rows, others = outcome("inspect", path).stdout.splitlines()
+    assert [row.split("\t")[1] for row in rows] == ['""', "x\\ny"]
+    assert others == """"a,b", "it's,so": no filter"""
+    assert outcome("probe", path, "-c", "x\ny", "-v", "2").code == 0
 
 
 def test_a_column_name_with_a_comma_can_be_built(write: Callable[[bytes], Path]) -> None:

@@ -69,6 +69,35 @@ def added(lines):
     return [line.partition("; ")[0] for line in lines]
 
 
+def test_quietly_no_file_has_a_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        table = pa.table({"id": [1, 2], "x": [3, 4]})
+        pq.write_table(table, f"{name}.parquet", use_dictionary=False)
+    both, to_build = ("a.parquet", "b.parquet"), ("-c", "id", "--in-place")
+    lines, _ = said("build", *both, *to_build, "-q")
+    assert lines == ["2 files: 2 built; 2 filters, 172 B added"]
+    (reason, total), _ = said("build", "a.parquet", *to_build, "--quiet")
+    assert reason.startswith("a.parquet: skipped id, row group 0: has a filter already; ")
+    assert total == "1 file: 1 skipped; no filter built"
+    lines, _ = said("repair", "a.parquet", "--in-place", "-q")
+    assert lines[-1].startswith("1 file: 1 unchanged; 0 filters repaired, ")
+    lines, _ = said("validate", *both, "-q")
+    assert lines == ["2 files: 2 ok; no findings in 2 filters and 4 values"]
+    (found, total), errors = said("validate", *both, "none", "-q", "--require", "x", code=2)
+    assert found.startswith("a.parquet, b.parquet: error PB310 required-missing: column x: ")
+    assert total == "3 files: 2 not ok, 1 failed; 2 errors in 2 filters and 4 values"
+    assert errors == ["pbloom: none: No such file or directory"]
+    lines, _ = said("strip", "a.parquet", "--in-place", "-q")
+    assert lines[-1] == "1 file: 1 stripped; 1 filter removed, 86 B less"
+
+
+@pytest.mark.parametrize("other", ["--json", "--verbose", "--format=sarif"])
+def test_what_shows_every_file_is_not_quiet(other):
+    _, (error,) = said("validate", "a.parquet", "-q", other, code=2)
+    assert error == "pbloom: --quiet: expected without --json, --verbose or --format"
+
+
 def test_a_total_for_what_went_well(lake):
     lines, errors = said("build", lake, "-c", "user_id", "--in-place")
     assert (added(lines), errors) == (["24 files: 24 built"], [])

@@ -1,5 +1,6 @@
 """`pbloom recover`: files, folders, globs; what it prints, and its exit codes."""
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -99,6 +100,27 @@ def test_what_is_not_there(lake: Path) -> None:
         "pbloom: an empty name, expected a local file",
         "pbloom: s3://bucket/file: is a URL, expected a local file",
     ]
+
+
+@pytest.mark.parametrize("closed", [".", ".hidden"])
+def test_a_folder_that_cannot_be_listed(
+    lake: Path, monkeypatch: pytest.MonkeyPatch, closed: str
+) -> None:
+    listed = os.scandir
+
+    def scandir(path: str) -> object:
+        if Path(path) == lake / closed:
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    result = outcome("recover", lake, lake / "none")
+    assert result.code == 2
+    assert result.stderr.splitlines() == [
+        f"pbloom: {lake / closed}: a folder that cannot be listed: Permission denied",
+        f"pbloom: {lake}/none: No such file or directory",
+    ]
+    assert ("1 journal removed" in result.stdout) is (closed != ".")
 
 
 def test_one_that_is_refused_among_others(lake: Path) -> None:

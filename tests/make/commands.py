@@ -98,15 +98,15 @@ def pbloom(
 END = b"\x00end"
 
 
-def on_a_terminal(columns: int, *arguments: object) -> list[str]:
+def on_a_terminal(columns: int, *arguments: object, code: int = 0) -> list[str]:
     """The lines that the command shows on a terminal of some width, without what moves the cursor
     or colours the text."""
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", sent_to_a_terminal(columns, *arguments))
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", sent_to_a_terminal(columns, *arguments, code=code))
     return [line.rstrip() for line in text.splitlines()]
 
 
-def sent_to_a_terminal(columns: int, *arguments: object) -> str:
-    """All that a terminal of some width gets from the command."""
+def sent_to_a_terminal(columns: int, *arguments: object, code: int = 0) -> str:
+    """All that a terminal of some width gets from the command, which ends with an exit code."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     unwanted = {"COLUMNS", "NO_COLOR", "FORCE_COLOR"}
@@ -125,7 +125,7 @@ def sent_to_a_terminal(columns: int, *arguments: object) -> str:
         end.join()
     os.close(theirs)
     os.close(ours)
-    assert process.returncode == 0
+    assert process.returncode == code
     return shown.removesuffix(END).decode().replace("\r", "")
 
 

@@ -150,8 +150,40 @@ def test_one_key_opens_encrypted_files(tmp_path: Path) -> None:
     assert dataset.to_table(filter=pc.field("row") == row).num_rows == 1
     with pytest.raises(pb.UnsupportedError) as caught:
         pb.dataset(path, {"row": row}, keys=pb.Keys(footer=key, columns={"id": key}))
-    expected = "expected one for the footer and all columns, as pyarrow takes no others"
+    expected = (
+        "expected one for the footer and all columns, or only a KMS client and master keys, as pyarrow"
+        " takes no others"
+    )
     assert str(caught.value) == f"keys: several, {expected}"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"plaintext_footer": True}, {"double_wrapping": False}],
+    ids=lambda settings: "".join(settings) or "-",
+)
+def test_what_unwraps_keys_opens_files_of_many_keys(
+    tmp_path: Path, settings: dict[str, bool]
+) -> None:
+    kms_lab = pytest.importorskip("make.kms_lab")
+    kms, masters = kms_lab.LabKms(None), kms_lab.MASTER_KEYS
+    for keys in (
+        pb.Keys(kms_client=kms),
+        pb.Keys(master_keys=masters),
+        pb.Keys(kms_client=kms, master_keys={"m1": masters["m1"]}),
+    ):
+        path = kms_lab.write(tmp_path / "sealed.parquet", **settings)
+        pb.build(path, columns=["a", "b"], in_place=True, keys=keys)
+        pq.write_table(kms_lab.TABLE, tmp_path / "plain.parquet")
+        dataset = pb.dataset(tmp_path, {"b": "b7"}, keys=keys)
+        rows = dataset.to_table(filter=pc.field("b") == "b7")
+        assert rows.to_pydict() == {"a": [7, 7], "b": ["b7", "b7"], "c": [7, 7]}
+        assert not groups_of(pb.dataset(path, {"b": "none"}, keys=keys))
+    without_b = pb.Keys(master_keys={name: masters[name] for name in ("mf", "m1")})
+    dataset = pb.dataset(path, {"a": 7}, keys=without_b)
+    assert dataset.to_table(columns=["a"], filter=pc.field("a") == 7).to_pydict() == {"a": [7]}
+    with pytest.raises(pb.MissingKeyError, match="no master key 'm2'"):
+        dataset.to_table(columns=["b"])
 
 
 def test_a_table_is_read_as_its_files(tmp_path: Path) -> None:

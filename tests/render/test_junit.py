@@ -158,8 +158,9 @@ def test_what_xml_cannot_hold_is_escaped():
     suite, failed = root
     assert (suite.get("name"), suite[0].get("classname")) == (shown, shown)
     (failure,) = outcomes(suite)["PB111"]
-    assert failure.text == f"error PB111 length-missing: column {shown}: {shown}"
-    assert failure.get("message") == f"column {shown}: {shown}"
+    quoted = '"{}"'.format(shown.replace('"', '""'))
+    assert failure.text == f"error PB111 length-missing: column {quoted}: {shown}"
+    assert failure.get("message") == f"column {quoted}: {shown}"
     assert failed[0][0].text == shown
 
 

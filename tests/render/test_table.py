@@ -237,6 +237,73 @@ def test_a_long_table_says_how_to_see_all_of_it(tmp_path):
     assert sum("\tcolumn" in line for line in every.splitlines()) == 1 + 42
 
 
+@pytest.fixture(scope="module")
+def wide_pair(tmp_path_factory):
+    """Of 42 columns and two row groups, without filters and with them."""
+    folder = tmp_path_factory.mktemp("wide")
+    wide = pa.table({f"c{at:02}": ["a", "b", f"d{at}"] for at in range(42)})
+    pq.write_table(wide, folder / "a.parquet", row_group_size=2)
+    build = ("build", folder / "a.parquet", "-o", folder / "b.parquet")
+    assert outcome(*build, "-c", ",".join(wide.column_names)).code == 0
+    return folder / "a.parquet", folder / "b.parquet"
+
+
+FIRST_TEN = ", ".join(f"c{at:02}" for at in range(10))
+
+
+def test_what_is_wrong_in_many_columns_is_one_line(wide_pair):
+    _, path = wide_pair
+    asked = ("validate", path, "--no-deep", "--max-fpp", "1e-20")
+    lines = on_a_terminal(400, *asked, code=1)
+    at = next(at for at, line in enumerate(lines) if "PB311" in line)
+    assert lines[at] == (
+        f"  error PB311 fpp-above-limit: columns {FIRST_TEN}, … (42 in all), row groups 0, 1: the FPP is"
+        " above the limit (expected at most 0.000000000000000001 %, found < 0.0001 %)"
+    )
+    assert lines[at + 2] == "  -c NAME shows a column, --verbose shows all."
+    assert lines[at + 3].startswith("  next: pbloom build ")
+    several = on_a_terminal(400, *asked, wide_pair[0], code=1)
+    assert sum("PB311" in line for line in several) == 1
+    for every, count in (
+        (on_a_terminal(400, *asked, "--verbose", code=1), 84),
+        (outcome(*asked).stdout.splitlines(), 42),
+    ):
+        assert sum("PB311" in line for line in every) == count
+        assert "  -c NAME shows a column, --verbose shows all." not in every
+
+
+def test_differences_in_many_columns_are_summed_up(wide_pair):
+    shown = on_a_terminal(80, "diff", *wide_pair, code=1)
+    assert shown[0] == "84 filters in 42 columns: 84 only in b"
+    assert " ".join(shown[1].split()) == "filters column filter size b FPP b difference"
+    assert shown[3].split()[:6] == ["2", "c00", "only", "in", "b", "128"]
+    assert shown[-2:] == [
+        "And 2 more rows: --verbose shows all.",
+        "-c NAME shows a column by row group, --verbose shows each row group of all.",
+    ]
+    few = on_a_terminal(80, "diff", *wide_pair, "-g", "1", code=1)
+    assert few[0] == "42 filters in 42 columns: 42 only in b"
+    assert few[1].split()[:2] == ["row", "group"]
+    assert few[-1] == "And 2 more rows: --verbose shows all."
+    for every in (
+        on_a_terminal(80, "diff", *wide_pair, "--verbose", code=1),
+        outcome("diff", *wide_pair).stdout.splitlines(),
+    ):
+        assert sum("only in b" in line for line in every) == 84
+        assert "more rows" not in every[-1]
+
+
+def test_many_columns_that_only_one_file_has_are_one_line(wide_pair, tmp_path):
+    pq.write_table(pa.table({"c": [1]}), tmp_path / "c.parquet")
+    asked = ("diff", wide_pair[0], tmp_path / "c.parquet")
+    assert f"columns {FIRST_TEN}, … (42 in all): only in a" in on_a_terminal(400, *asked, code=1)
+    for every in (
+        on_a_terminal(400, *asked, "--verbose", code=1),
+        outcome(*asked).stdout.splitlines(),
+    ):
+        assert sum(line.endswith(": only in a") for line in every) == 42
+
+
 def test_many_columns_in_several_row_groups_are_summed_up(tmp_path):
     wide = pa.table({f"c{at:02}": ["a", "b", f"d{at}"] for at in range(42)})
     pq.write_table(wide, tmp_path / "wide.parquet", row_group_size=2)

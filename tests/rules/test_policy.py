@@ -351,16 +351,23 @@ def test_settings_for_a_column_that_no_file_has(run, tmp_path):
     written(
         tmp_path,
         "[validate.columns]\nX = {max-fpp = 0.1}\nelsewhere = {ignore = ['PB305']}\nx = {max-fpp = 0.1}"
-        "\nz = {require = true}",
+        "\nz = {require = true}\n'a,b' = {max-fpp = 0.1}\nold = {max-fpp = 0.1, require = false}",
     )
     result = run("a.parquet", "plain.parquet", "none.parquet")
     assert result.stderr.splitlines() == [
         "pbloom: none.parquet: No such file or directory",
         "pbloom: policy: column X: no file has it; did you mean x?",
-        "pbloom: policy: column elsewhere: no file has it",
+        'pbloom: policy: columns elsewhere, "a,b": in no file; require = false for what may be missing',
     ]
     assert result.stdout.count("PB310") == 1
     parquet.write_table(pa.table({"X": [1], "elsewhere": [1]}), "other.parquet")
+    (line,) = run("a.parquet", "other.parquet").stderr.splitlines()
+    assert (
+        line == 'pbloom: policy: column "a,b": in no file; require = false for what may be missing'
+    )
+    required = run("a.parquet", "other.parquet", "--require", "old", "--require", '"a,b"')
+    assert (required.stderr, required.stdout.count("PB310")) == ("", 3)
+    parquet.write_table(pa.table({"X": [1], "elsewhere": [1], "a,b": [1]}), "other.parquet")
     assert run("a.parquet", "other.parquet").stderr == ""
     assert run("none.parquet").stderr == "pbloom: none.parquet: No such file or directory\n"
 

@@ -428,7 +428,7 @@ def test_command_on_several_tables(table, tmp_path):
         f"{tmp_path}: neither _delta_log nor metadata/*.metadata.json in it, expected the folder of a"
         " table"
     )
-    assert "3 files: 2 committed, 1 failed" in result.stdout
+    assert "3 tables: 2 committed, 1 failed" in result.stdout
 
 
 @pytest.mark.parametrize(

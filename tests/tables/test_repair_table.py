@@ -208,7 +208,7 @@ def test_the_command_on_several_tables(sound, write_table, tmp_path):
     again = outcome(*arguments)
     assert again.code == 0
     assert again.stdout.splitlines()[-1].startswith(
-        "2 files: 2 unchanged; 0 filters repaired, 0 B added"
+        "2 tables: 2 unchanged; 0 filters repaired, 0 B added"
     )
 
 
