@@ -273,7 +273,7 @@ class Index:
             engine=engine,
             hash_key=self._hash_key,
             storage_options=self._options,
-        )
+        ).text
 
     @property
     def columns(self) -> tuple[str, ...]:
