@@ -72,7 +72,9 @@ class AskedIndex:
         """`hash_key`: of the index, the key itself or a KEYSPEC. Raises EncryptionError unless it is the right one."""
         self.manifest, self._folder = manifest, folder
         self._key = key_of(folder.path, manifest, hash_key)
-        self._segments = [OpenSegment(folder, each, opener) for each in manifest.segments]
+        self._segments = [
+            OpenSegment(folder, each, opener) for each in manifest.segments if each.is_alive
+        ]
 
     @property
     def places(self) -> Places:

@@ -91,7 +91,7 @@ def index_sql(
     if column not in manifest.columns:
         raise ColumnError(f"{folder.path}: {no_column(column, manifest.columns, 'index')}")
     key = key_of(folder.path, manifest, hash_key)
-    segments = [each for each in manifest.segments if each.column == column]
+    segments = [each for each in manifest.segments if each.column == column and each.is_alive]
     query = _Query(folder, manifest.places, engine, key, show_values(wanted))
     if engine != "duckdb" and any(segment.slices for segment in segments):
         raise UnsupportedError(

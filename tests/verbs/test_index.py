@@ -271,6 +271,30 @@ def test_a_candidate_in_another_state_is_unknown(lake, tmp_path):
         assert [file.reason for file in result.files] == ["not in the index as it is now"]
 
 
+@pytest.mark.parametrize("is_compacted", [False, True])
+def test_a_type_of_which_no_file_is_left_has_no_part_in_answers(tmp_path, is_compacted):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    pq.write_table(pa.table({"id": ["a name"]}), lake / "was text.parquet")
+    pq.write_table(pa.table({"id": [1]}), lake / "number.parquet")
+    problem = "^'a name': cannot be a value of INT64: expected an integer"
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        # There is one file that may hold it.
+        assert index.probe("id", "a name").results[0].verdict == "maybe"
+        (lake / "was text.parquet").unlink()
+        pq.write_table(pa.table({"id": [2]}), lake / "was text.parquet")
+        index.add()
+        if is_compacted:
+            index.compact(everything=True)
+        for ask in (index.probe, index.new_values, index.sql):
+            with pytest.raises(ValueTypeError, match=problem):
+                ask("id", "a name")
+        assert index.probe("id", 2).results[0].verdict == "maybe"
+        assert index.check(deep=True).ok
+    with pytest.raises(ValueTypeError, match=problem):
+        pb.find(None, "id", "a name", index=tmp_path / "index")
+
+
 def test_remove_forgets_until_the_next_add(lake, tmp_path):
     value = pq.read_table(lake / "04.parquet")["id"][0].as_py()
     with pb.Index.build(tmp_path / "index", lake, "id") as index:
