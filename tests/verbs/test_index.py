@@ -271,6 +271,30 @@ def test_a_candidate_in_another_state_is_unknown(lake, tmp_path):
         assert [file.reason for file in result.files] == ["not in the index as it is now"]
 
 
+def test_a_file_that_was_changed_under_the_same_state_is_found_by_reading_it(tmp_path):
+    path, other = tmp_path / "a.parquet", tmp_path / "other"
+    pq.write_table(pa.table({"id": [361]}), path)
+    pq.write_table(pa.table({"id": [362]}), other)
+    before = path.stat()
+    with pb.Index.build(tmp_path / "index", path, "id") as index:
+        with path.open("r+b") as file:
+            file.write(other.read_bytes())
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert path.stat().st_size == before.st_size
+        assert index.add().changed == 0
+        assert index.check().ok
+        assert index.probe("id", 362, files=path).is_absent
+        messages = [finding.message for finding in index.check(deep=True).findings]
+        assert messages == [
+            f"{path}: id: row group 0: 1 value not found",
+            f"{path}: id: 1 key of no value",
+        ]
+        # As docs/lake-index.md says.
+        index.remove(path)
+        index.add(path)
+        assert not index.probe("id", 362, files=path).is_absent
+
+
 @pytest.mark.parametrize("is_compacted", [False, True])
 def test_a_type_of_which_no_file_is_left_has_no_part_in_answers(tmp_path, is_compacted):
     lake = tmp_path / "lake"
