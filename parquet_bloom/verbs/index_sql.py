@@ -8,9 +8,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.errors import ColumnError, UnsupportedError, ValueTypeError, no_column
-from parquet_bloom.index.asking import key_of
-from parquet_bloom.index.kinds import AskedHashes, asked_hashes
+from parquet_bloom.errors import UnsupportedError, ValueTypeError
+from parquet_bloom.index.asking import ValuesByKind, key_of
+from parquet_bloom.index.kinds import AskedHashes
 from parquet_bloom.index.manifest import Places, Segment, existing
 from parquet_bloom.index.opened import OpenSegment
 from parquet_bloom.index.slices import SlicesFile, SlicesFiles
@@ -18,10 +18,10 @@ from parquet_bloom.index.sorted_map import MapFile
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.values.given import list_values, show_values
+from parquet_bloom.verbs.index_probe import check_column, check_has_files
 from parquet_bloom.vocabulary import check_word
 
 if TYPE_CHECKING:
-    from parquet_bloom.index.hash_key import HashKey
     from parquet_bloom.index.units import Unit
 
 # Beyond that, a query takes longer to plan than `probe` takes.
@@ -88,18 +88,17 @@ def index_sql(
             " can be joined"
         )
     manifest = existing(folder)
-    if column not in manifest.columns:
-        raise ColumnError(f"{folder.path}: {no_column(column, manifest.columns, 'index')}")
-    key = key_of(folder.path, manifest, hash_key)
+    check_column(folder.path, manifest, column)
+    asked = ValuesByKind(wanted, key_of(folder.path, manifest, hash_key))
     segments = [each for each in manifest.segments if each.column == column and each.is_alive]
-    query = _Query(folder, manifest.places, engine, key, show_values(wanted))
+    check_has_files(folder.path, column, sum(segment.num_files for segment in segments))
+    query = _Query(folder, manifest.places, engine, show_values(wanted))
     if engine != "duckdb" and any(segment.slices for segment in segments):
         raise UnsupportedError(
             f"{folder.path}: {column}: slices can be asked in SQL by duckdb, which has bits; not by {engine}"
         )
-    indexed = [segment for segment in segments if segment.map or segment.slices]
-    is_alone = len({segment.kind for segment in indexed}) == 1
-    parts = [part for segment in segments for part in query.of_segment(segment, wanted, is_alone)]
+    parts = [part for segment in segments for part in query.of_segment(segment, asked)]
+    asked.check()
     return IndexQuery(
         text="\nUNION ALL\n".join(parts or [query.nothing]),
         num_segments=len(segments),
@@ -113,34 +112,24 @@ class _Query:
         folder: Folder,
         places: Places,
         engine: SqlEngine,
-        hash_key: HashKey | None,
         texts: Sequence[str],
     ) -> None:
         self._folder, self._places, self._texts = folder, places, texts
-        self._hash_key = hash_key
         self._engine, self._file = engine, _FILE[engine]
 
     nothing: Final = (
         "SELECT '' AS value, '' AS verdict, '' AS path, NULL AS row_group, NULL AS page WHERE 1 = 0"
     )
 
-    def of_segment(self, segment: Segment, values: Any, is_alone: bool) -> Iterator[str]:
-        """The queries for one segment; `is_alone`: whether all that is indexed of the column has its type, so that
-        what it cannot hold is an error."""
-        asked = None
-        if segment.map is not None or segment.slices is not None:
-            try:
-                asked = asked_hashes(segment.kind, values)
-            except ValueTypeError:
-                if is_alone:
-                    raise
+    def of_segment(self, segment: Segment, values: ValuesByKind) -> Iterator[str]:
+        """The queries for one segment."""
+        is_indexed = segment.map is not None or segment.slices is not None
+        asked = values.of(segment.kind) if is_indexed else None
         if asked is None:
             for text in self._texts:
                 yield self._of_unknown(segment, text)
             return
         assert isinstance(asked, AskedHashes)
-        if self._hash_key is not None:
-            asked = asked.keyed(self._hash_key)
         for value, reason in asked.unknown.items():
             raise ValueTypeError(f"{self._texts[value]}: cannot be looked up: {reason}")
         if segment.slices is not None:

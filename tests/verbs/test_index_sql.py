@@ -9,7 +9,7 @@ import pytest
 from make.commands import pbloom
 
 import parquet_bloom as pb
-from parquet_bloom.errors import UnsupportedError, ValueTypeError
+from parquet_bloom.errors import ColumnError, UnsupportedError, ValueTypeError
 
 
 @pytest.fixture
@@ -140,6 +140,15 @@ def test_what_is_no_query_is_one_line(lake, tmp_path):
             index.sql("id", [None])
         with pytest.raises(ValueError, match="engine: oracle"):
             index.sql("id", [1], engine="oracle")
+        with pytest.raises(ColumnError, match="no column ID; did you mean id"):
+            index.sql("ID", [1])
+        pq.write_table(pa.table({"id": pa.array([1], pa.int32())}), lake / "9.parquet")
+        index.add()
+        with pytest.raises(ValueTypeError, match="'x': cannot be a value of INT32: expected an"):
+            index.sql("id", "x")
+        index.remove(lake)
+        with pytest.raises(FileNotFoundError, match="the index has no files with id, expected"):
+            index.sql("id", 1)
 
 
 def test_an_answer_as_a_file_that_engines_join(lake, tmp_path):
