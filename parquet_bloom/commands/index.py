@@ -28,7 +28,7 @@ from parquet_bloom.container import Units, number_of
 from parquet_bloom.errors import for_command
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
-from parquet_bloom.render.hints import NOT_LISTED, next_line
+from parquet_bloom.render.hints import NOT_LISTED, command, next_line
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.terminal import (
     complain,
@@ -426,8 +426,13 @@ def sql(
             storage_options=storage_options(),
         )  # fmt: skip
         # Line by line, none of which is folded: what is printed can be run.
-        for line in f"{query};".split("\n"):
+        for line in f"{query.text};".split("\n"):
             write_line(line)
+        if query.is_long:
+            compact_it = command("index", "compact", "--index", index_path)
+            complain(
+                f"{column}: {query.num_segments:,} segments are asked one by one: fewer after {compact_it}"
+            )
 
 
 def _end_with(report: IndexChange, as_json: bool) -> NoReturn:

@@ -72,7 +72,9 @@ class AskedIndex:
         """`hash_key`: of the index, the key itself or a KEYSPEC. Raises EncryptionError unless it is the right one."""
         self.manifest, self._folder = manifest, folder
         self._key = key_of(folder.path, manifest, hash_key)
-        self._segments = [OpenSegment(folder, each, opener) for each in manifest.segments]
+        self._segments = [
+            OpenSegment(folder, each, opener) for each in manifest.segments if each.is_alive
+        ]
 
     @property
     def places(self) -> Places:
@@ -91,7 +93,7 @@ class AskedIndex:
 
     def look_up(self, column: str, values: Sequence[Any] | Array) -> FoundValues:
         """Raises ValueTypeError if the column can hold all values in no file."""
-        asked = _Asked(values, self._key)
+        asked = ValuesByKind(values, self._key)
         found = self._look_up(column, asked)
         asked.check()
         return found
@@ -99,12 +101,12 @@ class AskedIndex:
     def look_up_some(self, column: str, values: Sequence[Any] | Array) -> FoundValues:
         """The same, but raises ValueTypeError if the column can hold none of the values in any file: what can hold some
         of them is unknown."""
-        asked = _Asked(values, self._key)
+        asked = ValuesByKind(values, self._key)
         found = self._look_up(column, asked)
         asked.check_some()
         return found
 
-    def _look_up(self, column: str, asked: _Asked) -> FoundValues:
+    def _look_up(self, column: str, asked: ValuesByKind) -> FoundValues:
         to_ask: list[tuple[OpenSegment, Any]] = []
         unknown: list[Unit] = []
         unknown_parts: list[Unit] = []
@@ -169,7 +171,7 @@ def key_of(index: str, manifest: Manifest, hash_key: bytes | str | None) -> Hash
     raise EncryptionError(f"{index}: hash key: the index was made {made}")
 
 
-class _Asked:
+class ValuesByKind:
     """Values, hashed for each kind that a column has."""
 
     def __init__(self, values: Sequence[Any] | Array, key: HashKey | None) -> None:

@@ -104,6 +104,11 @@ class Segment:
         return self.slices.num_filters if self.slices else 0
 
     @property
+    def is_alive(self) -> bool:
+        """Whether any of its files is not dead. If none is, the types of values that it knows are none of the lake's."""
+        return self.num_files > 0
+
+    @property
     def num_dead(self) -> int:
         return sum(end - start for start, end in self.dead)
 

@@ -214,9 +214,7 @@ class ValidationView(SummarizedView[ValidationReport]):
         return FileSummary(
             state=_verdict(report),
             line=_painted_summary(report),
-            remarks=[
-                group.remark(report.path) for group in grouped_for_terminal(report.findings)
-            ],
+            remarks=[group.remark(report.path) for group in grouped_for_terminal(report.findings)],
             numbers=_numbers(report),
         )
 

@@ -43,6 +43,10 @@ _HINTS_LIKE: Final = {
     re.compile(r"the most possible: misses the target of [\d.]+ %$"): (
         "a higher --fpp allows one, --force writes this one"
     ),
+    # As a glob finds it.
+    re.compile(r"(^|/)_delta_log/[^/]+: .*no column "): (
+        "what is in _delta_log is no data of the table: name its folder instead of a glob"
+    ),
     re.compile(r"value sample: no column .*"): (
         "line 1 was read as names of columns; with one --column, each line is a value of it"
     ),

@@ -227,8 +227,8 @@ def find(
     with (files done, files in all). All others as for inspect.
 
     Files that cannot be read or are not there are `unknown` in the report, and those whose column cannot hold one of the
-    values, while the others are looked for. Raises ValueTypeError if none can be a value in any of the files, with an index in any of those
-    that it knows, or if one cannot be looked for; without an index ColumnError if no file
+    values, while the others are looked for. Raises ValueTypeError if none can be a value in any of the files, or if one
+    cannot be looked for; without an index, or with one that knows none of the files as they are, ColumnError if no file
     has the column, MissingKeyError if there is a key for none of them; ColumnError if the index is not about the column,
     or no file has one of `columns`, UnsupportedError if the types of these in several files do not go together,
     FileNotFoundError if none of the names means any files, RewriteError for what is no table, EncryptionError unless
@@ -354,6 +354,8 @@ class _RowSearch:
         self._index: str | None = None
         self._generation: int | None = None
         self._made: float | None = None
+        # Whether the index knew any of the files, and the values can be any of its column.
+        self._is_by_index = False
         self._num_files = self._files_by_filters = self._files_read = self._parts_read = 0
         self._pages_read = self._bytes_read = 0
         self._tables = _tables(columns)
@@ -404,7 +406,14 @@ class _RowSearch:
         """Those that an index does not exclude: of its own files, or of these."""
         self._index, self._generation = index, asked.manifest.generation
         self._made = asked.manifest.made
-        found = asked.look_up_some(self.column, self._values)
+        new = set() if files is None else self._not_known(asked, files)
+        try:
+            found = asked.look_up_some(self.column, self._values)
+        except ValueTypeError:
+            # What is new may be of another type.
+            if files is None or not new:
+                raise
+            return self.in_files(files)
         for value, reason in found.not_asked.items():
             raise ValueTypeError(
                 f"{show_value(self._asked_for[value])}: cannot be looked for: {reason}"
@@ -427,14 +436,12 @@ class _RowSearch:
             self._num_files = asked.num_files(self.column)
             if self._tables is not None:
                 self._paths = sorted({unit.path for unit, _ in asked.units(self.column)})
+        elif len(new) == len(files.found):
+            return self.in_files(files)
         else:
-            known = {
-                unit.path
-                for unit, read_as in asked.units(self.column)
-                if files.is_known(unit, self.column, read_as)
-            }
-            whole |= files.found.keys() - known
+            whole |= new
             self._num_files, self._paths = len(files.found), [*files.found]
+        self._is_by_index = True
         if asked.places == "file":
             whole |= places.keys()
         wanted = whole | places.keys()
@@ -442,6 +449,15 @@ class _RowSearch:
             _Candidate(path, {} if path in whole else places[path])
             for path in sorted(wanted if files is None else wanted & files.found.keys())
         ]
+
+    def _not_known(self, asked: AskedIndex, files: ListedFiles) -> set[str]:
+        """The files that an index does not know as they are now."""
+        known = {
+            unit.path
+            for unit, read_as in asked.units(self.column)
+            if files.is_known(unit, self.column, read_as)
+        }
+        return files.found.keys() - known
 
     def _check_answers(self, candidates: Sequence[_Candidate]) -> None:
         """Raise what the verbs raise that could ask none of several files."""
@@ -463,7 +479,7 @@ class _RowSearch:
             self._ask_others(self._tables, candidates, files)
         if progress:
             progress(len(candidates), len(candidates))
-        if self._index is None:
+        if not self._is_by_index:
             # What an index has looked up is an answer, whatever has become of the files.
             self._check_answers(candidates)
         not_listed = [

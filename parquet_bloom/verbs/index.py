@@ -264,7 +264,7 @@ class Index:
         `slices`, only of DuckDB. A `hash_key` is not in the query.
 
         Raises UnsupportedError for more than 20 values, ValueTypeError for what cannot be looked up, ColumnError,
-        FormatError, OSError.
+        FileNotFoundError if the index knows no file, FormatError, OSError.
         """
         return index_sql(
             self._place,
@@ -273,7 +273,7 @@ class Index:
             engine=engine,
             hash_key=self._hash_key,
             storage_options=self._options,
-        )
+        ).text
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from parquet_bloom.errors import ColumnError, UnsupportedError, ValueTypeError, no_column
-from parquet_bloom.index.asking import key_of
-from parquet_bloom.index.kinds import AskedHashes, asked_hashes
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import UnsupportedError, ValueTypeError
+from parquet_bloom.index.asking import ValuesByKind, key_of
+from parquet_bloom.index.kinds import AskedHashes
 from parquet_bloom.index.manifest import Places, Segment, existing
 from parquet_bloom.index.opened import OpenSegment
 from parquet_bloom.index.slices import SlicesFile, SlicesFiles
@@ -17,10 +18,11 @@ from parquet_bloom.index.sorted_map import MapFile
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.values.given import list_values, show_values
+from parquet_bloom.verbs.index_probe import check_column, check_has_files
 from parquet_bloom.vocabulary import check_word
 
 if TYPE_CHECKING:
-    from parquet_bloom.index.hash_key import HashKey
+    from parquet_bloom.index.units import Unit
 
 # Beyond that, a query takes longer to plan than `probe` takes.
 MOST_VALUES: Final = 20
@@ -49,6 +51,24 @@ _OF_SLICES: Final[Mapping[Places, str]] = {
 }
 
 
+# Many more than compact leaves, each of which is several times as large as all smaller ones.
+_MANY: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class IndexQuery:
+    """The `text` of a query, which asks each of `num_segments` by itself; of all of them merged, so many would be left."""
+
+    text: str
+    num_segments: int
+    num_merged: int
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is worth to compact the index first."""
+        return self.num_segments - self.num_merged >= _MANY
+
+
 def index_sql(
     index: str | os.PathLike[str],
     column: str,
@@ -57,7 +77,7 @@ def index_sql(
     engine: SqlEngine = "duckdb",
     hash_key: bytes | str | None = None,
     storage_options: Mapping[str, str] | None = None,
-) -> str:
+) -> IndexQuery:
     """The query that asks an index, as Index.sql."""
     check_word("engine", engine, SqlEngine)
     folder = open_folder(with_options(os.fspath(index), storage_options))
@@ -68,19 +88,22 @@ def index_sql(
             " can be joined"
         )
     manifest = existing(folder)
-    if column not in manifest.columns:
-        raise ColumnError(f"{folder.path}: {no_column(column, manifest.columns, 'index')}")
-    key = key_of(folder.path, manifest, hash_key)
-    segments = [segment for segment in manifest.segments if segment.column == column]
-    query = _Query(folder, manifest.places, engine, key, show_values(wanted))
+    check_column(folder.path, manifest, column)
+    asked = ValuesByKind(wanted, key_of(folder.path, manifest, hash_key))
+    segments = [each for each in manifest.segments if each.column == column and each.is_alive]
+    check_has_files(folder.path, column, sum(segment.num_files for segment in segments))
+    query = _Query(folder, manifest.places, engine, show_values(wanted))
     if engine != "duckdb" and any(segment.slices for segment in segments):
         raise UnsupportedError(
             f"{folder.path}: {column}: slices can be asked in SQL by duckdb, which has bits; not by {engine}"
         )
-    indexed = [segment for segment in segments if segment.map or segment.slices]
-    is_alone = len({segment.kind for segment in indexed}) == 1
-    parts = [part for segment in segments for part in query.of_segment(segment, wanted, is_alone)]
-    return "\nUNION ALL\n".join(parts or [query.nothing])
+    parts = [part for segment in segments for part in query.of_segment(segment, asked)]
+    asked.check()
+    return IndexQuery(
+        text="\nUNION ALL\n".join(parts or [query.nothing]),
+        num_segments=len(segments),
+        num_merged=len({(segment.subject, segment.slices is None) for segment in segments}),
+    )
 
 
 class _Query:
@@ -89,51 +112,43 @@ class _Query:
         folder: Folder,
         places: Places,
         engine: SqlEngine,
-        hash_key: HashKey | None,
         texts: Sequence[str],
     ) -> None:
         self._folder, self._places, self._texts = folder, places, texts
-        self._hash_key = hash_key
         self._engine, self._file = engine, _FILE[engine]
 
     nothing: Final = (
         "SELECT '' AS value, '' AS verdict, '' AS path, NULL AS row_group, NULL AS page WHERE 1 = 0"
     )
 
-    def of_segment(self, segment: Segment, values: Any, is_alone: bool) -> Iterator[str]:
-        """The queries for one segment; `is_alone`: whether all that is indexed of the column has its type, so that
-        what it cannot hold is an error."""
-        asked = None
-        if segment.map is not None or segment.slices is not None:
-            try:
-                asked = asked_hashes(segment.kind, values)
-            except ValueTypeError:
-                if is_alone:
-                    raise
+    def of_segment(self, segment: Segment, values: ValuesByKind) -> Iterator[str]:
+        """The queries for one segment."""
+        is_indexed = segment.map is not None or segment.slices is not None
+        asked = values.of(segment.kind) if is_indexed else None
         if asked is None:
             for text in self._texts:
                 yield self._of_unknown(segment, text)
             return
         assert isinstance(asked, AskedHashes)
-        if self._hash_key is not None:
-            asked = asked.keyed(self._hash_key)
         for value, reason in asked.unknown.items():
             raise ValueTypeError(f"{self._texts[value]}: cannot be looked up: {reason}")
         if segment.slices is not None:
             yield from self._of_slices(segment, segment.slices, asked)
             return
         assert segment.map is not None
-        for hash, owner in dict.fromkeys(zip(asked.hashes, asked.owners, strict=True)):
-            yield self._of_hash(segment, segment.map, hash, self._texts[owner])
+        for owner, hashes in _by_owner(asked).items():
+            yield self._of_map(segment, segment.map, hashes, self._texts[owner])
 
-    def _of_hash(self, segment: Segment, map: MapFile, hash: int, text: str) -> str:
+    def _of_map(self, segment: Segment, map: MapFile, hashes: Sequence[int], text: str) -> str:
+        places = "\nUNION ALL ".join(self._places_of(map, hash) for hash in hashes)
+        # Several hashes of a value can be at one place.
         return (
-            f"SELECT {_quoted(text)} AS value, 'maybe' AS verdict, u.path AS path,"
+            f"SELECT DISTINCT {_quoted(text)} AS value, 'maybe' AS verdict, u.path AS path,"
             f" {_WHERE[self._places].format(place='m.place')}\n"
-            f"FROM ({self._places_of(map, hash)}) AS m"
+            f"FROM ({places}) AS m"
             f" CROSS JOIN {self._named(segment.units.name)} AS u\n"
             "WHERE u.first_place <= m.place AND m.place < u.first_place + u.num_places"
-            + self._alive(segment)
+            + self._with_places_alive(segment)
         )
 
     def _places_of(self, map: MapFile, hash: int) -> str:
@@ -149,10 +164,7 @@ class _Query:
     def _of_slices(
         self, segment: Segment, slices: SlicesFiles, asked: AskedHashes
     ) -> Iterator[str]:
-        hashes: dict[int, list[int]] = {}
-        for hash, owner in zip(asked.hashes, asked.owners, strict=True):
-            hashes.setdefault(owner, []).append(hash)
-        for owner, some in hashes.items():
+        for owner, some in _by_owner(asked).items():
             text = self._texts[owner]
             found = [self._of_slices_file(segment, file, some, text) for file in slices.files]
             if found:
@@ -191,7 +203,7 @@ class _Query:
         # Without places, the others have no value.
         wanted = "1 = 1" if segment.map or segment.slices else "u.reason <> ''"
         return (
-            f"SELECT {_quoted(text)} AS value, 'unknown' AS verdict, u.path AS path,"
+            f"SELECT DISTINCT {_quoted(text)} AS value, 'unknown' AS verdict, u.path AS path,"
             " NULL AS row_group, NULL AS page\n"
             f"FROM {self._named(segment.units.name)} AS u\nWHERE {wanted}" + self._alive(segment)
         )
@@ -199,22 +211,32 @@ class _Query:
     def _named(self, name: str) -> str:
         return self._file.format(str(self._folder.path_of(name)).replace("'", "''"))
 
+    def _with_places_alive(self, segment: Segment) -> str:
+        """What keeps out units of a map that are dead, of those that have places."""
+        places = [str(unit.first_place) for unit in self._dead(segment) if unit.num_places]
+        return f"\n  AND u.first_place NOT IN ({', '.join(places)})" if places else ""
+
     def _alive(self, segment: Segment) -> str:
-        """What keeps out units that are dead."""
+        """What keeps out files that are dead, whose units may be in several places, or in none."""
+        pairs = dict.fromkeys(
+            f"(u.path = {_quoted(unit.path)} AND u.version = {_quoted(unit.version)})"
+            for unit in self._dead(segment)
+        )
+        return "".join(f"\n  AND NOT {pair}" for pair in pairs)
+
+    def _dead(self, segment: Segment) -> list[Unit]:
         if not segment.dead:
-            return ""
+            return []
         with closing(OpenSegment(self._folder, segment)) as opened:
-            dead = [unit for number, unit in enumerate(opened.units) if segment.is_dead(number)]
-        # Of slices, units of one file are in several places.
-        if segment.map is None:
-            pairs = (
-                f"(u.path = {_quoted(unit.path)} AND u.version = {_quoted(unit.version)})"
-                for unit in dead
-            )
-            return "".join(f"\n  AND NOT {pair}" for pair in pairs)
-        # Of units without places, which are found nowhere, others have the first place.
-        places = ", ".join(str(unit.first_place) for unit in dead if unit.num_places)
-        return f"\n  AND u.first_place NOT IN ({places})" if places else ""
+            return [unit for number, unit in enumerate(opened.units) if segment.is_dead(number)]
+
+
+def _by_owner(asked: AskedHashes) -> dict[int, list[int]]:
+    """The hashes of each value, by its position, each once."""
+    hashes: dict[int, dict[int, None]] = {}
+    for hash, owner in zip(asked.hashes, asked.owners, strict=True):
+        hashes.setdefault(owner, {})[hash] = None
+    return {owner: [*each] for owner, each in hashes.items()}
 
 
 def _quoted(text: str) -> str:

@@ -367,7 +367,9 @@ def _without_column(file: Askable, options: ProbeOptions, told: AnswerToAll) -> 
         bytes_read=file.source.bytes_read,
         unverified=file.unverified,
         explanations=tuple(
-            Explanation(group.distinct[0].place, value, reason=told.reason, **asdict(LookUp("", ())))
+            Explanation(
+                group.distinct[0].place, value, reason=told.reason, **asdict(LookUp("", ()))
+            )
             for value in python_values(options.values)
             for group in groups
         )

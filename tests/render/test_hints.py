@@ -27,6 +27,11 @@ from parquet_bloom.render.hints import for_many, in_options, next_line, with_hin
             "a: encrypted, no key: wrapped by master key 'users'",
             "; --keys, --kms or --master-key gives it",
         ),
+        (
+            "ev/_delta_log/0.checkpoint.parquet: unknown: no column id; did you mean add.id?",
+            "; what is in _delta_log is no data of the table: name its folder instead of a glob",
+        ),
+        ("ev/my_delta_log/a.parquet: unknown: no column id", ""),
         ("a: encrypted, no key: one was given for b", ""),
         ("a.parquet: no filter: BOOLEAN columns get none", ""),
         ("there is no filter", ""),

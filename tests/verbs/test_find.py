@@ -365,6 +365,43 @@ def test_a_value_that_a_column_cannot_hold_hides_no_other(tmp_path, kind, indexe
         pb.find(lake, "id", kind([-9, -8]), index=index)
 
 
+def test_files_that_an_index_does_not_know_as_they_are_answer_for_themselves(tmp_path):
+    lake, index = tmp_path / "lake", tmp_path / "index"
+    lake.mkdir()
+    paths = [lake / "a.parquet", lake / "b.parquet"]
+
+    def put(*tables: pa.Table) -> None:
+        for path, table in zip(paths, tables, strict=False):
+            path.unlink(missing_ok=True)
+            pq.write_table(table, path)
+
+    def found(value: object) -> list[str]:
+        with_one, without = pb.find(lake, "id", value, index=index), pb.find(lake, "id", value)
+        assert with_one.rows == without.rows
+        return [Path(path).name for path in with_one.found_in]
+
+    number, text, other = (pa.table(each) for each in ({"id": [1]}, {"id": ["x"]}, {"no": [1]}))
+    put(number, number)
+    pb.Index.build(index, lake, "id").close()
+    with pytest.raises(ValueTypeError, match=r"^'x': cannot be a value of INT64"):
+        pb.find(lake, "id", "x", index=index)
+    # One that has changed may hold what no file that the index knows can.
+    put(text)
+    assert found("x") == ["a.parquet"]
+    assert found(1) == ["b.parquet"]
+    # Of those that are all new, the index says nothing: all is as without it.
+    put(text, text)
+    assert found("x") == ["a.parquet", "b.parquet"]
+    with pytest.raises(ValueTypeError, match=r"^column id: 1: cannot be a value of BYTE_ARRAY"):
+        pb.find(lake, "id", 1, index=index)
+    put(other, other)
+    with pytest.raises(ColumnError, match=r"a\.parquet: no column id; the file has no"):
+        pb.find(lake, "id", 1, index=index)
+    # Of its own files, the index has said something.
+    report = pb.find(None, "id", 1, index=index)
+    assert [file.reason for file in report.unknown] == ["no column id; the file has no"] * 2
+
+
 def test_the_rows_of_a_file_that_is_unknown_for_another_value_are_counted(tmp_path):
     path = tmp_path / "u32.parquet"
     pq.write_table(pa.table({"id": pa.array([18_634, 1], pa.uint32())}), path)

@@ -284,6 +284,54 @@ def test_an_empty_name_is_not_all_files(lake, tmp_path):
             index.probe("id", 1, files="")
 
 
+def test_a_file_that_was_changed_under_the_same_state_is_found_by_reading_it(tmp_path):
+    path, other = tmp_path / "a.parquet", tmp_path / "other"
+    pq.write_table(pa.table({"id": [361]}), path)
+    pq.write_table(pa.table({"id": [362]}), other)
+    before = path.stat()
+    with pb.Index.build(tmp_path / "index", path, "id") as index:
+        with path.open("r+b") as file:
+            file.write(other.read_bytes())
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert path.stat().st_size == before.st_size
+        assert index.add().changed == 0
+        assert index.check().ok
+        assert index.probe("id", 362, files=path).is_absent
+        messages = [finding.message for finding in index.check(deep=True).findings]
+        assert messages == [
+            f"{path}: id: row group 0: 1 value not found",
+            f"{path}: id: 1 key of no value",
+        ]
+        # As docs/lake-index.md says.
+        index.remove(path)
+        index.add(path)
+        assert not index.probe("id", 362, files=path).is_absent
+
+
+@pytest.mark.parametrize("is_compacted", [False, True])
+def test_a_type_of_which_no_file_is_left_has_no_part_in_answers(tmp_path, is_compacted):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    pq.write_table(pa.table({"id": ["a name"]}), lake / "was text.parquet")
+    pq.write_table(pa.table({"id": [1]}), lake / "number.parquet")
+    problem = "^'a name': cannot be a value of INT64: expected an integer"
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        # There is one file that may hold it.
+        assert index.probe("id", "a name").results[0].verdict == "maybe"
+        (lake / "was text.parquet").unlink()
+        pq.write_table(pa.table({"id": [2]}), lake / "was text.parquet")
+        index.add()
+        if is_compacted:
+            index.compact(everything=True)
+        for ask in (index.probe, index.new_values, index.sql):
+            with pytest.raises(ValueTypeError, match=problem):
+                ask("id", "a name")
+        assert index.probe("id", 2).results[0].verdict == "maybe"
+        assert index.check(deep=True).ok
+    with pytest.raises(ValueTypeError, match=problem):
+        pb.find(None, "id", "a name", index=tmp_path / "index")
+
+
 def test_remove_forgets_until_the_next_add(lake, tmp_path):
     value = pq.read_table(lake / "04.parquet")["id"][0].as_py()
     with pb.Index.build(tmp_path / "index", lake, "id") as index:

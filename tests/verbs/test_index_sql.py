@@ -9,7 +9,7 @@ import pytest
 from make.commands import pbloom
 
 import parquet_bloom as pb
-from parquet_bloom.errors import UnsupportedError, ValueTypeError
+from parquet_bloom.errors import ColumnError, UnsupportedError, ValueTypeError
 
 
 @pytest.fixture
@@ -75,6 +75,63 @@ def test_engines_answer_as_probe_does(lake, tmp_path, engine, places):
             assert len(found) == len(rows)
 
 
+@pytest.mark.parametrize("places", ["file", "row-group", "page"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_value_of_several_hashes_is_in_a_place_once(tmp_path, engine, places):
+    zeros = pa.table({"x": [0.0, -0.0, 1.0, -0.0] * 9})
+    for name in ("a.parquet", "b.parquet"):
+        (tmp_path / "lake").mkdir(exist_ok=True)
+        pq.write_table(zeros, tmp_path / "lake" / name, row_group_size=4)
+    with pb.Index.build(tmp_path / "index", tmp_path / "lake", "x", places=places) as index:
+        rows = ENGINES[engine](index.sql("x", 0.0, engine=engine))
+        assert {tuple(row.values()) for row in rows} == places_of(index.probe("x", 0.0), places)
+    assert len(rows) == (2 if places == "file" else 18)
+
+
+@pytest.mark.parametrize("form", ["map", "slices"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_cannot_hold_a_value_is_unknown_once_while_it_is_there(tmp_path, engine, form):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    pq.write_table(pa.table({"n": range(9)}), lake / "number.parquet")
+    texts = pa.table({"n": [str(at) for at in range(60)]})
+    pq.write_table(texts, lake / "text.parquet", row_group_size=20)
+    for name in ("empty.parquet", "gone.parquet"):
+        pq.ParquetWriter(lake / name, texts.schema).close()
+    if form == "slices":
+        if engine != "duckdb":
+            pytest.skip("slices are asked by duckdb alone")
+        for name in ("text.parquet", "number.parquet"):
+            pb.build(lake / name, in_place=True, columns=["n"])
+    places = "page" if form == "map" else "row-group"
+    with pb.Index.build(tmp_path / "index", lake, "n", places=places, form=form) as index:
+        (lake / "gone.parquet").unlink()
+        index.add()
+        rows = ENGINES[engine](index.sql("n", 5, engine=engine))
+        expected = [("maybe", "number"), ("unknown", "empty"), ("unknown", "text")]
+        assert sorted((row["verdict"], Path(row["path"]).stem) for row in rows) == expected
+
+
+def test_many_segments_are_better_merged_first(lake, tmp_path):
+    index = tmp_path / "an index"
+    ask = ["index", "sql", "--index", index, "-c", "id", "-v", "5"]
+    pb.Index.build(index, lake, "id").close()
+    for number in range(9, 19):
+        assert pbloom(*ask).stderr == ""
+        pq.write_table(pa.table({"id": [number]}), lake / f"{number}.parquet")
+        with pb.Index(index) as opened:
+            opened.add()
+    said = pbloom(*ask)
+    assert said.stderr == (
+        "pbloom: id: 12 segments are asked one by one: fewer after"
+        f" pbloom index compact --index '{index}'\n"
+    )
+    assert said.stdout.count("maybe") == 11
+    with pb.Index(index) as opened:
+        opened.compact()
+    assert pbloom(*ask).stderr == ""
+
+
 def test_what_is_no_query_is_one_line(lake, tmp_path):
     with pb.Index.build(tmp_path / "index", lake, "id") as index:
         with pytest.raises(UnsupportedError, match="21 values: expected 20 or fewer"):
@@ -83,6 +140,15 @@ def test_what_is_no_query_is_one_line(lake, tmp_path):
             index.sql("id", [None])
         with pytest.raises(ValueError, match="engine: oracle"):
             index.sql("id", [1], engine="oracle")
+        with pytest.raises(ColumnError, match="no column ID; did you mean id"):
+            index.sql("ID", [1])
+        pq.write_table(pa.table({"id": pa.array([1], pa.int32())}), lake / "9.parquet")
+        index.add()
+        with pytest.raises(ValueTypeError, match="'x': cannot be a value of INT32: expected an"):
+            index.sql("id", "x")
+        index.remove(lake)
+        with pytest.raises(FileNotFoundError, match="the index has no files with id, expected"):
+            index.sql("id", 1)
 
 
 def test_an_answer_as_a_file_that_engines_join(lake, tmp_path):
