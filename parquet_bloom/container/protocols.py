@@ -376,5 +376,5 @@ def answers_to_all(
                 Answer(part.place, verdict, told.reason, part.num_rows, first_row)
                 for verdict in verdicts
             ]
-            yield GroupAnswers(answers, picks)
+            yield GroupAnswers(answers, picks, 0.0 if told.verdict == "absent" else None)
         first_row += part.num_rows

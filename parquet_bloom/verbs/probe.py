@@ -138,7 +138,7 @@ class ProbedValues(Sequence[ProbedValue]):
         places: dict[tuple[Verdict, str], list[Place]] = {}
         for group in self._groups:
             for answer in group.given:
-                if answer.reason:
+                if answer.reason and answer.verdict != "absent":
                     doubt = answer.verdict, answer.reason
                     places.setdefault(doubt, []).append(answer.place)
         return places

@@ -220,7 +220,7 @@ class GatheredValues:
         file = self._hits.add_file(report.path, [group.distinct[0] for group in groups])
         for number, group in enumerate(groups):
             given = group.given
-            if given and all(each.reason is not None for each in given):
+            if given and all(each.verdict != "absent" and each.reason for each in given):
                 # Why values are doubted comes after why the filter is.
                 self._unknown[NotAsked(report.path, given[0].reason or "")] = None
                 continue

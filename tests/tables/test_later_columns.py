@@ -28,6 +28,7 @@ from parquet_bloom.vocabulary import LACKS_COLUMN, NULL_IN_TABLE
 
 NULL = ("absent", NULL_IN_TABLE)
 UNKNOWN = ("unknown", LACKS_COLUMN)
+UNKNOWN_NULL = ("unknown", NULL_IN_TABLE)
 
 
 @pytest.fixture
@@ -69,6 +70,21 @@ def test_older_files_have_null_there(delta, column):
     left = pb.row_groups(delta, [(column, "==", "x")], table="auto")
     assert older(delta).isdisjoint(left["path"].to_pylist())
     assert len(left) == 1
+
+
+def test_many_values(delta):
+    build(delta, columns=["late"])
+    report = pb.probe_values(delta, "late", ["x", "nobody", None], table="auto")
+    assert [each.verdict for each in report.results] == ["maybe", "absent", "unknown"]
+    assert report.files_unknown == ()
+    result = outcome("probe", "--by-value", delta, "--table", "auto", "-c", "late", "-v", "nobody")
+    assert (result.code, result.stderr) == (1, "")
+    (found,) = [
+        file
+        for file in pb.probe(delta, "late", [None, "x"], table="auto").reports
+        if file.path == min(older(delta))
+    ]
+    assert [*found.results.doubts] == [UNKNOWN_NULL]
 
 
 def test_rows_are_those_that_another_reader_finds(delta):
@@ -324,6 +340,8 @@ def test_a_default_leaves_it_unknown(iceberg):
     table = pb.open_table(NAME, catalog=CATALOG)
     assert sorted(said(table, "late")) == [("unknown", "no filter"), UNKNOWN]
     assert sorted(said(table, "day")) == [NULL, ("unknown", "no filter")]
+    valued = [{*table.valued_without(file)} for file in table.files()]
+    assert sorted(valued, key=len) == [{"late"}, {"late", "day"}]
 
 
 def test_the_names_of_partitions_are_those_of_now(iceberg):
