@@ -227,12 +227,12 @@ def find(
     with (files done, files in all). All others as for inspect.
 
     Files that cannot be read or are not there are `unknown` in the report, and those whose column cannot hold one of the
-    values, while the others are looked for. Raises ValueTypeError if none can be a value in any of the files, or if one
-    cannot be looked for; without an index, or with one that knows none of the files as they are, ColumnError if no file
-    has the column, MissingKeyError if there is a key for none of them; ColumnError if the index is not about the column,
-    or no file has one of `columns`, UnsupportedError if the types of these in several files do not go together,
-    FileNotFoundError if none of the names means any files, RewriteError for what is no table, EncryptionError unless
-    `hash_key` is that of the index, FormatError for a damaged index, OSError.
+    values, while the others are looked for. Raises ValueTypeError if one cannot be looked for, or none can be a value in any
+    of the files, with an index in any that it has indexed, unless one of `files` is new to it; without an index, or with one
+    that knows none of the files as they are, ColumnError if no file has the column, MissingKeyError if there is a key for
+    none of them; ColumnError if the index is not about the column, or no file has one of `columns`, UnsupportedError if the
+    types of these in several files do not go together, FileNotFoundError if none of the names means any files, RewriteError
+    for what is no table, EncryptionError unless `hash_key` is that of the index, FormatError for a damaged index, OSError.
     """
     sought = list_values(values)
     check_none_missing(sought)
