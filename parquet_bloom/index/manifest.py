@@ -61,9 +61,10 @@ class IndexedColumn(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Files that were indexed together, for one column of one type. `kind`: of the type, see kinds. It has a `map` or
-    `slices`; neither if the files are not indexed, for the reasons that their units give. `num_files`: those that are
-    not dead. `dead`: units that are no more, or of files in a state that is none any more. `read_as`: what its files call the column, or
-    its field id, if a table says so; empty if they call it as the index does."""
+    `slices`; neither if the files are not indexed, for the reasons that their units give; those without a reason have no
+    value. `num_files`: those that are not dead. `dead`: units that are no more, or of files in a state that is none any
+    more. `read_as`: what its files call the column, or its field id, if a table says so; empty if they call it as the
+    index does."""
 
     id: str
     column: str

@@ -5,6 +5,7 @@ are pages, for each row group.
 
 Row groups of 1,024 rows or more, whose places in the file the manifest knows, so that one read finds the unit of
 a place. `row_group` is that of the first place. `reason`: why the unit is not indexed; no place is its then.
+In a segment without places, a unit without a reason is a file that is known to have no value.
 """
 
 from __future__ import annotations
