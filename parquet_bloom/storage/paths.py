@@ -52,10 +52,10 @@ def expand(
     options: Mapping[str, str] | None = None,
     left_out: LeftOut | None = None,
 ) -> tuple[list[Input], list[OSError]]:
-    """The files that `names` mean, in order and each once, and an error for each empty name and each glob or folder without files, or
-    that cannot be listed. In folders, names that start with a dot or an underscore are skipped: metadata and temporary
-    files. `options`: of object stores. left_out: takes what is skipped, and folders below that cannot be listed, which
-    are errors otherwise. Raises UnsupportedError if nothing here can list them."""
+    """The files that `names` mean, in order and each once, and an error for each empty name and each glob or folder
+    without files, or that cannot be listed. In folders, names that start with a dot or an underscore are skipped:
+    metadata and temporary files. `options`: of object stores. left_out: takes what is skipped, and folders below that
+    cannot be listed, which are errors otherwise. Raises UnsupportedError if nothing here can list them."""
     inputs: list[Input] = []
     errors: list[OSError] = []
     unlisted: list[tuple[str, str]] = [] if left_out is None else left_out.unlisted
@@ -96,8 +96,11 @@ def _spelled_alike(path: str) -> str:
     if is_url(path):
         return path
     name = local_name(path)
+    # In a working folder that was removed, there is nothing that could be spelled otherwise.
+    with suppress(FileNotFoundError):
+        name = name if name.startswith("/") else f"{os.getcwd()}/{name}"
     # Not by pathlib, which takes as long as to find the file.
-    return _SEPARATORS.sub("/", name if name.startswith("/") else f"{os.getcwd()}/{name}")
+    return _SEPARATORS.sub("/", name)
 
 
 def not_listed(folder: str, reason: str) -> PermissionError:

@@ -53,6 +53,15 @@ def test_a_file_that_is_named_in_several_ways_is_one(lake):
     assert [json.loads(line)["path"] for line in printed.splitlines()] == [A]
 
 
+def test_a_working_folder_that_is_gone_hides_no_file_elsewhere(lake, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    result = outcome("probe", lake / "a.parquet", "a.parquet", "-c", "id", "-v", 1)
+    assert f"{lake / 'a.parquet'}: " in result.stdout
+    assert result.stderr == "pbloom: a.parquet: No such file or directory\n"
+
+
 def test_one_name_of_one_file_has_one_report(lake):
     assert isinstance(pb.inspect(A), pb.FileInspection)
     assert isinstance(pb.inspect([A]), pb.FilesReport)
