@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 # From here on, it pays to import numpy.
 MANY: Final = 256
 
-# What values of ORC are to all engines.
-_INTEGER, _TEXT = LeafType("INT64"), LeafType("BYTE_ARRAY", logical=LogicalType("STRING"))
-_LIKE_PARQUET: Final = {"SHORT": _INTEGER, "INT": _INTEGER, "LONG": _INTEGER, "STRING": _TEXT}
-
 _ORC_NUMBERS: Final = ("length", "precision", "scale")
 
 
@@ -69,8 +65,18 @@ def is_agreed(kind: str, values: Sequence[Any] | Array) -> bool:
 
     with _known(kind):
         found = json.loads(kind)
-        leaf = _leaf(found) if found["format"] == "parquet" else _LIKE_PARQUET.get(found["kind"])
+        leaf = _leaf(found) if found["format"] == "parquet" else _like_parquet(found["kind"])
     return leaf is not None and is_agreed_in_parquet(leaf, values)
+
+
+def _like_parquet(kind: str) -> LeafType | None:
+    """What values of ORC are to all engines."""
+    match kind:
+        case "SHORT" | "INT" | "LONG":
+            return LeafType("INT64")
+        case "STRING":
+            return LeafType("BYTE_ARRAY", logical=LogicalType("STRING"))
+    return None
 
 
 @dataclass(frozen=True, slots=True)

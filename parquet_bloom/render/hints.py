@@ -32,25 +32,25 @@ _HINTS: Final = {
     IS_INDEX: "pbloom index probe --index asks it, pbloom index check --index proves it",
 }
 # Of a key that key material names: that of the column itself is in nobody's hands.
-_WRAPPED = re.compile(rf"(^|: ){NO_KEY}: wrapped by master key [^;]*$")
-# By reasons that have numbers or names in them.
+_WRAPPED: Final = rf"(^|: ){NO_KEY}: wrapped by master key [^;]*$"
+# By reasons that have numbers or names in them: patterns, which few commands need, so that none is compiled before.
 _HINTS_LIKE: Final = {
     _WRAPPED: "--keys, --kms or --master-key gives it",
-    re.compile(r"(^|: )encrypted: no key for column [^;]*\)$"): COLUMN_KEY_GIVEN_BY,
-    re.compile(r"the most allowed: misses the target of [\d.]+ %$"): (
+    r"(^|: )encrypted: no key for column [^;]*\)$": COLUMN_KEY_GIVEN_BY,
+    r"the most allowed: misses the target of [\d.]+ %$": (
         "a higher --max-bytes or --fpp allows one, --force writes this one"
     ),
-    re.compile(r"the most possible: misses the target of [\d.]+ %$"): (
+    r"the most possible: misses the target of [\d.]+ %$": (
         "a higher --fpp allows one, --force writes this one"
     ),
     # As a glob finds it.
-    re.compile(r"(^|/)_delta_log/[^/]+: .*no column "): (
+    r"(^|/)_delta_log/[^/]+: .*no column ": (
         "what is in _delta_log is no data of the table: name its folder instead of a glob"
     ),
-    re.compile(r"value sample: no column .*"): (
+    r"value sample: no column .*": (
         "line 1 was read as names of columns; with one --column, each line is a value of it"
     ),
-    re.compile(r"value sample: column (.+): \1: cannot be a value of .*"): (
+    r"value sample: column (.+): \1: cannot be a value of .*": (
         "if this is a header, leave out --column"
     ),
 }
@@ -62,25 +62,25 @@ def with_hint(message: str) -> str:
         if message == reason or message.endswith(f": {reason}"):
             return f"{message}; {hint}"
     for pattern, hint in _HINTS_LIKE.items():
-        if pattern.search(message):
+        if re.search(pattern, message):
             return f"{message}; {hint}"
     return message
 
 
 def with_key_hint(reason: str) -> str:
     """A reason, followed by what helps if a key is missing, and nothing else."""
-    return with_hint(reason) if reason == NO_KEY or _WRAPPED.match(reason) else reason
+    return with_hint(reason) if reason == NO_KEY or re.match(_WRAPPED, reason) else reason
 
 
 # As Python's callers call what the command has options for.
-_REFUSED = re.compile(r"(?<=: )[a-z]+(_[a-z]+)*(?= is not supported for )|^(places|hash_key)(?=: )")
-_OF_STORE = re.compile(r"the storage option (?=\w+=)")
+_REFUSED: Final = r"(?<=: )[a-z]+(_[a-z]+)*(?= is not supported for )|^(places|hash_key)(?=: )"
+_OF_STORE: Final = r"the storage option (?=\w+=)"
 
 
 def in_options(message: str) -> str:
     """A message with the options of the command in it: `--max-bytes is not supported for ORC files`."""
-    named = _REFUSED.sub(lambda name: f"--{name[0].replace('_', '-')}", message)
-    return _OF_STORE.sub("--storage-option ", named)
+    named = re.sub(_REFUSED, lambda name: f"--{name[0].replace('_', '-')}", message)
+    return re.sub(_OF_STORE, "--storage-option ", named)
 
 
 def would_refuse(obstacles: Sequence[str] | None) -> list[str]:
