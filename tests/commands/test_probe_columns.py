@@ -1,6 +1,7 @@
 """`probe -c a,b`: the same values asked of each column, and an answer for each."""
 
 import json
+import shutil
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,6 +10,11 @@ from make.commands import outcome
 from pyarrow import orc
 
 import parquet_bloom as pb
+
+
+def copied(name):
+    """The name of another file of the same content."""
+    return shutil.copy(name, f"copy.{name}")
 
 
 @pytest.fixture(params=["parquet", "orc"])
@@ -32,8 +38,9 @@ def documents(*arguments):
 
 
 def test_one_document_for_each_file_and_column(name):
-    found = documents("probe", name, name, "-c", "other,id", "-v", "7")
-    assert [each["path"] for each in found] == 4 * [name]
+    files = [name, copied(name)]
+    found = documents("probe", *files, "-c", "other,id", "-v", "7")
+    assert [each["path"] for each in found] == 2 * files
     assert [each["column"] for each in found] == ["other", "other", "id", "id"]
     verdicts = [each["results"][0]["verdict"] for each in found]
     assert verdicts == ["absent", "absent", "maybe", "maybe"]
@@ -59,7 +66,7 @@ def test_text_names_the_column(name):
 
 
 def test_several_files_are_summed_up_column_by_column(name):
-    lines = outcome("probe", name, name, "-c", "id,other", "-v", "7").stdout.splitlines()
+    lines = outcome("probe", name, copied(name), "-c", "id,other", "-v", "7").stdout.splitlines()
     assert [line for line in lines if line.startswith("column ")] == ["column id", "column other"]
     assert [line.split("; ")[0] for line in lines if line.startswith("2 files")] == [
         "2 files: 2 to read",

@@ -323,12 +323,15 @@ def test_options_of_the_command(run):
         ["  error PB311 fpp-above-limit", "column x, row groups 0, 1 (the first of them)"],
         ["  error PB312 bytes-above-limit", "column x, row groups 0, 1"],
         ["  error PB310 required-missing", "column y, row groups 0, 1"],
-        ["  next", "pbloom build a.parquet -c x --existing replace --fpp 1e-09 --in-place"],
+        [
+            "  next",
+            "pbloom build a.parquet -c x --existing replace --fpp 1e-09 --in-place --max-bytes 64",
+        ],
         [
             "  next",
             "pbloom build a.parquet -c x --existing replace --max-bytes 64 --in-place --fpp 1e-09",
         ],
-        ["  next", "pbloom build a.parquet -c y --in-place --fpp 1e-09"],
+        ["  next", "pbloom build a.parquet -c y --in-place --max-bytes 64 --fpp 1e-09"],
     ]
     assert run("a.parquet", "--require", "y", "--fail-on", "never").code == 0
     assert run("a.parquet", "-c", "x", "--require", "x").code == 0

@@ -431,7 +431,7 @@ def test_a_column_that_no_file_has_is_an_error_as_in_probe(tmp_path):
         assert str(caught.value) == told
     found = outcome("find", tmp_path, "-c", "ids,id", "-v", "5")
     assert (found.code, found.stderr) == (2, f"pbloom: {told}\n")
-    assert found.stdout.splitlines()[-1].startswith("2 rows in 2 files: ")
+    assert found.stdout.splitlines()[-1].startswith("id: 2 rows in 2 files: ")
     pq.write_table(pa.table({"ids": [5]}), tmp_path / "c.parquet")
     report = pb.find(tmp_path, "ids", 5)
     assert (len(report.rows), [file.reason for file in report.unknown]) == (

@@ -115,17 +115,37 @@ def check(
     files: Sequence[str],
     ask: Callable[[Path, Sequence[Any], Sequence[str] | None], Said],
 ) -> None:
-    try:
-        alone = {path: ask(index, values, [path]).get(path) for path in files}
-    except ValueTypeError:
-        # What no file of the index can hold is a mistake, whatever is asked.
-        for some in (files, None):
-            with pytest.raises(ValueTypeError):
-                ask(index, values, some)
-        return
+    alone = {path: said_or_mistaken(index, values, [path], ask) for path in files}
     for number in range(2, len(files) + 1):
         for some in combinations(files, number):
-            said = ask(index, values, some)
-            assert {path: said.get(path) for path in some} == {path: alone[path] for path in some}
-    said = ask(index, values, None)
-    assert {path: said[path] for path in files if path in said}.items() <= alone.items()
+            said = said_or_mistaken(index, values, some, ask)
+            if said is None:
+                # What none of them can hold is a mistake.
+                assert {alone[path] for path in some} == {None}
+                continue
+            for path in some:
+                check_one(path, said, alone[path])
+    said = said_or_mistaken(index, values, None, ask) or {}
+    for path in said.keys() & alone.keys():
+        check_one(path, said, alone[path])
+
+
+def check_one(path: str, said: Said, alone: Said | None) -> None:
+    if alone is None:
+        # A mistake by itself: beside one that can hold it, this one cannot say.
+        assert said[path].reason
+    else:
+        assert said.get(path) == alone.get(path)
+
+
+def said_or_mistaken(
+    index: Path,
+    values: Sequence[Any],
+    files: Sequence[str] | None,
+    ask: Callable[[Path, Sequence[Any], Sequence[str] | None], Said],
+) -> Said | None:
+    """None if the values or the column are called a mistake."""
+    try:
+        return ask(index, values, files)
+    except (ColumnError, ValueTypeError):
+        return None
