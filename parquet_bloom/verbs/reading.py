@@ -169,7 +169,7 @@ class Reading:
         of_left = [each.path for each in left]
         ends = files.ends([*every[:1], *of_left], self.keys)
         are_local = not any(map(is_url, every))
-        fragments = Fragments(self._partitions, self.keys, self.storage_options, are_local, ends)
+        fragments = Fragments(self._partitions, self.keys, every, are_local, ends)
         if schema is None and files.leaf_columns:
             schema = fragments.schema_of_tables(of_left or every[:1], files.table_columns)
         elif schema is None:

@@ -143,7 +143,9 @@ def found_in(folder: Address) -> tuple[list[Found], list[str]]:
     prefix = f"{key}/" if key else ""
     listed = _listed_beside(folder, prefix or None, Traffic())
     names = sorted(each.strip("/") for each in listed["common_prefixes"])
-    folders = [str(folder.found(name)) for name in names if not is_hidden(name.rpartition("/")[2])]
+    folders: list[str] = [
+        folder.found(name) for name in names if not is_hidden(name.rpartition("/")[2])
+    ]
     return _found(folder, prefix, listed["objects"]), folders
 
 
@@ -177,7 +179,7 @@ def _found(folder: Address, prefix: str, metas: Iterable[ObjectMeta]) -> list[Fo
 
 def _as_found(beside: Address, meta: ObjectMeta) -> Found:
     size, changed = meta["size"], meta["last_modified"]
-    path = str(beside.found(meta["path"]))
+    path = beside.found(meta["path"])
     return Found(path, size, version_told(size, meta["e_tag"], changed), changed.timestamp())
 
 
