@@ -230,9 +230,14 @@ def _is_index(name: str) -> bool:
         return False
 
 
+def before_wildcard(glob: str) -> str:
+    """What all names begin with that a glob matches."""
+    return _BEFORE_WILDCARD.match(glob)[0]  # type: ignore[index]
+
+
 def _check_folder(glob: str) -> None:
     """Raise FileNotFoundError if the folder does not exist in which files are matched."""
-    folder = os.path.dirname(_BEFORE_WILDCARD.match(glob)[0])  # type: ignore[index]
+    folder = os.path.dirname(before_wildcard(glob))
     if folder and not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, NO_FOLDER, folder)
 

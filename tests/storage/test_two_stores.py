@@ -168,6 +168,13 @@ def test_an_index_by_commands(url, server, other, tmp_path):
     by_command("index", "build", url, "-c", "k", "--index", index)
     shown = by_command("index", "probe", url, "-c", "k", "-v", "right", "--json", "--index", index)
     assert [each["verdict"] for each in json.loads(shown)["results"]] == ["maybe"]
+    # Without the URL, that of the index counts.
+    for verb in (("index", "probe"), ("find",)):
+        by_command(*verb, "-c", "k", "-v", "right", "--json", "--index", index)
+    by_command("index", "check", "--index", index)
+    assert pb.rows(None, {"k": "right"}, index=index).num_rows == 1
+    assert pb.dataset(None, {"k": "right"}, index=index).count_rows() == 2
+    by_command("index", "add", "--index", index)
     check(server, other, url)
 
 
