@@ -362,7 +362,7 @@ OBJECTS = [
 def tree(server):
     for name in OBJECTS:
         server.put(f"bucket/{name}", b"data")
-    server.put("bucket/lake/empty.parquet", b"")
+    server.put("bucket/lake/mark.parquet/", b"")
     return server
 
 
