@@ -24,7 +24,9 @@ _AT_ONCE: Final = 16
 def lasting(names: Iterable[str]) -> list[str]:
     """Names of files, folders and globs as they mean the same from anywhere; an empty one means nothing, and not this
     folder."""
-    return [name if is_url(name) or not name else os.path.abspath(name) for name in names]
+    return [
+        name if is_url(name) or not name else os.path.abspath(local_name(name)) for name in names
+    ]
 
 
 def listed(
