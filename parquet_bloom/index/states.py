@@ -7,14 +7,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from parquet_bloom.storage import with_options
+from parquet_bloom.storage import address_of, with_options
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.listing import find_file
-from parquet_bloom.storage.paths import expand
-from parquet_bloom.storage.source import is_url, local_name, version_of
+from parquet_bloom.storage.paths import before_wildcard, expand
+from parquet_bloom.storage.source import is_object, is_url, local_name, version_of
 
 if TYPE_CHECKING:
-    from parquet_bloom.storage.address import Listed
+    from parquet_bloom.storage.address import Address, Listed
     from parquet_bloom.storage.left_out import LeftOut
 
 # Requests for the states of objects.
@@ -24,7 +24,9 @@ _AT_ONCE: Final = 16
 def lasting(names: Iterable[str]) -> list[str]:
     """Names of files, folders and globs as they mean the same from anywhere; an empty one means nothing, and not this
     folder."""
-    return [name if is_url(name) or not name else os.path.abspath(name) for name in names]
+    return [
+        name if is_url(name) or not name else os.path.abspath(local_name(name)) for name in names
+    ]
 
 
 def listed(
@@ -55,6 +57,29 @@ def listed(
             # What is gone from a folder meanwhile is no error.
             errors.append(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path))
     return sorted(found.values(), key=lambda file: file.path), errors
+
+
+def in_stores_of(sources: Iterable[str], paths: Iterable[str]) -> list[str]:
+    """The paths of the files of an index, with what its `sources` say of their stores: an index has only the text of a
+    URL."""
+    told = [address_of(name) for name in sources if is_object(name)]
+    told = [address for address in told if address.in_full != (str(address), {})]
+    if not told:
+        return [*paths]
+    # The nearest first.
+    told.sort(key=lambda address: len(address.key), reverse=True)
+    return [_in_store_of(told, path) for path in paths]
+
+
+def _in_store_of(told: Sequence[Address], path: str) -> str:
+    if not is_object(path):
+        return path
+    place = address_of(path)
+    for each in told:
+        is_there = (each.scheme, each.host) == (place.scheme, place.host)
+        if is_there and place.key.startswith(before_wildcard(each.key)):
+            return each.other(path)
+    return path
 
 
 def is_as_read(file: Found, size: int, version: str) -> bool:

@@ -4,24 +4,26 @@ verbs take. It can be sent to other processes."""
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn, TypeAlias
 
 import pyarrow as pa
 from pyarrow import fs
 
 from parquet_bloom.storage import open_source, with_options
-from parquet_bloom.storage.source import Ended, FileEnd, Source
+from parquet_bloom.storage.address import Address
+from parquet_bloom.storage.source import Ended, FileEnd, Source, is_url
+
+# A path or URL, and the options of its store. Unlike an Address, it keeps them in another process.
+Place: TypeAlias = tuple[str, Mapping[str, str] | None]
 
 
 class _Opened(io.RawIOBase):
     """A source that is read from where it stands."""
 
-    def __init__(
-        self, path: str, options: Mapping[str, str] | None, end: FileEnd | None = None
-    ) -> None:
+    def __init__(self, place: Place, end: FileEnd | None = None) -> None:
         super().__init__()
-        self._source: Source = open_source(with_options(path, options))
+        self._source: Source = open_source(with_options(*place))
         if end is not None:
             self._source = Ended(self._source, end)
         self._at = 0
@@ -54,18 +56,23 @@ class _Opened(io.RawIOBase):
 
 
 class SourceFileSystem(fs.FileSystemHandler):  # type: ignore[misc]
-    """For reading alone. `ends`: of files that have others than they are to have."""
+    """For reading alone. `options`: of the stores of all files but those that have `places`, by their names; `ends`: of
+    files that have others than they are to have."""
 
     def __init__(
-        self, options: Mapping[str, str] | None, ends: Mapping[str, FileEnd] | None = None
+        self,
+        options: Mapping[str, str] | None,
+        places: Mapping[str, Place] | None = None,
+        ends: Mapping[str, FileEnd] | None = None,
     ) -> None:
-        self._options = None if options is None else dict(options)
+        self._options, self._places = options, dict(places or {})
         self._ends = dict(ends or {})
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, SourceFileSystem)
             and self._options == other._options
+            and self._places == other._places
             and self._ends == other._ends
         )
 
@@ -82,7 +89,7 @@ class SourceFileSystem(fs.FileSystemHandler):  # type: ignore[misc]
         return pa.PythonFile(self._opened(path), mode="r")
 
     def _opened(self, path: str) -> _Opened:
-        return _Opened(path, self._options, self._ends.get(path))
+        return _Opened(self._places.get(path, (path, self._options)), self._ends.get(path))
 
     def open_input_stream(self, path: str) -> Any:
         return self.open_input_file(path)
@@ -105,10 +112,16 @@ class SourceFileSystem(fs.FileSystemHandler):  # type: ignore[misc]
     delete_file = move = copy_file = open_output_stream = open_append_stream = _refuse
 
 
-def file_system(
-    options: Mapping[str, str] | None, are_local: bool, ends: Mapping[str, FileEnd]
-) -> Any:
+def file_system(paths: Iterable[str], are_local: bool, ends: Mapping[str, FileEnd]) -> Any:
     """What reads files that are all local, or not."""
     if are_local and not ends:
         return fs.LocalFileSystem()
-    return fs.PyFileSystem(SourceFileSystem(options, ends))
+    places = {str(path): _place_of(path) for path in paths if is_url(path)}
+    _, options = next(iter(places.values()), ("", None))
+    # Mostly one says it for all.
+    own = {name: place for name, place in places.items() if place != (name, options)}
+    return fs.PyFileSystem(SourceFileSystem(options, own, ends))
+
+
+def _place_of(path: str) -> Place:
+    return path.in_full if isinstance(path, Address) else (path, None)

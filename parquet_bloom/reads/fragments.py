@@ -32,15 +32,15 @@ class Fragments:
         self,
         partitions: Partitions,
         keys: Keys | None,
-        storage_options: Mapping[str, str] | None,
+        paths: Sequence[str],
         are_local: bool,
         ends: Mapping[str, FileEnd],
     ) -> None:
-        """`ends`: of files that have others than pyarrow is to read. Raises UnsupportedError for keys that it cannot
+        """`paths`: of all files that may be read; `ends`: of files that have others than pyarrow is to read. Raises UnsupportedError for keys that it cannot
         be given."""
         self._are_local, self._partitions = are_local, partitions
         named = {self._name(path): end for path, end in ends.items()}
-        self._file_system = file_system(storage_options, are_local, named)
+        self._file_system = file_system(paths, are_local, named)
         self._format = pads.ParquetFileFormat(**_opening(keys))
 
     def schema(self, paths: Sequence[str], filtered: Iterable[str]) -> pa.Schema:

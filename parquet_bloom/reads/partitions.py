@@ -7,6 +7,7 @@ Of folders, types are those that pyarrow takes: int32 if all values of a column 
 from __future__ import annotations
 
 import operator
+import os
 import re
 from collections.abc import Mapping, Sequence
 from functools import reduce
@@ -17,6 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.storage import address_of
+from parquet_bloom.storage.source import is_object, is_url, local_name
 
 if TYPE_CHECKING:
     from parquet_bloom.reads.rows import RowSource
@@ -83,12 +86,22 @@ class Partitions:
 
 
 def texts_in(path: str, base: str) -> dict[str, str | None]:
-    """Those in the names of folders below `base`."""
-    folders = path.removeprefix(base).split("/")[:-1]
+    """Those in the names of folders below `base`, however it is spelled."""
+    if "=" not in path and "%3" not in path:
+        return {}
+    folders = _place(path).removeprefix(_place(base)).split("/")[:-1]
     pairs = [
         (name, value) for name, mark, value in (each.partition("=") for each in folders) if mark
     ]
     return {unquote(name): None if value == _NULL else unquote(value) for name, value in pairs}
+
+
+def _place(path: str) -> str:
+    """The same for all spellings; of a URL, the key, which Hive may have escaped besides."""
+    if is_object(path):
+        address = address_of(path)
+        return f"{address.host}/{address.key}"
+    return path if is_url(path) else os.path.abspath(local_name(path))
 
 
 def _as_type(name: str, texts: Sequence[str | None], kind: str) -> pa.Array:

@@ -15,6 +15,7 @@ from parquet_bloom.reads.columns import telling, with_filtered
 from parquet_bloom.reads.polars_predicates import Pushed, pushed_by_polars
 from parquet_bloom.reads.predicates import ANYTHING, Predicate
 from parquet_bloom.reads.pruning import Left
+from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.source import is_url, local_name
 
 if TYPE_CHECKING:
@@ -52,11 +53,9 @@ class Rows:
         paths: Sequence[str],
         filtered: Sequence[str],
         left_by: LeftBy,
-        storage_options: Mapping[str, str] | None,
     ) -> None:
         """`filtered`: columns that it has, too, if any of the files does."""
         self._paths, self._filtered, self._left_by = paths, filtered, left_by
-        self._options = None if storage_options is None else dict(storage_options)
 
     @read_once
     def schema(self) -> pl.Schema:
@@ -99,7 +98,8 @@ class Rows:
         are_whole = not _are_few_slices(left)
         for is_whole, several in groupby(left, lambda each: are_whole or each.numbers is None):
             if is_whole:
-                yield _Scan(self._scan([each.path for each in several]), True)
+                for _, alike in groupby(several, lambda each: _options_of(each.path)):
+                    yield _Scan(self._scan([each.path for each in alike]), True)
                 continue
             for each in several:
                 rows = self._scan([each.path])
@@ -111,11 +111,22 @@ class Rows:
         return self._scanned(paths, schema=self.schema, **_OF_ONE_SCHEMA)
 
     def _scanned(self, paths: Sequence[str], **options: Any) -> pl.LazyFrame:
-        names = [str(path) if is_url(path) else local_name(path) for path in paths]
-        options.setdefault("hive_partitioning", any("=" in name for name in names))
-        if is_url(paths[0]):
-            options["storage_options"] = self._options
-        return pl.scan_parquet(names, glob=False, **options)
+        names = [_name_of(path) for path in paths]
+        has_values = any("=" in str(path) for path in paths)
+        options.setdefault("hive_partitioning", has_values)
+        return pl.scan_parquet(names, glob=False, storage_options=_options_of(paths[0]), **options)
+
+
+def _name_of(path: str) -> str:
+    """A path as polars takes it."""
+    if isinstance(path, Address):
+        return path.undecoded
+    return path if is_url(path) else local_name(path)
+
+
+def _options_of(path: str) -> dict[str, str] | None:
+    """Those of the store of a file: polars has the same names for them."""
+    return dict(path.options) or None if isinstance(path, Address) else None
 
 
 class RowsOfTables:
@@ -128,11 +139,10 @@ class RowsOfTables:
         left_by: LeftBy,
         are_plain: Callable[[Sequence[Left]], bool],
         groups: WholeGroups,
-        storage_options: Mapping[str, str] | None,
     ) -> None:
         """Raises as WholeGroups.schema."""
         self._left_by, self._are_plain = left_by, are_plain
-        self._groups, self._options = groups, storage_options
+        self._groups = groups
         self._schema = groups.schema(paths)
         self.schema = _frame(self._schema.empty_table()).schema
 
@@ -148,7 +158,7 @@ class RowsOfTables:
         query = _PushedQuery(columns, predicate)
         left = self._left_by(query.pushed.tree)
         if left and self._are_plain(left):
-            plain = Rows([each.path for each in left], (), lambda _: left, self._options)
+            plain = Rows([each.path for each in left], (), lambda _: left)
             yield from plain(columns, predicate, num_rows, batch_size)
             return
         asked = [] if predicate is None else predicate.meta.root_names()

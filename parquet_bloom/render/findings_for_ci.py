@@ -8,8 +8,10 @@ import re
 import xml.etree.ElementTree as ET
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any
 from urllib.parse import quote
 
@@ -250,6 +252,7 @@ def sarif_log(reports: Sequence[ValidationReport], failures: Sequence[Failure]) 
         "name": "pbloom",
         "version": __version__,
         "semanticVersion": __version__,
+        **_where_it_lives(),
         "rules": [_rule(rule) for rule in broken],
     }
     base = {"description": _message("The folder that pbloom was run in.")}
@@ -261,6 +264,16 @@ def sarif_log(reports: Sequence[ValidationReport], failures: Sequence[Failure]) 
         "results": list(_results(kept, broken, list(artifacts))),
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _where_it_lives() -> Object:
+    """The documentation, as the metadata of the package has it; nothing of one that is not installed."""
+    with suppress(PackageNotFoundError):
+        for each in metadata("parquet_bloom").get_all("Project-URL") or ():
+            label, _, url = each.partition(", ")
+            if label == "Documentation":
+                return {"informationUri": url}
+    return {}
 
 
 def _rule(rule: str) -> Object:

@@ -62,9 +62,9 @@ class Address(str):
 
     @classmethod
     def of(cls, url: str, options: Mapping[str, str] | None = None) -> Self:
-        """`options`: of the store; those in the query of `url` go before them."""
-        if isinstance(url, cls) and options is None:
-            return url
+        """`options`: of the store; those in the query of `url`, or of what is an address, go before them."""
+        if isinstance(url, cls):
+            return url._with(options) if options else url
         from urllib.parse import urlsplit
 
         try:
@@ -98,6 +98,26 @@ class Address(str):
         copy = type(self)(url)
         copy.query, copy.options, copy.listed = self.query, self.options, None
         return copy
+
+    def _with(self, options: Mapping[str, str]) -> Self:
+        """The same, with options of the store where it has none of that name."""
+        copy = self.other(self)
+        copy.listed = self.listed
+        copy.options = Options({**options, **self.options})
+        return copy
+
+    @property
+    def in_full(self) -> tuple[str, Mapping[str, str]]:
+        """What `of` makes the same address of, in another process, too: a URL and options. To be shown to nobody."""
+        return f"{self}?{self.query}" if self.query else str(self), self.options
+
+    @property
+    def undecoded(self) -> str:
+        """For those who take what follows the bucket for the key, and decode nothing: polars, DuckDB, Hadoop. Of a web
+        server, the whole URL, which is to be shown to nobody."""
+        if not self.store.has_folders:
+            return self.in_full[0]
+        return f"{self.scheme}://{self.host}/{self.key}"
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         return str, (str(self),)

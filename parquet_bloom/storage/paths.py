@@ -80,14 +80,21 @@ def expand(
         if not found and len(unlisted) == num_unlisted:
             problem = IS_INDEX if _is_index(name) else NO_FILES
             errors.append(FileNotFoundError(errno.ENOENT, problem, _shown(name)))
-    return inputs if len(named) == 1 else _each_once(inputs), errors
+    return inputs if len(named) == 1 else _each_once(inputs, errors), errors
 
 
-def _each_once(inputs: Iterable[Input]) -> list[Input]:
-    """One that is spelled in several ways is called as the first."""
+def _each_once(inputs: Iterable[Input], errors: list[OSError]) -> list[Input]:
+    """One that is spelled in several ways is called as the first. `errors`: takes URLs that differ only in what is not
+    shown of them, so that no answer could tell one from the other."""
     found: dict[str, Input] = {}
     for each in inputs:
-        found.setdefault(_spelled_alike(each.path), each)
+        first = found.setdefault(_spelled_alike(each.path), each)
+        if (
+            is_object(first.path)
+            and address_of(first.path).in_full != address_of(each.path).in_full
+        ):
+            problem = "named twice with different options, which are not shown: ask each by itself"
+            errors.append(OSError(errno.EINVAL, problem, str(each.path)))
     return list(found.values())
 
 
@@ -226,9 +233,14 @@ def _is_index(name: str) -> bool:
         return False
 
 
+def before_wildcard(glob: str) -> str:
+    """What all names begin with that a glob matches."""
+    return _BEFORE_WILDCARD.match(glob)[0]  # type: ignore[index]
+
+
 def _check_folder(glob: str) -> None:
     """Raise FileNotFoundError if the folder does not exist in which files are matched."""
-    folder = os.path.dirname(_BEFORE_WILDCARD.match(glob)[0])  # type: ignore[index]
+    folder = os.path.dirname(before_wildcard(glob))
     if folder and not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, NO_FOLDER, folder)
 

@@ -23,7 +23,7 @@ from parquet_bloom.errors import (
 )
 from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.manifest import existing
-from parquet_bloom.index.states import state_of, state_unless_asked_for
+from parquet_bloom.index.states import in_stores_of, state_of, state_unless_asked_for
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.options import TableView
 from parquet_bloom.reads.columns import telling
@@ -435,7 +435,8 @@ class _RowSearch:
         if files is None:
             self._num_files = asked.num_files(self.column)
             if self._tables is not None:
-                self._paths = sorted({unit.path for unit, _ in asked.units(self.column)})
+                paths = {unit.path for unit, _ in asked.units(self.column)}
+                self._paths = in_stores_of(asked.manifest.sources, sorted(paths))
         elif len(new) == len(files.found):
             return self.in_files(files)
         else:
@@ -445,9 +446,10 @@ class _RowSearch:
         if asked.places == "file":
             whole |= places.keys()
         wanted = whole | places.keys()
+        listed = sorted(wanted if files is None else wanted & files.found.keys())
         return [
             _Candidate(path, {} if path in whole else places[path])
-            for path in sorted(wanted if files is None else wanted & files.found.keys())
+            for path in in_stores_of(asked.manifest.sources, listed)
         ]
 
     def _not_known(self, asked: AskedIndex, files: ListedFiles) -> set[str]:

@@ -19,7 +19,7 @@ from parquet_bloom.errors import ColumnError, no_column
 from parquet_bloom.index.asking import AskedIndex, FoundValues, Hits
 from parquet_bloom.index.kinds import format_of
 from parquet_bloom.index.manifest import Manifest, Places, TableSource, existing
-from parquet_bloom.index.states import states_of
+from parquet_bloom.index.states import in_stores_of, states_of
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.storage import open_folder, with_options
 from parquet_bloom.values.given import list_values
@@ -188,7 +188,8 @@ def probe_asked(
     others: list[IndexedFile] = []
     gone: list[str] = []
     if files is None:
-        now = states_of(sorted(_paths(found)), storage_options)
+        paths = in_stores_of(manifest.sources, sorted(_paths(found)))
+        now = states_of(paths, storage_options)
         # What a table has put in the place of a file that is gone, the index does not know.
         current = {path: version or "" for path, version in now.items()}
         gone = [] if manifest.tables else [path for path, version in now.items() if not version]

@@ -16,6 +16,7 @@ from parquet_bloom.index.opened import OpenSegment
 from parquet_bloom.index.slices import SlicesFile, SlicesFiles
 from parquet_bloom.index.sorted_map import MapFile
 from parquet_bloom.storage import open_folder, with_options
+from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.folder import Folder
 from parquet_bloom.values.given import list_values, show_values
 from parquet_bloom.verbs.index_probe import check_column, check_has_files
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 MOST_VALUES: Final = 20
 
 SqlEngine = Literal["duckdb", "polars", "datafusion", "spark"]
+
+# Those that take a key in a URL as it is.
+_DECODE_NOTHING: Final = frozenset({"duckdb", "polars", "spark"})
 
 # How each names a Parquet file, whose path is in quotes of its own.
 _FILE: Final[Mapping[SqlEngine, str]] = {
@@ -209,7 +213,10 @@ class _Query:
         )
 
     def _named(self, name: str) -> str:
-        return self._file.format(str(self._folder.path_of(name)).replace("'", "''"))
+        path = self._folder.path_of(name)
+        if isinstance(path, Address) and self._engine in _DECODE_NOTHING:
+            path = path.undecoded
+        return self._file.format(str(path).replace("'", "''"))
 
     def _with_places_alive(self, segment: Segment) -> str:
         """What keeps out units of a map that are dead, of those that have places."""

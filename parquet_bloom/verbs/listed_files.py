@@ -64,7 +64,10 @@ class ListedFiles:
             opener = partial(cache.open, now=self.found.get(path))
         of_table = self._recorded.get(path)
         if of_table is None:
-            return open_file(with_options(path, self.options), keys, opener=opener)
+            # An index has only the text of a URL, and no options of its own.
+            listed = self.found.get(path)
+            place = path if listed is None else listed.path
+            return open_file(with_options(place, self.options), keys, opener=opener)
         table, file = of_table
         return table.open_file(file, keys, opener)
 

@@ -50,9 +50,7 @@ def polars_source(
 
     reading.check_first()
     paths = list(reading.files.found)
-    rows: Rows | RowsOfTables = Rows(paths, reading.filtered, reading.slices, storage_options)
+    rows: Rows | RowsOfTables = Rows(paths, reading.filtered, reading.slices)
     if reading.is_of_tables:
-        rows = RowsOfTables(
-            paths, reading.groups, reading.are_plain, reading.whole_groups(), storage_options
-        )
+        rows = RowsOfTables(paths, reading.groups, reading.are_plain, reading.whole_groups())
     return register_io_source(rows, schema=rows.schema)

@@ -15,7 +15,7 @@ from parquet_bloom.container import ROW_GROUPS
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.manifest import existing
-from parquet_bloom.index.states import state_of, state_unless_asked_for
+from parquet_bloom.index.states import in_stores_of, state_of, state_unless_asked_for
 from parquet_bloom.options import TableView
 from parquet_bloom.parallel import read_once
 from parquet_bloom.reads.columns import telling, whole_column, with_filtered
@@ -104,7 +104,8 @@ class Reading:
                 found = list_files(manifest.sources, manifest.tables, self.storage_options)
             else:
                 paths = {unit.path for name in manifest.columns for unit, _ in asked.units(name)}
-                found = list_files(sorted(paths), (), self.storage_options)
+                located = in_stores_of(manifest.sources, sorted(paths))
+                found = list_files(located, (), self.storage_options)
         found.check_seen()
         return found
 
@@ -169,7 +170,7 @@ class Reading:
         of_left = [each.path for each in left]
         ends = files.ends([*every[:1], *of_left], self.keys)
         are_local = not any(map(is_url, every))
-        fragments = Fragments(self._partitions, self.keys, self.storage_options, are_local, ends)
+        fragments = Fragments(self._partitions, self.keys, every, are_local, ends)
         if schema is None and files.leaf_columns:
             schema = fragments.schema_of_tables(of_left or every[:1], files.table_columns)
         elif schema is None:

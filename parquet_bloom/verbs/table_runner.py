@@ -343,7 +343,12 @@ def _gone(table: LakeTable, failed: set[str]) -> set[str]:
 
 def _after(changed: ChangedFile, done: Committed, gone: set[str]) -> ChangedFile:
     if changed.file in gone:
-        return replace(changed, action="gone", reason=_REMOVED)
+        return _left_behind(changed, _REMOVED)
     if reason := done.left.get(changed.file):
-        return replace(changed, action="gone", reason=reason)
+        return _left_behind(changed, reason)
     return changed
+
+
+def _left_behind(changed: ChangedFile, reason: str) -> ChangedFile:
+    """Whatever was built in a file that is none of the table any more, the table has nothing of it."""
+    return replace(changed, action="gone", reason=reason, num_filters=0)

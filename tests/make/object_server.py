@@ -21,7 +21,7 @@ SECRET = "wJalrXUtnFEMI"
 @dataclass
 class Asked:
     """One request: `kind` is GET, HEAD or LIST, `path` without the bucket's slash, `sent` the bytes of
-    the answer's body; `began`: when it came, by a clock of its own."""
+    the answer's body; `began`: when it came, by a clock of its own; `query`: as it was in the URL."""
 
     kind: str
     path: str
@@ -31,6 +31,7 @@ class Asked:
     sent: int = 0
     headers: dict[str, str] = field(default_factory=dict)
     began: float = field(default_factory=time.monotonic, compare=False)
+    query: str = field(default="", compare=False)
 
 
 @dataclass
@@ -187,6 +188,7 @@ class Handler(BaseHTTPRequestHandler):
             self.headers.get("Range") or self.headers.get("x-ms-range"),
             self.headers.get("If-Match"),
             headers=dict(self.headers.items()),
+            query=split.query,
         )
         store.asked.append(asked)
         with store.one_more():

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import io
 import random
 from pathlib import Path
 from urllib.parse import quote
@@ -201,3 +202,40 @@ def test_find_shows_them_beside_the_rows(tmp_path: Path) -> None:
     assert sorted(found, key=lambda row: row["n"]) == [
         {"day": day, "n": n} for day, n in zip(days.to_pylist(), (7, 8, 9), strict=True)
     ]
+
+
+def test_those_of_a_folder_that_is_named_are_none(tmp_path, monkeypatch):
+    """As for pyarrow, however it is spelled, and whether an index says where its files are."""
+    folder = tmp_path / "day=1"
+    folder.mkdir()
+    pq.write_table(pa.table({"id": [1]}), folder / "0.parquet")
+    monkeypatch.chdir(tmp_path)
+    pb.Index.build("index", ["day=1"], "id").close()
+    for name in (
+        "day=1",
+        "day=1/",
+        "./day=1/",
+        "../" + str(folder.relative_to(tmp_path.parent)),
+        folder.as_uri(),
+    ):
+        assert pb.rows(name, {"id": 1}).column_names == ["id"]
+        assert pb.rows(name, {"id": 1}, index="index").column_names == ["id"]
+    for name in (".", "./", "*"):
+        assert pb.rows(name, {"id": 1}).column_names == ["id", "day"]
+
+
+def test_those_in_a_store(server, monkeypatch):
+    """Hive escapes what is in the key, and the URL escapes that."""
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"id": [1]}), sink)
+    server.put("lake/at=a%3Ab/0.parquet", sink.getvalue())
+    options = {"storage_options": server.options}
+    for name in ("s3://lake/", "s3://lake/*/"):
+        assert pb.rows(name, {"id": 1}, **options).to_pylist() == [{"id": 1, "at": "a:b"}]
+        assert pb.dataset(name, {"id": 1}, **options).to_table()["at"].to_pylist() == ["a:b"]
+        frame = pb.polars_source(name, **options).collect()
+        assert frame["at"].to_list() == ["a:b"]
+    place = "s3://lake/at=a%253Ab/"
+    query = "&".join(f"{name}={quote(value)}" for name, value in server.options.items())
+    for name in (place, place.replace("=", "%3D"), f"{place}?{query}"):
+        assert pb.rows(name, {"id": 1}, **options).column_names == ["id"]

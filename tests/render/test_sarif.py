@@ -1,13 +1,14 @@
 """Findings as SARIF: against the schema, and against what GitHub's code scanning asks for."""
 
 import json
+import tomllib
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 import jsonschema
 import pytest
-from conftest import FIXTURES
+from conftest import FIXTURES, ROOT
 from make.reports import BROKEN, FAILURE, LENGTHS, LOST, ORDER, SHARE, SOUND, report
 
 import parquet_bloom
@@ -89,6 +90,8 @@ def test_the_tool():
     driver = run_of([BROKEN])["tool"]["driver"]
     assert driver["name"] == "pbloom"
     assert driver["version"] == driver["semanticVersion"] == parquet_bloom.__version__
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
+    assert driver["informationUri"] == urls["Documentation"]
     assert [rule["id"] for rule in driver["rules"]] == ["PB111", "PB206", "PB309", "PB401"]
     help = driver["rules"][0].pop("help")
     assert help["markdown"] == rules()["PB111"].text

@@ -142,6 +142,26 @@ def test_folders_as_jobs_leave_them(server, tmp_path):
         )
 
 
+@pytest.mark.parametrize("glob", ["", "*", "*.parquet", "**/*.parquet"])
+def test_an_empty_object_is_no_mark(server, tmp_path, glob):
+    """As with local files: a writer that was killed may have left it. Folders have marks, with a slash or without."""
+    for name in ("a.parquet", "x.parquet/a.parquet"):
+        server.put(f"lake/d/{name}", DATA)
+    for name in ("_SUCCESS", "x.parquet", "y.parquet/"):
+        server.put(f"lake/d/{name}", b"")
+    assert inspected(server, f"s3://lake/d/{glob}").stderr == ""
+    server.put("lake/d/b.parquet", b"")
+    problem = "not a Parquet file: 0 bytes, expected 12 or more"
+    result = inspected(server, f"s3://lake/d/{glob}")
+    assert (result.code, result.complaint) == (2, f"s3://lake/d/b.parquet: {problem}")
+    (tmp_path / "b.parquet").touch()
+    found = pb.find(
+        [f"s3://lake/d/{glob}", str(tmp_path)], "string", "x", storage_options=server.options
+    )
+    assert {each.reason for each in found.unknown} == {problem}
+    assert len(found.unknown) == 2
+
+
 def test_files_of_a_host(tmp_path, monkeypatch):
     """`file://a/b` is not the file `a/b`, and neither `/b`."""
     monkeypatch.chdir(FIXTURES)

@@ -268,6 +268,15 @@ def test_a_certificate_that_nobody_trusts_is_no_missing_host(store):
     )
 
 
+def test_a_server_without_tls_is_no_missing_host(store):
+    problem = "what answers does not speak TLS: expected http:// in place of https://"
+    endpoint = store.endpoint.replace("http:", "https:")
+    with failing(OSError, f"{URL}: no answer from 127.0.0.1:{store.port}: {problem}"):
+        pb.inspect(URL, storage_options={**store.options, "endpoint": endpoint})
+    with failing(OSError, f"{endpoint}/x.parquet: no answer: {problem}"):
+        pb.inspect(f"{endpoint}/x.parquet")
+
+
 def test_a_server_without_ranges(server):
     server.put("lake/x.parquet", FIXTURE.read_bytes())
     server.has_ranges = False
@@ -362,7 +371,7 @@ OBJECTS = [
 def tree(server):
     for name in OBJECTS:
         server.put(f"bucket/{name}", b"data")
-    server.put("bucket/lake/empty.parquet", b"")
+    server.put("bucket/lake/mark.parquet/", b"")
     return server
 
 

@@ -441,10 +441,12 @@ def test_the_messages(there):
         there.reset()
         said[name] = problem_of(there, fault_at(there, name, **last))
     denied, codes = kind.denied, kind.codes
+    words = {"COMPLETE": " to CompleteMultipartUpload", "PUT": " to PutObject"}
+    asked = words[there.way.last] if kind is S3 else ""
     assert said == {
         "denied": f"writing was refused ({denied} {codes[denied]}); {left}{NOTHING}",
-        "409": f"the store answered 409 {codes[409]}; {left}{NOTHING}",
-        "503": f"the store answered 503 {codes[503]}; {left}{NOTHING}",
+        "409": f"the store answered 409 {codes[409]}{asked}; {left}{NOTHING}",
+        "503": f"the store answered 503 {codes[503]}{asked}; {left}{NOTHING}",
         "none done": f"no answer: {kind.broken}; {left}{NOTHING}",
     }
 

@@ -139,6 +139,15 @@ def test_access_control_lists_that_cannot_be_read(s3, status, code):
     assert is_new(s3.objects[NAME])
 
 
+def test_a_failure_names_what_was_asked(s3):
+    s3.faults.append(Fault(500, in_xml("InternalError"), kind="ACL", times=99))
+    with pytest.raises(OSError, match="GetObjectAcl") as raised:
+        build(s3)
+    assert raised.value.strerror == (
+        "the store answered 500 InternalError to GetObjectAcl; nothing was written"
+    )
+
+
 def test_access_control_lists_that_must_not_be_written(s3):
     s3.properties[NAME] = dict(SHARED)
     s3.faults.append(Fault(403, DENIED, kind="CREATE"))

@@ -141,7 +141,8 @@ def test_what_is_refused(s3):
         )
     s3.faults[:] = [Fault(501, "<Error><Code>NotImplemented</Code></Error>", kind="UPLOADS")]
     with pytest.raises(
-        OSError, match="the store answered 501 NotImplemented; the search for uploads was not"
+        OSError,
+        match="the store answered 501 NotImplemented to ListMultipartUploads; the search for uploads",
     ):
         clean(s3)
     # One that cannot be aborted does not keep the others.

@@ -325,6 +325,7 @@ def test_another_build_that_is_killed_when_it_has_replaced_what_is_not_committed
     assert report.committed is None
     (file,) = report.files
     assert (file.action, file.reason) == ("gone", "was replaced in the meantime: run it again")
+    assert (file.num_filters, report.num_filters, report.bytes_added) == (0, 0, 0)
     assert live(table) == {path: size}
     monkeypatch.undo()
     assert build(table, columns=["id", "n"]).committed == 1

@@ -1,6 +1,10 @@
 """Iceberg tables whose files are in S3: what the catalog tells PyIceberg of the store reaches our reading
 and writing of them, too; and what becomes of objects that others change before the commit."""
 
+import json
+
+import polars as pl
+import pyarrow.compute as pc
 import pytest
 from make.commands import outcome
 from make.delta_tables import rows_of
@@ -216,3 +220,35 @@ def test_properties_that_are_not_followed(url, properties, named, expected, monk
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", "file")
     monkeypatch.setenv("AZURE_STORAGE_SAS_KEY", "key")
     assert options_for(NAME, url, properties, {}) == {}
+
+
+@pytest.mark.parametrize("catalog", ["sql", "rest"])
+def test_every_read_has_what_the_catalog_says(s3, catalog, request, tmp_path, monkeypatch):
+    """Nothing in the environment, and no options."""
+    found = request.getfixturevalue(catalog)
+    if found is not None:
+        found.config = store(s3)
+    for name in ("AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    make_table(commits=1)
+    view = pb.TableView(kind="iceberg", catalog=CATALOG)
+    value = rows_of(5, 1)["id"][0].as_py()
+    wanted = {"id": value}
+    assert pb.rows(NAME, wanted, table=view).num_rows == 1
+    assert len(pb.find(NAME, "id", value, table=view).rows) == 1
+    assert pb.row_groups(NAME, wanted, table=view).num_rows
+    dataset = pb.dataset(NAME, wanted, table=view)
+    assert dataset.filter(pc.field("id") == value).count_rows() == 1
+    source = pb.polars_source(NAME, table=view)
+    assert source.filter(pl.col("id") == value).collect().height == 1
+    index, asked = str(tmp_path / "index"), ("-c", "id", "-v", value, "--json")
+    table = (NAME, "--table", "iceberg", "--catalog", CATALOG)
+    assert outcome("index", "build", *table, "-c", "id", "--index", index).code == 0
+    result = outcome("index", "probe", *table, *asked, "--index", index)
+    assert (result.code, result.stderr) == (0, ""), result
+    assert json.loads(result.stdout)["results"][0]["verdict"] == "maybe"
+    assert outcome("find", *asked, "--index", index).code == 0
+    assert outcome("index", "add", "--index", index).code == 0
+    result = outcome("index", "check", "--index", index)
+    assert (result.code, result.stderr) == (0, ""), result
+    assert pb.rows(None, wanted, index=index).num_rows == 1

@@ -97,6 +97,10 @@ class ChangeFailures(Failures):
         """Whether the object may be another one by now, which a look at it tells."""
         return False
 
+    def request(self, error: BaseException) -> str:
+        """The store's word for what was asked of it, GetObjectAcl; empty if nobody says."""
+        return ""
+
     def summary(self, error: BaseException) -> str:
         """`412 PreconditionFailed`, or what broke."""
         # Nothing else of it: messages may hold signed URLs.
@@ -119,5 +123,7 @@ class ChangeFailures(Failures):
         if status == 404 and code in _GONE:
             return FileNotFoundError(errno.ENOENT, f"is no longer there; {what}", path)
         if status:
-            return OSError(errno.EIO, f"the store answered {said}; {what}", path)
+            asked = self.request(error)
+            to_what = f" to {asked}" if asked else ""
+            return OSError(errno.EIO, f"the store answered {said}{to_what}; {what}", path)
         return OSError(errno.EIO, f"no answer: {said}; {what}", path)

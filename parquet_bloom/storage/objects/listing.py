@@ -42,10 +42,10 @@ def objects_in(folder: Address, left_out: LeftOut | None = None) -> list[tuple[A
     for meta in _listed(folder, key):
         place = meta["path"].removeprefix(start)
         if _is_wanted(place.split("/")):
-            found.append((_address(folder, meta), place))
-        elif left_out is not None:
+            found.append((meta, place))
+        elif left_out is not None and meta["size"]:
             left_out.add(str(folder.found(meta["path"])), place)
-    return found
+    return _without_marks(folder, found)
 
 
 def objects_matching(
@@ -54,7 +54,33 @@ def objects_matching(
     """The objects that a glob matches, and the Parquet and ORC files in folders that it matches;
     with their places below the folder in which the glob starts, or in the folder that was matched.
     Raises OSError."""
-    return [(_address(pattern, meta), place) for meta, place in _matching(pattern, left_out)]
+    return _without_marks(pattern, list(_matching(pattern, left_out)))
+
+
+def _without_marks(
+    beside: Address, found: Sequence[tuple[ObjectMeta, str]]
+) -> list[tuple[Address, str]]:
+    """Without empty objects that are no data files by their names, or only mark a folder: their key ends with a slash,
+    which the listing does not tell, or others are below, as some writers make it."""
+    marks = {
+        meta["path"]
+        for meta, _ in found
+        if not meta["size"]
+        and (
+            not is_data_file(meta["path"].rpartition("/")[2])
+            or found_at(beside.found(meta["path"])) is None
+        )
+    }
+    above = tuple(f"{meta['path']}/" for meta, _ in found if not meta["size"])
+    if above:
+        marks.update(
+            *(_folders_above(meta["path"]) for meta, _ in found if meta["path"].startswith(above))
+        )
+    return [(_address(beside, meta), place) for meta, place in found if meta["path"] not in marks]
+
+
+def _folders_above(key: str) -> Iterator[str]:
+    return (key[:at] for at, character in enumerate(key) if character == "/")
 
 
 def _matching(
@@ -80,7 +106,7 @@ def _matching(
             yield meta, "/".join(below) if below else names[-1]
             break
         else:
-            if skipped and left_out is not None:
+            if skipped and left_out is not None and meta["size"]:
                 left_out.add(str(pattern.found(meta["path"])), skipped)
 
 
@@ -109,9 +135,8 @@ def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
 
 
 def _listed(address: Address, prefix: str) -> list[ObjectMeta]:
-    """The objects below a prefix, which is whole segments, sorted; without empty ones."""
-    metas = list_below(address, prefix, Traffic())
-    return sorted((meta for meta in metas if meta["size"]), key=lambda meta: meta["path"])
+    """The objects below a prefix, which is whole segments, sorted."""
+    return sorted(list_below(address, prefix, Traffic()), key=lambda meta: meta["path"])
 
 
 def _address(beside: Address, meta: ObjectMeta) -> Address:
@@ -131,9 +156,9 @@ def found_at(address: Address) -> Found | None:
 
 
 def found_matching(pattern: Address) -> Iterator[Found]:
-    """As objects_matching, without hidden ones."""
+    """As objects_matching, without hidden and empty ones."""
     for meta, _ in _matching(pattern):
-        if not is_hidden(meta["path"].rpartition("/")[2]):
+        if meta["size"] and not is_hidden(meta["path"].rpartition("/")[2]):
             yield _as_found(pattern, meta)
 
 
@@ -143,7 +168,9 @@ def found_in(folder: Address) -> tuple[list[Found], list[str]]:
     prefix = f"{key}/" if key else ""
     listed = _listed_beside(folder, prefix or None, Traffic())
     names = sorted(each.strip("/") for each in listed["common_prefixes"])
-    folders = [str(folder.found(name)) for name in names if not is_hidden(name.rpartition("/")[2])]
+    folders: list[str] = [
+        folder.found(name) for name in names if not is_hidden(name.rpartition("/")[2])
+    ]
     return _found(folder, prefix, listed["objects"]), folders
 
 
@@ -177,7 +204,7 @@ def _found(folder: Address, prefix: str, metas: Iterable[ObjectMeta]) -> list[Fo
 
 def _as_found(beside: Address, meta: ObjectMeta) -> Found:
     size, changed = meta["size"], meta["last_modified"]
-    path = str(beside.found(meta["path"]))
+    path = beside.found(meta["path"])
     return Found(path, size, version_told(size, meta["e_tag"], changed), changed.timestamp())
 
 

@@ -220,6 +220,9 @@ def _failure(address: Address, error: BaseException) -> OSError:
             " allow_invalid_certificates=true",
             path,
         )
+    if "InvalidMessage(" in str(error):
+        no_tls = "what answers does not speak TLS: expected http:// in place of https://"
+        return OSError(errno.EIO, f"no answer{_from(address)}: {no_tls}", path)
     said = _JARGON.sub("", _without_url(error, line)) or "the host cannot be reached"
     return OSError(errno.EIO, f"no answer{_from(address)}: {said}{_elsewhere(address)}", path)
 

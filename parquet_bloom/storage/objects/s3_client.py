@@ -136,6 +136,9 @@ class _Boto3Failures(ChangeFailures):
             return {}
         return dict(error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {}))
 
+    def request(self, error: BaseException) -> str:
+        return str(error.operation_name) if isinstance(error, ClientError) else ""
+
     def as_os_error(self, address: Address, error: BaseException, what: str) -> OSError:
         if isinstance(error, NoCredentialsError | PartialCredentialsError):
             return PermissionError(errno.EACCES, f"no credentials found; {what}", str(address))
