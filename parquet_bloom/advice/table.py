@@ -255,7 +255,7 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
     fpp = options.target_fpp
     offers = tuple(each_offer(sketch, reads)) if reads else ()
     if reads and options.fpp is None:
-        fpp = recommended_rate(offers, column.counts, reads, fpp, table.largest[0], unit)
+        fpp = recommended_rate(offers, column.counts, reads, fpp, subject.max_bytes, unit)
     # What the target costs and saves is known better than by an offer.
     lower = fpp < options.target_fpp
     chosen = next((offer for offer in offers if lower and offer.rate == fpp), None)

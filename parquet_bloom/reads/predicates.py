@@ -10,12 +10,15 @@ Whether a column can hold the values is asked file by file.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_bloom.container.conditions import OPERATORS, Compared, Condition, In
 from parquet_bloom.values.given import is_missing, list_values, plain_value
-from parquet_bloom.values.types import literal
+from parquet_bloom.values.types import TimestampNanos, literal
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Column
@@ -138,6 +141,37 @@ def without(predicate: Predicate, columns: Collection[str]) -> Predicate:
         case In() | Compared() if predicate.column in columns:
             return ANYTHING
     return predicate
+
+
+def also_in_utc(predicate: Predicate) -> Predicate:
+    """The same, and again with all moments without a zone in UTC, for a reader that compares them so with a column in
+    UTC. Of such columns, only the latter excludes rows, of those of local time only the former: see `agreed`."""
+    match predicate:
+        case And():
+            return all_of([also_in_utc(part) for part in predicate.parts])
+        case Or():
+            return any_of([also_in_utc(part) for part in predicate.parts])
+        case In(values=tuple() as values):
+            in_utc = tuple(map(_in_utc, values))
+            if all(map(operator.is_, in_utc, values)):
+                return predicate
+            return And([predicate, In(predicate.column, in_utc)])
+        case Compared():
+            value = _in_utc(predicate.value)
+            if value is predicate.value:
+                return predicate
+            return And([predicate, Compared(predicate.column, predicate.operator, value)])
+    return predicate
+
+
+def _in_utc(value: Any) -> Any:
+    """What is no moment without a zone as it is."""
+    moment = plain_value(value)
+    if isinstance(moment, TimestampNanos) and not moment.zoned:
+        return replace(moment, zoned=True)
+    if isinstance(moment, datetime) and moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    return value
 
 
 def unlike(condition: Condition, column: Column) -> str | None:

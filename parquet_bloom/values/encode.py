@@ -53,8 +53,9 @@ BYTES_TYPES = ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY", "INT96")
 # Far more digits than any stored DECIMAL has; bounds the work for a literal.
 MOST_DIGITS = 1_000
 
-# From here on, floats of 64 bits are not all integers.
-FLOATS_ROUND_FROM = 1 << 53
+# The bits of floats that integers fit in; longer ones may have been rounded. Those of Python and numpy have 53.
+FLOAT_BITS = 53
+_FLOAT_BITS_BY_TYPE = {"float32": 24, "float": 24, "float16": 11, "halffloat": 11}
 
 # How many days too late an INT96 may be, with nanoseconds that make up for it. pyarrow up to 21 wrote
 # moments before 1970 a day too late, with negative nanoseconds; other writers did not carry whole
@@ -89,7 +90,7 @@ def encode(leaf: LeafType, value: object) -> Encodings:
     FIXED_LEN_BYTE_ARRAY or INT96.
     Raises ValueTypeError for anything that cannot be a value of the column.
     """
-    value = plain_value(value)
+    given, value = value, plain_value(value)
     if leaf.physical == "BOOLEAN":
         return Encodings((), "BOOLEAN has no Bloom filter")
     if value is None:
@@ -101,7 +102,7 @@ def encode(leaf: LeafType, value: object) -> Encodings:
     if leaf.logical_name == "DECIMAL":
         return _encode_decimal(leaf, value)
     if leaf.physical in INTEGERS:
-        return _encode_integer(leaf, value)
+        return _encode_integer(leaf, value, _float_bits(given))
     if leaf.physical == "INT96":
         return _encode_int96(leaf, value)
     if leaf.logical_name == "TIMESTAMP":
@@ -128,8 +129,14 @@ def integer_range(leaf: LeafType) -> tuple[int, int]:
     return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
-def _encode_integer(leaf: LeafType, value: object) -> Encodings:
-    number = _stored_integer(leaf, value)
+def _float_bits(given: object) -> int:
+    """Of a float of numpy or pyarrow, as its type says."""
+    kind = getattr(given, "dtype", None) or getattr(given, "type", None)
+    return _FLOAT_BITS_BY_TYPE.get(str(kind), FLOAT_BITS)
+
+
+def _encode_integer(leaf: LeafType, value: object, float_bits: int) -> Encodings:
+    number = _stored_integer(leaf, value, float_bits)
     low, high = integer_range(leaf)
     if not low <= number <= high:
         raise not_a_value(leaf, value, f"{low} to {high}")
@@ -137,11 +144,11 @@ def _encode_integer(leaf: LeafType, value: object) -> Encodings:
     return Encodings(((number & ((1 << 8 * width) - 1)).to_bytes(width, "little"),))
 
 
-def _stored_integer(leaf: LeafType, value: object) -> int:
+def _stored_integer(leaf: LeafType, value: object, float_bits: int = FLOAT_BITS) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, float | Decimal) and leaf.logical_name in ("", "INTEGER"):
-        return _whole_number(leaf, value)
+        return _whole_number(leaf, value, float_bits)
     match leaf.logical_name:
         case "DATE" if (days := _days(value)) is not None:
             return days
@@ -153,7 +160,7 @@ def _stored_integer(leaf: LeafType, value: object) -> int:
     raise not_a_value(leaf, value, expected.get(leaf.logical_name, "an integer"))
 
 
-def _whole_number(leaf: LeafType, value: float | Decimal) -> int:
+def _whole_number(leaf: LeafType, value: float | Decimal, float_bits: int) -> int:
     """The integer that a float or a decimal surely was: pandas and others make such of integers with gaps."""
     if isinstance(value, float):
         is_whole = value.is_integer()
@@ -161,12 +168,21 @@ def _whole_number(leaf: LeafType, value: float | Decimal) -> int:
         is_whole = value.is_finite() and value == value.to_integral_value()
     if not is_whole:
         raise not_a_value(leaf, value, "an integer")
-    if isinstance(value, float) and abs(value) >= FLOATS_ROUND_FROM:
-        expected = "an integer, as floats from 2**53 on may have been rounded"
-        raise not_a_value(leaf, value, expected)
+    if isinstance(value, float):
+        check_not_rounded(leaf, value, abs(value), float_bits)
     if isinstance(value, Decimal) and value.adjusted() > MOST_DIGITS:
         raise not_a_value(leaf, value, "an integer that fits 64 bits")
     return int(value)
+
+
+def check_not_rounded(
+    leaf: LeafType, shown: object, size: float, float_bits: int = FLOAT_BITS
+) -> None:
+    """Raise ValueTypeError for a whole float from which nobody knows the integer that it was."""
+    if size >= 1 << float_bits:
+        kind = "floats" if float_bits == FLOAT_BITS else "such floats"
+        expected = f"an integer, as {kind} from 2**{float_bits} on may have been rounded"
+        raise not_a_value(leaf, shown, expected)
 
 
 def _days(value: object) -> int | None:

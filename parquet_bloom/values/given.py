@@ -19,6 +19,8 @@ from parquet_bloom.values.types import Days, Exact, TimeNanos, TimestampNanos, l
 _PREFIXED = ("s", "ms", "us", "ns", "ps", "fs", "as")
 _UNITS_PER_SECOND = {unit: 1000**power for power, unit in enumerate(_PREFIXED)}
 _EPOCH = datetime(1970, 1, 1)
+# What pyarrow calls them.
+_SHORT_FLOATS = ("float", "halffloat")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "D": 86_400, "W": 604_800}
 
 
@@ -200,11 +202,14 @@ def _from_array(values: object) -> list[object] | NDArray[np.generic]:
 # pyarrow
 
 
-def _from_arrow(array: Any) -> list[object]:
+def _from_arrow(array: Any) -> list[object] | NDArray[np.generic]:
     """None stays None."""
     if str(array.type).startswith("dictionary"):
         return _from_arrow(array.cast(array.type.value_type))
     width, exact = _exact(array.type)
+    if str(array.type) in _SHORT_FLOATS and not array.null_count:
+        # Numbers of Python do not tell how many bits they had.
+        return np.asarray(array)
     if exact is None:
         values: list[object] = array.to_pylist()
         return values

@@ -25,6 +25,7 @@ from parquet_bloom.values.encode import (
     NANOS,
     UNIX_EPOCH_ORDINAL,
     Encodings,
+    check_not_rounded,
     clock_nanos,
     encode,
     encode_stored,
@@ -234,6 +235,19 @@ def _integer(leaf: LeafType, text: str) -> int:
     return int(text)
 
 
+def _whole(leaf: LeafType, text: str) -> int:
+    """An integer, also as pandas writes those of a column with gaps: with zeros behind a point."""
+    digits, point, zeros = text.partition(".")
+    if not point or not re.fullmatch(r"0{1,200}", zeros):
+        return _integer(leaf, text)
+    try:
+        number = _integer(leaf, digits)
+    except ValueTypeError:
+        raise not_a_value(leaf, text, "an integer") from None
+    check_not_rounded(leaf, text, abs(number))
+    return number
+
+
 def _float(leaf: LeafType, text: str) -> float:
     try:
         number = float(_plain(text))
@@ -320,8 +334,8 @@ _READERS: dict[str, Reader] = {
     "FLOAT": _float,
     "FLOAT16": _float,
     "INT": _integer,
-    "INT32": _integer,
-    "INT64": _integer,
+    "INT32": _whole,
+    "INT64": _whole,
     "INT96": _timestamp,
     # In JSON, quotes belong to the value.
     "JSON": lambda leaf, text: text,

@@ -24,6 +24,7 @@ from parquet_bloom.reads.indexed import Indexed
 from parquet_bloom.reads.predicates import (
     Predicate,
     all_of,
+    also_in_utc,
     columns_of,
     conditions_in,
     listed,
@@ -112,12 +113,12 @@ class Reading:
     def row_groups(self) -> list[Left]:
         """What is left of each file by the filters, with the rows of all row groups. Raises as Pruner.left."""
         with self._one_index():
-            return self._row_groups(list(self.files.found), self._open)
+            return self._row_groups(self.predicate, list(self.files.found), self._open)
 
     def _row_groups(
-        self, paths: Sequence[str], opener: Open, known: Sequence[str] = ()
+        self, predicate: Predicate, paths: Sequence[str], opener: Open, known: Sequence[str] = ()
     ) -> list[Left]:
-        pruner = self._pruner(self.files, self.predicate, opener, known=known)
+        pruner = self._pruner(self.files, predicate, opener, known=known)
         return pruner.with_groups(pruner.left(paths), of_whole=True)
 
     def slices(self, pushed: Predicate) -> list[Left]:
@@ -191,7 +192,8 @@ class Reading:
                 self._filters, columns or self._columns(to_ask), self._partitions, self.files
             )
             paths = [path for path in self.files.found if matching.may_match(path)]
-            left = self._row_groups(paths, to_ask, self._known_besides(paths, to_ask))
+            known = self._known_besides(paths, to_ask)
+            left = self._row_groups(also_in_utc(self.predicate), paths, to_ask, known)
             for each in self._telling(left, matching):
                 with to_read(each.path) as file:
                     matching.add(file, each)

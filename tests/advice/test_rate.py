@@ -5,13 +5,14 @@ import re
 from types import SimpleNamespace
 
 import pyarrow as pa
+import pyarrow.orc as po
 import pyarrow.parquet as pq
 import pytest
 from conftest import ROOT
 from make.commands import outcome
 
 import parquet_bloom as pb
-from parquet_bloom.advice.rate import recommended_rate
+from parquet_bloom.advice.rate import MOST_IN_VAIN, recommended_rate
 
 
 def rate_for(
@@ -42,6 +43,16 @@ def test_filters_do_not_outgrow_their_column_nor_their_limit():
     assert rate_for(1e6, largest=4096) == 0.0001
     assert rate_for(1e6, largest=4095) == 0.001
     assert rate_for(1e6, largest=2047) == 0.01
+
+
+def test_filters_of_full_index_groups_are_not_limited_by_their_rows(tmp_path, monkeypatch):
+    """A filter at 1 % has more bytes than values."""
+    monkeypatch.setitem(MOST_IN_VAIN, "index group", 1.0)
+    table = pa.table({"user_id": random.Random(1).sample(range(10**12), 200_000)})
+    path = tmp_path / "a.orc"
+    po.write_table(table, path, row_index_stride=1_000, compression="uncompressed")
+    (column,) = pb.advise(path).columns
+    assert column.fpp == 0.001
 
 
 def test_what_counts_is_the_rate_that_filters_have():

@@ -2,7 +2,11 @@
 
 import io
 import json
+from pathlib import Path
 
+import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -71,6 +75,33 @@ def test_integers_that_were_written_as_other_numbers(folder, kind):
     assert (found.code, found.complaint) == (
         2,
         f"a.parquet: column id: 9007199254740992.0: cannot be a value of INT64: {problem}",
+    )
+
+
+@pytest.mark.parametrize("as_series", [pa.array, np.array, pd.Series, pl.Series])
+def test_short_floats_are_not_taken_for_integers_that_they_round(folder, as_series):
+    """16777217 would be looked for as 16777216."""
+    rounded = as_series(np.array([7, 2**24 + 1], np.float32))
+    problem = "expected an integer, as such floats from 2**24 on may have been rounded"
+    report = pb.find("a.parquet", "id", rounded)
+    assert len(report.rows) == 1
+    assert [each.reason for each in report.unknown] == [
+        f"column id: 16777216.0: cannot be a value of INT64: {problem}"
+    ]
+    pq.write_table(pa.table({"id": pa.array([2.0**24], pa.float32())}), "ids")
+    found = outcome("probe", "a.parquet", "-c", "id", "--ids", "ids")
+    assert found.complaint == (
+        f"a.parquet: column id: 16777216.0: cannot be a value of INT64: {problem}"
+    )
+
+
+def test_integers_that_pandas_wrote_as_text(folder):
+    pd.DataFrame({"id": [7, None, 10]}).dropna().to_csv("ids.csv", index=False)
+    assert rows(outcome(*COMMAND, "--ids", "ids.csv")) == ["7.0"]
+    Path("ids").write_text("7.0\n9007199254740992.0\n")
+    problem = "expected an integer, as floats from 2**53 on may have been rounded"
+    assert outcome("probe", "a.parquet", "-c", "id", "--ids", "ids").complaint == (
+        f"a.parquet: column id: ids: line 2: 9007199254740992.0: cannot be a value of INT64: {problem}"
     )
 
 

@@ -148,6 +148,11 @@ def test_one_key_opens_encrypted_files(tmp_path: Path) -> None:
     dataset = pb.dataset(path, {"row": row}, keys=pb.Keys(footer=key))
     assert groups_of(dataset) == [("a", [GROUPS - 1])]
     assert dataset.to_table(filter=pc.field("row") == row).num_rows == 1
+    # No key goes to other processes.
+    sent = pickle.dumps(dataset)
+    assert key not in sent
+    with pytest.raises(OSError, match="no decryption found in reader's properties"):
+        pickle.loads(sent).to_table()
     with pytest.raises(pb.UnsupportedError) as caught:
         pb.dataset(path, {"row": row}, keys=pb.Keys(footer=key, columns={"id": key}))
     expected = (
@@ -184,6 +189,8 @@ def test_what_unwraps_keys_opens_files_of_many_keys(
     assert dataset.to_table(columns=["a"], filter=pc.field("a") == 7).to_pydict() == {"a": [7]}
     with pytest.raises(pb.MissingKeyError, match="no master key 'm2'"):
         dataset.to_table(columns=["b"])
+    with pytest.raises(OSError, match="decrypt"):
+        pickle.loads(pickle.dumps(dataset)).to_table(columns=["a"])
 
 
 def test_a_table_is_read_as_its_files(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime, time
 from decimal import Decimal
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -287,9 +288,15 @@ A_DECIMAL = "a decimal such as 12.34"
 # (column, literal, what is expected instead)
 DATES = "; .date() makes a date of it, .dt.date of those of a pandas Series"
 REFUSED: list[tuple[str, str, str]] = [
-    *(("INT32", text, "an integer") for text in ("", "1.0", "abc", " 1", "1 ", "0x10", "1_000")),
+    *(
+        ("INT32", text, "an integer")
+        for text in ("", ".0", "1.", "1.01", "1.0e3", "abc", " 1", "1 ", "0x10", "1_000")
+    ),
     *(("INT32", text, "an integer") for text in ("--1", "1e3", "true", "12\n")),
     ("INT64 INTEGER(64,false)", "1.5", "an integer"),
+    ("INT64", "9007199254740992.0", "an integer, as floats from 2**53 on may have been rounded"),
+    ("INT64", "-9007199254740992.00", "an integer, as floats from 2**53 on may have been rounded"),
+    ("INT32 DATE", "1.0", "a date such as 2024-01-31"),
     ("INT32", "2147483648", INT32_RANGE),
     ("INT32", "-2147483649", INT32_RANGE),
     ("INT64", "9223372036854775808", INT64_RANGE),
@@ -395,6 +402,7 @@ REFUSED_AS: list[tuple[str, str, str, str, str]] = [
     ("INT32 INTEGER(8,true)", "128", "int", "128", "-128 to 127"),
     ("INT32 INTEGER(8,false)", "-1", "int", "-1", "0 to 255"),
     ("INT32", "12.5", "int", "12.5", "an integer"),
+    ("INT32", "12.0", "int", "12.0", "an integer"),
     ("BYTE_ARRAY STRING", "12", "int", "12", "text or bytes"),
     ("INT96", "12", "int", "12", "a timestamp or 12 bytes"),
     ("INT32", "12", "string", "12", "an integer"),
@@ -509,6 +517,9 @@ REFUSED: list[tuple[str, object, str]] = [
     ("INT64", float("inf"), "inf: cannot be a value of INT64: expected an integer"),
     ("INT64", 2.0**53, "9007199254740992.0: cannot be a value of INT64: expected an integer, as floats from 2**53 on may have been rounded"),
     ("INT64", -(2.0**60), "-1.152921504606847e+18: cannot be a value of INT64: expected an integer, as floats from 2**53 on may have been rounded"),
+    ("INT64", np.float32(2**24), "16777216.0: cannot be a value of INT64: expected an integer, as such floats from 2**24 on may have been rounded"),
+    ("INT32", np.float16(-2048), "-2048.0: cannot be a value of INT32: expected an integer, as such floats from 2**11 on may have been rounded"),
+    ("INT64", pa.scalar(2.0**24, pa.float32()), "16777216.0: cannot be a value of INT64: expected an integer, as such floats from 2**24 on may have been rounded"),
     ("INT64", Decimal("7.5"), "7.5: cannot be a value of INT64: expected an integer"),
     ("INT64", Decimal("sNaN"), "sNaN: cannot be a value of INT64: expected an integer"),
     ("INT64", Decimal("1E+999999"), "1E+999999: cannot be a value of INT64: expected an integer that fits 64 bits"),

@@ -123,6 +123,8 @@ STORED: list[tuple[str, object, bytes]] = [
     ("INT64", 7.0, i8(7)),
     ("INT64", -(2.0**53 - 1), i8(1 - 2**53)),
     ("INT64", np.float64(-0.0), i8(0)),
+    ("INT64", np.float64(2**24), i8(2**24)),
+    ("INT64", np.float32(2**24 - 1), i8(2**24 - 1)),
     ("INT64", Decimal("7.00"), i8(7)),
     ("INT64", Decimal("9.223372036854775807E18"), i8(2**63 - 1)),
     ("INT64 INTEGER(64,false)", Decimal(2**64 - 1), b"\xff" * 8),

@@ -433,6 +433,20 @@ def test_what_is_not_described_is_said(undescribed):
         )
 
 
+def test_what_is_not_described_differs_from_a_filter(undescribed, tmp_path):
+    """It was said to have none."""
+    sound = tmp_path / "sound.parquet"
+    sound.write_bytes(built(written(TABLE), ["a", "b"]))
+    of_a, of_b = pb.diff(undescribed, sound).filters
+    assert (of_a.status, of_a.reason) == ("unreadable", "a: no ColumnMetaData")
+    assert of_b.status == "same"
+    of_both = pb.diff(undescribed, undescribed).filters[0]
+    assert (of_both.status, of_both.reason) == (
+        "unreadable",
+        "a: no ColumnMetaData; b: no ColumnMetaData",
+    )
+
+
 def test_build_is_not_said_to_add_what_it_adds_to_no_chunk(tmp_path):
     table = pa.table({"flag": [True], "none": pa.nulls(1, pa.int32())})
     path = saved(tmp_path, written(table))

@@ -3,6 +3,7 @@ column in UTC, and with one it is no value of a column of local time."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -173,6 +174,41 @@ def test_a_column_that_pyarrow_shows_in_a_zone(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"at": moments, "row": [ROW]}), path)
     assert all(read(str(path), value) for value in [LOCAL, IN_UTC, moments])
+
+
+@pytest.mark.parametrize("column", ["utc", "local"])
+@pytest.mark.parametrize("given", WITHOUT_ZONE)
+def test_rows_read_only_where_it_can_be(tmp_path: Path, column: str, given: str) -> None:
+    moments = [FIRST + timedelta(hours=hour) for hour in range(400)]
+    kind = pa.timestamp("us", "UTC" if column == "utc" else None)
+    path = tmp_path / "a.parquet"
+    pq.write_table(
+        pa.table({"at": pa.array(moments, kind), "row": range(400)}), path, row_group_size=100
+    )
+    value = WITHOUT_ZONE[given]
+    one = value[0] if hasattr(value, "__len__") else value
+    for filters in ({"at": value}, [("at", "==", one)], [("at", "<=", one), ("at", ">=", one)]):
+        found = pb.rows(path, filters, ["row"])
+        read = json.loads(found.schema.metadata[b"parquet_bloom"])
+        assert (found["row"].to_pylist(), read["row_groups_read"]) == ([ROW], 1)
+    # Whoever reads these has zones of their own.
+    groups = len(pb.row_groups(path, {"at": value}))
+    assert groups == (4 if column == "utc" else 1)
+
+
+@pytest.mark.parametrize("index", ["map", "slices"])
+def test_rows_of_an_index_leave_files_closed(tmp_path: Path, index: Any) -> None:
+    for number in range(3):
+        moments = [FIRST + timedelta(days=number, hours=hour) for hour in range(24)]
+        table = pa.table({"at": pa.array(moments, pa.timestamp("us", "UTC")), "row": range(24)})
+        pq.write_table(table, tmp_path / "plain.parquet", write_statistics=False)
+        pb.build(tmp_path / "plain.parquet", tmp_path / f"{number}.parquet", columns="at")
+    (tmp_path / "plain.parquet").unlink()
+    place = tmp_path / "at.index"
+    pb.Index.build(place, tmp_path, "at", form=index).close()
+    found = pb.rows(None, {"at": LOCAL}, ["row"], index=place)
+    read = json.loads(found.schema.metadata[b"parquet_bloom"])
+    assert (found["row"].to_pylist(), read["files_read"]) == ([ROW], 1)
 
 
 def test_what_rows_say(tmp_path: Path) -> None:

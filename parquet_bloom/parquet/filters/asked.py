@@ -119,8 +119,10 @@ def _unknown(encodings: Sequence[Encodings]) -> dict[int, str]:
 
 
 def _numbers(values: Sequence[Any]) -> Array | None:
-    """Python integers or floats as an array; None if there is anything else, or they do not fit."""
+    """Integers or floats of Python, or short floats of numpy, as an array; None if there is anything else, or they do not fit."""
     kinds = set(map(type, values))
+    if kinds in ({np.float32}, {np.float16}):
+        return np.array(values)
     if kinds not in ({int}, {float}):
         return None
     # np.array takes four times as long, and makes rounded floats of integers of 64 bits and more.

@@ -31,7 +31,7 @@ from parquet_bloom.parquet.filters.legacy_kind import (
 )
 from parquet_bloom.parquet.filters.ordinary import NONE, OrdinaryFilter, read_ordinary
 from parquet_bloom.parquet.footer.chunk_table import known
-from parquet_bloom.vocabulary import NO_FILTER, NO_KEY
+from parquet_bloom.vocabulary import NO_FILTER, NO_KEY, NO_META_DATA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -292,10 +292,12 @@ def _stored_legacy(file: OpenFile, chunk: ColumnChunk, found: LegacyFilter | Non
 def read_whole(file: OpenFile, row_group: int, leaf: LeafColumn) -> tuple[ReadFilter] | NoFilters:
     """The filter of one chunk, even if readers would not trust it, or why it cannot be read."""
     # Without making a ColumnChunk: a file can have very many without filters.
-    offset, is_encrypted = (
+    described_at, offset, is_encrypted = (
         file.footer.chunks.one(field, row_group, leaf.index)
-        for field in ("bloom_filter_offset", "has_crypto_metadata")
+        for field in ("meta_start", "bloom_filter_offset", "has_crypto_metadata")
     )
+    if described_at == _kernel.ABSENT and not is_encrypted:
+        return NoFilters(NO_META_DATA, 1)
     if offset == _kernel.ABSENT and not is_encrypted:
         return NoFilters(NO_FILTER)
     chunk = file.footer.chunk(row_group, leaf)
