@@ -342,6 +342,11 @@ class LakeTable(ABC):
         return self._columns.tops
 
     @property
+    def types(self) -> Mapping[str, str]:
+        """Of its leaf columns, as Delta Lake calls primitive types."""
+        return self._columns.types
+
+    @property
     def defaults(self) -> frozenset[str]:
         """Whole columns that, with all in them, are not null where a file lacks them."""
         return frozenset()
@@ -471,9 +476,8 @@ class LakeTable(ABC):
         if file.unfit is not None:
             raise UnsupportedError(f"{file.path}: {file.unfit}")
         valued = self.valued_without(file)
-        types = self._columns.types
         opened = opened_as(
-            self.names, self.columns, file.path, file.size, keys, opener, valued, types
+            self.names, self.columns, file.path, file.size, keys, opener, valued, self.types
         )
         opened.stand_for(self.in_commands_of(file))
         return opened

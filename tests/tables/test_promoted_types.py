@@ -129,3 +129,15 @@ def test_zeros_and_nan_of_floats():
     assert encode_given(leaf, float("nan")).unknown == "NaN has many encodings"
     assert len(encode_given(leaf, float("inf")).plain) == 1
     assert encode_given(promoted(LeafType("INT32"), "double"), float("inf")).unknown == BEYOND_TYPE
+
+
+@pytest.mark.parametrize("value", [7, LATER])
+def test_rows_are_of_the_types_of_the_table(delta, value):
+    found = pb.rows(delta, {"n": value}, ["n", "f", "d", "t"], table="delta")
+    kinds = [pa.int64(), pa.float64(), pa.decimal128(12, 4), pa.timestamp("us")]
+    assert (found.schema.types, found["n"].to_pylist()) == (kinds, [value])
+
+
+def test_rows_of_files_of_both_types(delta):
+    found = pb.rows(delta, {"d": Decimal(1)}, ["n", "t"], table="delta").to_pylist()
+    assert sorted(found, key=lambda row: row["n"]) == [{"n": 8, "t": DAY}, {"n": 9, "t": DAY}]
