@@ -120,6 +120,10 @@ IS_INDEX: Final = "an index, expected Parquet or ORC files"
 LACKS_COLUMN: Final = "no such column in the file"
 # All others have null there, by the specifications of tables.
 NULL_IN_TABLE: Final = f"{LACKS_COLUMN}, so the table reads null there"
+# Of a value that only a wider type holds, which a table has given the column since.
+BEYOND_TYPE: Final = (
+    "the column's type in the file, which the table has widened since, does not hold it"
+)
 # A field of a VARIANT, which then is encoded in the residual of the VARIANT.
 NOT_SHREDDED: Final = "the field is not shredded in the file"
 ENCRYPTED: Final = "encrypted"

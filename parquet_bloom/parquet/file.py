@@ -118,7 +118,7 @@ class ParquetContainer(OpenFile):
 
             return asked_of_field(column.type, values)
         try:
-            return asked_of(column.type, values)
+            return asked_of(column.in_table or column.type, values)
         except ValueTypeError as error:
             raise ValueTypeError(f"{self.path}: column {column.name}: {error}") from None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from parquet_bloom.container import AnswerToAll
 from parquet_bloom.container.in_commands import AsFile, InCommands
@@ -19,12 +19,15 @@ from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.footer.schema import NOT_IN_TABLE, LeafColumn, find_column
 from parquet_bloom.parquet.footer.tail import read_footer
 from parquet_bloom.storage.source import Source
+from parquet_bloom.values.promotion import promoted
 from parquet_bloom.vocabulary import LACKS_COLUMN, NOT_SHREDDED, NULL_IN_TABLE
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import Selection
     from parquet_bloom.parquet.filters.legacy_kind import LegacyKind
+
+NO_TYPES: Final[Mapping[str, str]] = {}
 
 
 class OpenFile:
@@ -96,15 +99,15 @@ class OpenFile:
         called: Mapping[int, str],
         of_table: Collection[str],
         is_null: Callable[[str], bool],
+        types: Mapping[str, str] = NO_TYPES,
     ) -> None:
         """Take the names that a table has for the leaf columns, by their place in the file; all others
         are none of its columns, and nobody finds them. `of_table`: all names that it has; `is_null`: whether it
-        certainly has null in all rows of the file for one of these that the file lacks."""
-        names = [
-            (leaf, called.get(leaf.index, leaf.name + NOT_IN_TABLE)) for leaf in self.footer.leaves
-        ]
+        certainly has null in all rows of the file for one of these that the file lacks; `types`: of some of them,
+        which may be wider than in the file, as Delta Lake calls primitive types."""
         leaves = tuple(
-            leaf if name == leaf.name else replace(leaf, called=name) for leaf, name in names
+            _as_called(leaf, called.get(leaf.index, leaf.name + NOT_IN_TABLE), types)
+            for leaf in self.footer.leaves
         )
         # In place of those that it has read.
         vars(self.footer)["leaves"] = leaves
@@ -230,3 +233,11 @@ class OpenFile:
         """The chunks of a selection, in file order. Raises ColumnError at once."""
         columns, parts = self.select(selection.columns), self.select_parts(selection.parts)
         return (chunk for part in parts for chunk in self.chunks(part, columns))
+
+
+def _as_called(leaf: LeafColumn, name: str, types: Mapping[str, str]) -> LeafColumn:
+    """A leaf with a table's name, and with its type there if that is wider."""
+    asked = promoted(leaf.type, types[name]) if name in types else leaf.type
+    if asked is leaf.type:
+        return leaf if name == leaf.name else replace(leaf, called=name)
+    return replace(leaf, called=name, in_table=asked)

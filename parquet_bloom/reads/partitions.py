@@ -118,6 +118,37 @@ def _as_type(name: str, texts: Sequence[str | None], kind: str) -> pa.Array:
         raise UnsupportedError(f"partition column {name}: {reason}") from None
 
 
+def widened(table: pa.Table, kinds: Mapping[str, str]) -> pa.Table:
+    """Rows of a file, of the types that its table has given whole columns since; structs and lists stay as they are."""
+    wider = [
+        field.with_type(wide)
+        if (wide := _arrow_type(kinds.get(field.name, ""))) and _is_wider(field.type, wide)
+        else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(wider, table.schema.metadata))
+
+
+def _arrow_type(kind: str) -> pa.DataType | None:
+    of_decimals = _DECIMAL.fullmatch(kind)
+    return pa.decimal128(*map(int, of_decimals.groups())) if of_decimals else _OF_DELTA.get(kind)
+
+
+def _is_wider(stored: pa.DataType, wide: pa.DataType) -> bool:
+    if pa.types.is_integer(stored):
+        is_longer = pa.types.is_integer(wide) and wide.bit_width > stored.bit_width
+        return bool(is_longer or pa.types.is_float64(wide) or pa.types.is_decimal(wide))
+    if pa.types.is_decimal(stored):
+        return bool(
+            pa.types.is_decimal(wide)
+            and wide.scale >= stored.scale
+            and wide.precision >= stored.precision
+        )
+    if pa.types.is_float32(stored):
+        return bool(pa.types.is_float64(wide))
+    return bool(pa.types.is_date32(stored) and wide == pa.timestamp("us"))
+
+
 def _typed(texts: Sequence[str | None]) -> pa.Array:
     values = pa.array(texts, pa.string())
     try:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self, cast
 
 from parquet_bloom.container.in_commands import AsTable
@@ -163,7 +164,8 @@ class TableColumns:
     """`leaves`: the dotted name in new files for the table's, of all leaves that files have; `tops`: the names of
     whole columns; `doubled`: names of several leaves; `names`: what each data file calls them; `partitions`: the table's name for
     the file's, of columns whose values are not in the files; `has_own_names`: whether files have the
-    table's own names, but for what other writers call the inside of lists and maps."""
+    table's own names, but for what other writers call the inside of lists and maps; `types`: of leaves, by the table's
+    names, as Delta Lake calls primitive types."""
 
     leaves: Mapping[str, str]
     tops: tuple[str, ...]
@@ -171,6 +173,7 @@ class TableColumns:
     names: StoredNames
     partitions: Mapping[str, str] = field(default_factory=dict)
     has_own_names: bool = False
+    types: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -179,13 +182,15 @@ class TableColumns:
         names: StoredNames,
         partitions: Mapping[str, str] | None = None,
         has_own_names: bool = False,
+        types: Sequence[str] = (),
     ) -> Self:
-        """`leaves`: the table's name and the file's of each, segment by segment."""
+        """`leaves`: the table's name and the file's of each, segment by segment; `types`: of each."""
         counts = Counter(".".join(logical) for logical, _ in leaves)
         doubled = frozenset(name for name, count in counts.items() if count > 1)
         found = {".".join(logical): ".".join(physical) for logical, physical in leaves}
         tops = tuple(dict.fromkeys(logical[0] for logical, _ in leaves))
-        return cls(found, tops, doubled, names, partitions or {}, has_own_names)
+        of_leaves = dict(zip(found, types, strict=True)) if types and not doubled else {}
+        return cls(found, tops, doubled, names, partitions or {}, has_own_names, of_leaves)
 
     def physical(self, where: str, name: str) -> str:
         """The file's dotted name. Raises ColumnError."""
@@ -225,9 +230,10 @@ def opened_as(
     keys: Keys | None,
     opener: Opener = open_source,
     valued: Collection[str] = (),
+    types: Mapping[str, str] = MappingProxyType({}),
 ) -> _DataFile:
     """A data file of a table: so much of it as is recorded, with these columns of the table, by its names. `valued`: those
-    that, with all in them, may have values in the table where files lack them. Raises as open_file, and StoredNames."""
+    that, with all in them, may have values in the table where files lack them; `types`: see TableColumns. Raises as open_file, and StoredNames."""
     opened = open_parquet(path, keys, size, opener)
     try:
         called = names.called(opened)
@@ -241,7 +247,7 @@ def opened_as(
             return not is_valued and not any(names.may_be(leaf, column) for leaf in strange)
 
         there = [name for name in columns if top(name) not in others]
-        opened.call_columns(called, there, is_null)
+        opened.call_columns(called, there, is_null, types)
     except BaseException:
         opened.close()
         raise
@@ -334,6 +340,11 @@ class LakeTable(ABC):
     def top_columns(self) -> tuple[str, ...]:
         """Its names of whole columns that files have."""
         return self._columns.tops
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """Of its leaf columns, as Delta Lake calls primitive types."""
+        return self._columns.types
 
     @property
     def defaults(self) -> frozenset[str]:
@@ -465,6 +476,8 @@ class LakeTable(ABC):
         if file.unfit is not None:
             raise UnsupportedError(f"{file.path}: {file.unfit}")
         valued = self.valued_without(file)
-        opened = opened_as(self.names, self.columns, file.path, file.size, keys, opener, valued)
+        opened = opened_as(
+            self.names, self.columns, file.path, file.size, keys, opener, valued, self.types
+        )
         opened.stand_for(self.in_commands_of(file))
         return opened

@@ -31,6 +31,7 @@ from parquet_bloom.values.encode import (
     encode_stored,
 )
 from parquet_bloom.values.given import plain_value
+from parquet_bloom.values.promotion import narrowed
 from parquet_bloom.values.types import (
     FLOAT_FORMAT,
     NANOS_PER_DAY,
@@ -67,6 +68,8 @@ _TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](.+))?")
 def encode_given(leaf: LeafType, value: object) -> Encodings:
     """The stored bytes of a value, or of a literal. Raises ValueTypeError for what cannot be a value
     of the column."""
+    if leaf.wide is not None:
+        return narrowed(leaf, leaf.wide, encode_given(leaf.wide, value))
     if isinstance(value, literal):
         try:
             return encode_literal(leaf, _literal_text(leaf, value), value.read_as)

@@ -308,7 +308,10 @@ class _FileOfTable:
         """Raises as LakeTable.columns_in."""
         self.path, self._file = file.path, file
         self.top_columns = table.columns_in(file, recorded, wanted)
+        self._types = table.types
 
     def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any:
-        """As Askable.read_rows."""
-        return self._file.read_rows(columns, rows)
+        """As Askable.read_rows, of the table's types where these are wider than the file's."""
+        from parquet_bloom.reads.partitions import widened
+
+        return widened(self._file.read_rows(columns, rows), self._types)

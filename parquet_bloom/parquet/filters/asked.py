@@ -102,7 +102,7 @@ def stored_of(leaf: LeafType, values: Sequence[Any] | Array) -> Stored:
     array = values if isinstance(values, np.ndarray) else _numbers(values)
     if array is not None and _are_integers(leaf, array):
         return Stored(array.size, _fixed(array.astype(f"<{_kind(leaf)}{leaf.width}")))
-    if array is not None and _are_floats(leaf, array):
+    if array is not None and leaf.wide is None and _are_floats(leaf, array):
         return _floats(array.astype(f"<f{leaf.width}"))
     if leaf.physical == "BYTE_ARRAY" and leaf.logical_name != "DECIMAL":
         texts = _texts(values)

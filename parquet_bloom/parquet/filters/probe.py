@@ -34,6 +34,7 @@ from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.clear import FIRST_BYTES, NO_BIT_SET, are_clear, is_clear_from
 from parquet_bloom.parquet.filters.legacy_kind import NOT_OF_DIALECT, private_or_reason
 from parquet_bloom.values.encode import NAN
+from parquet_bloom.vocabulary import BEYOND_TYPE
 
 if TYPE_CHECKING:
     from parquet_bloom.container.column_filter import ColumnFilter
@@ -174,6 +175,8 @@ class ChunkProber:
             return "unknown", why
         if self._has_no_rows:
             return "absent", None
+        if why == BEYOND_TYPE:
+            return "absent", why
         if why == NAN:
             with suppress(FooterError):
                 if self._file.footer.lacks_nan(self._chunk.row_group, self._chunk.leaf):

@@ -57,7 +57,7 @@ class LeafColumn:
     table gave the segments of its path, None for those without; `groups`: what kind of group each
     segment is, such as LIST, MAP or VARIANT, KEY for the key of a map, BARE_VARIANT, else empty; `called`: what the
     table calls it that the file is opened for, None without one; `is_shared`: other leaves have the same
-    dotted path."""
+    dotted path; `in_table`: its type for values that are asked, if the table has widened it."""
 
     index: int
     path: tuple[str, ...]
@@ -68,6 +68,7 @@ class LeafColumn:
     groups: tuple[str, ...] = ()
     called: str | None = None
     is_shared: bool = False
+    in_table: LeafType | None = None
 
     @property
     def dotted(self) -> str:

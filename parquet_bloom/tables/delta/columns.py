@@ -29,11 +29,12 @@ _EXISTING: Final = "EXISTS_DEFAULT"
 
 class Leaf(NamedTuple):
     """A leaf of the table's schema, segment by segment: the table's names, those of files, and the ids,
-    with names where there are none."""
+    with names where there are none; and its type."""
 
     logical: tuple[str, ...] = ()
     physical: tuple[str, ...] = ()
     ids: tuple[int | str, ...] = ()
+    kind: str = ""
 
     @property
     def name(self) -> str:
@@ -41,7 +42,9 @@ class Leaf(NamedTuple):
 
     def below(self, logical: str, physical: str, number: int | str) -> Leaf:
         """The same in this field."""
-        return Leaf((logical, *self.logical), (physical, *self.physical), (number, *self.ids))
+        return Leaf(
+            (logical, *self.logical), (physical, *self.physical), (number, *self.ids), self.kind
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +168,8 @@ def columns_of(snapshot: Snapshot, where: str) -> TableColumns:
     except _NO_SCHEMA:
         raise _no_schema(where) from None
     pairs = [(leaf.logical, leaf.physical) for leaf in leaves]
-    return TableColumns.of(pairs, _names(leaves, mode), partitions, has_own_names=mode == "none")
+    types = [leaf.kind for leaf in leaves]
+    return TableColumns.of(pairs, _names(leaves, mode), partitions, mode == "none", types)
 
 
 def types_of_partitions(snapshot: Snapshot, where: str) -> dict[str, str]:
@@ -238,7 +242,7 @@ def _leaves(field: Action, mode: str) -> Iterator[Leaf]:
 
 def _leaves_of(kind: str | Action, mode: str) -> Iterator[Leaf]:
     if isinstance(kind, str):
-        yield Leaf()
+        yield Leaf(kind=kind)
         return
     if kind["type"] == "struct":
         for field in kind["fields"]:

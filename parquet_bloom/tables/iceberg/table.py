@@ -396,14 +396,18 @@ def columns_of(schema: Schema, mapping: NameMapping | None) -> TableColumns:
     """A file calls a leaf `tags.list.element` which is `tags.element` in the table."""
     found = list(_leaves_of(schema.as_struct(), 0))
     names = NamesById(
-        ids={".".join(logical): number for logical, _, number in found},
+        ids={".".join(logical): number for logical, _, number, _ in found},
         mapped=None if mapping is None else dict(_mapped(mapping.root)),
     )
-    return TableColumns.of([(logical, physical) for logical, physical, _ in found], names)
+    types = [_TYPES.get(kind, kind.replace(" ", "")) for *_, kind in found]
+    pairs = [(logical, physical) for logical, physical, *_ in found]
+    return TableColumns.of(pairs, names, types=types)
 
 
-# The table's name and the file's, segment by segment, and the field id.
-_Leaf = tuple[tuple[str, ...], tuple[str, ...], int]
+# The table's name and the file's, segment by segment, the field id, and the type.
+_Leaf = tuple[tuple[str, ...], tuple[str, ...], int, str]
+# Those that Delta Lake calls otherwise.
+_TYPES: Final = {"int": "integer", "timestamp": "timestamp_ntz", "timestamptz": "timestamp"}
 
 
 def _leaves_of(kind: IcebergType, number: int) -> Iterator[_Leaf]:
@@ -420,11 +424,11 @@ def _leaves_of(kind: IcebergType, number: int) -> Iterator[_Leaf]:
                 ("value", ("key_value",), kind.value_type, kind.value_id),
             ]
         case _:
-            yield (), (), number
+            yield (), (), number, str(kind)
             return
     for name, groups, inner, inner_number in below:
-        for logical, physical, leaf in _leaves_of(inner, inner_number):
-            yield (name, *logical), (*groups, name, *physical), leaf
+        for logical, physical, leaf, type_of_leaf in _leaves_of(inner, inner_number):
+            yield (name, *logical), (*groups, name, *physical), leaf, type_of_leaf
 
 
 def _mapped(fields: Sequence[MappedField]) -> Iterator[tuple[tuple[str, ...], int]]:

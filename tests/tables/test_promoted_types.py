@@ -1,0 +1,143 @@
+"""Columns whose types a table has widened since some of its files were written. Values are of the table's type: what the
+narrower type of an older file does not hold is none of its values."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import write_deltalake
+from make.commands import outcome
+from make.delta_tables import build, write_commit
+from make.iceberg_tables import CATALOG, NAME, make_table, use_catalog
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.types import DecimalType, DoubleType, FloatType, IntegerType, LongType, NestedField
+
+import parquet_bloom as pb
+from parquet_bloom.values.literals import encode_given
+from parquet_bloom.values.promotion import promoted
+from parquet_bloom.values.types import LeafType, LogicalType
+from parquet_bloom.vocabulary import BEYOND_TYPE
+
+LATER, FLOAT = 5_000_000_007, float(np.float32(8.1))
+DAY, MOMENT = datetime.datetime(2026, 1, 2), datetime.datetime(2026, 1, 3, 0, 0, 1)
+OLD = {
+    "n": pa.array([7, 8], pa.int32()),
+    "f": pa.array([7.1, 8.1], pa.float32()),
+    "d": pa.array([Decimal("0.07"), Decimal("1.00")], pa.decimal128(8, 2)),
+    "t": pa.array([DAY.date(), DAY.date()], pa.date32()),
+    "s": [{"n": 7}, {"n": 8}],
+}
+NEW = {
+    "n": pa.array([LATER, 9], pa.int64()),
+    "f": [7.1, 7.10000001],
+    "d": pa.array([Decimal("0.0007"), Decimal("1.0000")], pa.decimal128(12, 4)),
+    "t": pa.array([MOMENT, DAY], pa.timestamp("us")),
+    "s": [{"n": LATER}, {"n": 9}],
+}
+ASKED = [
+    ("n", 7, 1), ("n", LATER, 1), ("n", 1 << 40, 0),
+    ("f", 7.10000001, 1), ("f", 7.1, 1), ("f", 8.1, 0), ("f", FLOAT, 1), ("f", 1e300, 0),
+    ("d", Decimal("0.07"), 1), ("d", Decimal("0.0700"), 1), ("d", Decimal("0.0007"), 1), ("d", Decimal(1), 2),
+    ("d", Decimal("1000000.0001"), 0),
+    ("t", DAY, 3), ("t", MOMENT, 1), ("t", DAY + datetime.timedelta(days=9), 0),
+    ("s.n", 7, 1), ("s.n", LATER, 1),
+]  # fmt: skip
+
+
+@pytest.fixture
+def delta(tmp_path: Path) -> Path:
+    folder = tmp_path / "events"
+    write_deltalake(folder, pa.table(NEW))
+    old = folder / "old.parquet"
+    structs = pa.array(OLD["s"], pa.struct([("n", pa.int32())]))
+    pq.write_table(pa.table({**OLD, "s": structs}), old)
+    add = {"path": old.name, "partitionValues": {}, "size": old.stat().st_size, "modificationTime": 0, "dataChange": True}  # fmt: skip
+    write_commit(folder, {"add": add})
+    return folder
+
+
+@pytest.mark.parametrize("has_filters", [False, True])
+@pytest.mark.parametrize(("column", "value", "num_rows"), ASKED)
+def test_delta(delta, column, value, num_rows, has_filters):
+    if has_filters:
+        build(delta, columns=[column])
+    for values in ([value], [value] * 300):
+        report = pb.find(delta, column, values, table="delta")
+        assert (len({(row.path, row.row) for row in report.rows}), report.unknown) == (num_rows, ())
+
+
+def test_probe(delta):
+    arguments = ("--table", "delta", "-c", "n", "-v")
+    result = outcome("probe", delta, *arguments, LATER)
+    assert (result.code, result.stderr) == (0, "")
+    assert f"{delta / 'old.parquet'}: absent\n" in result.stdout
+    assert BEYOND_TYPE in outcome("probe", "--explain", delta, *arguments, LATER).stdout
+    wrong = outcome("probe", delta, *arguments, "x")
+    assert wrong.code == 2
+    assert "2 files: column n: x: cannot be a value of INT64: expected an integer" in wrong.stderr
+    assert outcome("find", delta, *arguments, LATER).code == 0
+    (old,) = [file for file in pb.open_table(delta).files() if file.name == "old.parquet"]
+    with pb.open_table(delta).open(old) as file:
+        assert [(each.verdict, each.reason) for each in file.probe("n", LATER)] == [
+            ("absent", BEYOND_TYPE)
+        ]
+
+
+def test_iceberg(tmp_path, monkeypatch):
+    use_catalog(tmp_path, monkeypatch)
+    columns = ["n", "f", "d"]
+    fields = [IntegerType(), FloatType(), DecimalType(8, 2)]
+    schema = Schema(
+        *(
+            NestedField(number, name, kind, required=False)
+            for number, (name, kind) in enumerate(zip(columns, fields, strict=True), 1)
+        )
+    )
+    iceberg = make_table(schema=schema, spec=PartitionSpec(), commits=0)
+    iceberg.append(pa.table({name: OLD[name] for name in columns}))
+    with iceberg.update_schema() as update:
+        update.update_column("n", LongType())
+        update.update_column("f", DoubleType())
+        update.update_column("d", DecimalType(12, 2))
+    new = {name: NEW[name] for name in ("n", "f")}
+    decimals = pa.array([Decimal("1000000000.01"), None], pa.decimal128(12, 2))
+    iceberg.append(pa.table({**new, "d": decimals}))
+    asked = [each for each in ASKED if each[0] in "nf"]
+    for column, value, num_rows in [*asked, ("d", Decimal("1000000000.01"), 1)]:
+        report = pb.find(NAME, column, [value], table=pb.TableView(kind="iceberg", catalog=CATALOG))
+        assert (len(report.rows), report.unknown) == (num_rows, ())
+
+
+def test_types_that_are_not_wider():
+    number, text = LeafType("INT32"), LeafType("BYTE_ARRAY", logical=LogicalType("STRING"))
+    for stored, kind in [(number, "integer"), (number, "string"), (text, "long"), (number, "short"),
+                         (LeafType("INT64"), "integer"), (LeafType("DOUBLE"), "double")]:  # fmt: skip
+        assert promoted(stored, kind) is stored
+
+
+def test_zeros_and_nan_of_floats():
+    leaf = promoted(LeafType("FLOAT"), "double")
+    assert len(encode_given(leaf, 0.0).plain) == 2
+    assert encode_given(leaf, 5e-324).unknown == BEYOND_TYPE
+    assert encode_given(leaf, float("nan")).unknown == "NaN has many encodings"
+    assert len(encode_given(leaf, float("inf")).plain) == 1
+    assert encode_given(promoted(LeafType("INT32"), "double"), float("inf")).unknown == BEYOND_TYPE
+
+
+@pytest.mark.parametrize("value", [7, LATER])
+def test_rows_are_of_the_types_of_the_table(delta, value):
+    found = pb.rows(delta, {"n": value}, ["n", "f", "d", "t"], table="delta")
+    kinds = [pa.int64(), pa.float64(), pa.decimal128(12, 4), pa.timestamp("us")]
+    assert (found.schema.types, found["n"].to_pylist()) == (kinds, [value])
+
+
+def test_rows_of_files_of_both_types(delta):
+    found = pb.rows(delta, {"d": Decimal(1)}, ["n", "t"], table="delta").to_pylist()
+    assert sorted(found, key=lambda row: row["n"]) == [{"n": 8, "t": DAY}, {"n": 9, "t": DAY}]
