@@ -88,7 +88,7 @@ def _is_wider(stored: LeafType, table: LeafType) -> bool:
             low, high = integer_range(stored)
             least, most = integer_range(table)
             return least <= low and high <= most and (least, most) != (low, high)
-        # A DOUBLE holds no more integers exactly.
+        # A DOUBLE rounds longer ones.
         is_exact = table.physical == "DOUBLE" and stored.physical == "INT32"
         return is_exact or table.logical_name == "DECIMAL"
     if stored.physical == "FLOAT":

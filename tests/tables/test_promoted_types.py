@@ -141,3 +141,8 @@ def test_rows_are_of_the_types_of_the_table(delta, value):
 def test_rows_of_files_of_both_types(delta):
     found = pb.rows(delta, {"d": Decimal(1)}, ["n", "t"], table="delta").to_pylist()
     assert sorted(found, key=lambda row: row["n"]) == [{"n": 8, "t": DAY}, {"n": 9, "t": DAY}]
+
+
+def test_a_double_that_rounds_the_integers_of_a_file_is_no_wider_type():
+    assert promoted(LeafType("INT32"), "double").wide == LeafType("DOUBLE")
+    assert promoted(LeafType("INT64"), "double").wide is None
