@@ -418,3 +418,6 @@ def test_what_opens_and_is_no_column_meta_data(plain, sealed, said, tmp_path):
     with pytest.raises(pb.FooterError) as error:
         pb.inspect(path, keys=pb.Keys(footer=FOOTER_KEY, columns=COLUMN_KEYS))
     assert str(error.value) == (f"{path}: row group 1, column plain: no ColumnMetaData: {said}")
+    # Who asks for the other column never opens it.
+    found = pb.probe(path, "entries", 1 << 40, keys=pb.Keys(footer=FOOTER_KEY, columns=COLUMN_KEYS))
+    assert found.results[0].verdicts == ("maybe", "absent")
