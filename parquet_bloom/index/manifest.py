@@ -177,7 +177,7 @@ def check_form(form: IndexForm, places: Places, *, is_keyed: bool) -> None:
 
 def newest(folder: Folder) -> Manifest | None:
     """The index in a folder as it is now; None if there is none. Raises FormatError, UnsupportedError, OSError."""
-    names = [entry.name for entry in folder.entries("") if is_manifest(entry.name)]
+    names = [name for name in folder.file_names("") if is_manifest(name)]
     return read_manifest(folder, names[-1]) if names else None
 
 

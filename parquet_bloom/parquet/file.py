@@ -303,7 +303,7 @@ class ParquetContainer(OpenFile):
     def room_for_filters(self, part: int, column: LeafColumn) -> int:
         """The length of the filter; the limit if it is missing."""
         # Without making a ColumnChunk: a file can have very many without filters.
-        one = self.footer.chunks.one
+        one = self.footer.chunks_of([column]).one
         offset = one("bloom_filter_offset", part, column.index)
         length = one("bloom_filter_length", part, column.index)
         if one("has_crypto_metadata", part, column.index):

@@ -155,7 +155,7 @@ class OpenFile:
             found, error = path.field(name), shredded.not_a_leaf(path, name)
         if found is None:
             raise ColumnError(f"{self.path}: {error}")
-        self.footer.check_opens(found)
+        self.footer.check_open([found])
         return found
 
     def answer_to_all(self, name: str) -> AnswerToAll | None:
@@ -198,9 +198,7 @@ class OpenFile:
         """These leaf columns in schema order, each once, or all for None; without those that the file
         lacks. The name of a VARIANT stands for all its shredded fields. Raises as column."""
         selected = self._leaves if names is None else self._selected(names)
-        if self.is_encrypted:
-            for leaf in selected:
-                self.footer.check_opens(leaf)
+        self.footer.check_open(selected)
         return selected
 
     def _selected(self, names: Sequence[str]) -> tuple[LeafColumn, ...]:

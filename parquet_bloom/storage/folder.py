@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Final, Protocol
 
@@ -50,6 +50,9 @@ class Folder(Protocol):
     def entries(self, name: str) -> list[Entry]:
         """The files in its folder `name`, sorted by name; none if there is no such folder."""
 
+    def file_names(self, name: str) -> list[str]:
+        """The names of the same, for which nobody has to look at each of them."""
+
     def read(self, name: str) -> bytes:
         """A whole file. Raises FileNotFoundError."""
 
@@ -88,18 +91,23 @@ class LocalFolder:
 
     def entries(self, name: str) -> list[Entry]:
         found = []
-        path = self.path_of(name)
-        with suppress(FileNotFoundError):
-            if os.path.isfile(path):
-                raise NotADirectoryError(errno.ENOTDIR, "a file, expected a folder", path)
-            for each in os.scandir(path):
-                # One may be removed meanwhile.
-                with suppress(FileNotFoundError):
-                    if each.is_file():
-                        status = each.stat()
-                        modified = status.st_mtime_ns // 1_000_000
-                        found.append(Entry(each.name, status.st_size, modified))
+        for each in self._files_in(name):
+            # One may be removed meanwhile.
+            with suppress(FileNotFoundError):
+                status = each.stat()
+                modified = status.st_mtime_ns // 1_000_000
+                found.append(Entry(each.name, status.st_size, modified))
         return sorted(found, key=lambda entry: entry.name)
+
+    def file_names(self, name: str) -> list[str]:
+        return sorted([each.name for each in self._files_in(name)])
+
+    def _files_in(self, name: str) -> Iterator[os.DirEntry[str]]:
+        path = self.path_of(name)
+        if os.path.isfile(path):
+            raise NotADirectoryError(errno.ENOTDIR, "a file, expected a folder", path)
+        with suppress(FileNotFoundError), os.scandir(path) as found:
+            yield from (each for each in found if each.is_file())
 
     def read(self, name: str) -> bytes:
         with open(self.path_of(name), "rb") as file:

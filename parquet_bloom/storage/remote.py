@@ -310,6 +310,10 @@ class RemoteFolder:
         ]
         return sorted(found, key=lambda entry: entry.name)
 
+    def file_names(self, name: str) -> list[str]:
+        """The names of the same. Raises OSError."""
+        return [entry.name for entry in self.entries(name)]
+
     def read(self, name: str) -> bytes:
         """A whole file. Raises OSError, FileNotFoundError if there is none."""
         if not self.has_file(name):

@@ -1,6 +1,7 @@
 """Encrypted files are read as the plain ones that they were made of, however they are encrypted."""
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES, SHARED, missing
@@ -12,6 +13,7 @@ from parquet_bloom.container import OneFilter
 from parquet_bloom.container.data_file import DataFile
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.files import open_file
+from parquet_bloom.parquet.sealed.encrypted_footer import SealedModules
 
 PUBLIC = SHARED / "data" / "parquet-testing"
 PUBLIC_KEYS = {"kf": FOOTER_KEY, "kc1": b"1234567890123450", "kc2": b"1234567890123451"}
@@ -209,6 +211,34 @@ def test_a_probe_opens_each_filter_once_for_all_values(signed):
         alone = answers(one, name, 1)
         assert answers(three, name, 3) == [each for each in alone for _ in range(3)]
         assert three.source.bytes_read == one.source.bytes_read
+
+
+@pytest.mark.parametrize(
+    ("ask", "opened"),
+    [
+        (lambda *given: pb.probe(*given[:2], 1, keys=given[2]), ["b"]),
+        (lambda *given: pb.row_groups(given[0], {given[1]: 1}, keys=given[2]), ["b"]),
+        (lambda *given: list(pb.find(*given[:2], 1, keys=given[2]).rows), ["b"]),
+        (lambda path, name, keys: pb.validate(path, keys=keys), ["a", "b", "c"]),
+    ],
+    ids=["probe", "row_groups", "find", "validate"],
+)
+def test_what_is_said_of_other_columns_is_not_decrypted(ask, opened, tmp_path, monkeypatch):
+    names = ["a", "b", "c"]
+    pq.write_table(pa.table({name: range(10) for name in names}), tmp_path / "a")
+    pb.build(tmp_path / "a", in_place=True, columns=names)
+    recipe = Recipe(columns=dict.fromkeys(names, OWN))
+    path = tmp_path / "a.parquet"
+    path.write_bytes(encrypt((tmp_path / "a").read_bytes(), recipe).data)
+    columns, found = set(), SealedModules.open_meta_data
+
+    def counted(modules, sealed):
+        columns.add(names[modules.column])
+        return found(modules, sealed)
+
+    monkeypatch.setattr(SealedModules, "open_meta_data", counted)
+    ask(path, "b", keys_of(recipe))
+    assert sorted(columns) == opened
 
 
 def answers(file, column, times):

@@ -291,6 +291,26 @@ def test_filters_of_row_groups_with_the_same_ordinal_are_not_believed(plain, tmp
     assert not pb.validate(path, keys=keys, deep=False).ok
 
 
+def test_a_sealed_filter_is_believed_whatever_is_said_of_other_columns(plain, tmp_path):
+    """It opens as that of its chunk and as nothing else. One in plaintext could be anything."""
+
+    def edit(footer):
+        for group in footer.row_groups:
+            (pages,) = [chunk.meta_data for chunk in group.columns if chunk.meta_data]
+            pages.total_compressed_size = end - pages.data_page_offset
+
+    recipe = Recipe(columns={"plain": COLUMN_KEYS["plain"]})
+    end = encrypt(plain, recipe).of(FILTER_BITSET, 1, 1).end
+    path = tmp_path / "file.parquet"
+    path.write_bytes(encrypt(plain, replace(recipe, edit=edit)).data)
+    keys = pb.Keys(footer=FOOTER_KEY, columns=recipe.columns)
+    assert pb.probe(path, "plain", 1 << 40, keys=keys).results[0].verdicts == ("maybe", "absent")
+    (found,) = pb.probe(path, "entries", 1 << 40, keys=keys).results
+    assert found.verdict == "unknown"
+    assert "overlaps pages, page indexes or the footer" in found.groups[0].reason
+    assert not pb.validate(path, keys=keys, deep=False).ok
+
+
 # ------------------------------------------------------------------------------------------------
 # Wrong keys, as a user gives them
 
@@ -398,3 +418,6 @@ def test_what_opens_and_is_no_column_meta_data(plain, sealed, said, tmp_path):
     with pytest.raises(pb.FooterError) as error:
         pb.inspect(path, keys=pb.Keys(footer=FOOTER_KEY, columns=COLUMN_KEYS))
     assert str(error.value) == (f"{path}: row group 1, column plain: no ColumnMetaData: {said}")
+    # Who asks for the other column never opens it.
+    found = pb.probe(path, "entries", 1 << 40, keys=pb.Keys(footer=FOOTER_KEY, columns=COLUMN_KEYS))
+    assert found.results[0].verdicts == ("maybe", "absent")

@@ -4,7 +4,7 @@ import errno
 import os
 import shutil
 import stat
-from contextlib import closing
+from contextlib import closing, nullcontext
 from operator import itemgetter
 from pathlib import Path
 
@@ -205,6 +205,41 @@ def test_the_folder_that_takes_nothing_new_is_named(tmp_path, monkeypatch, refus
     message = f"Permission denied: nothing new can be made in {tmp_path}"
     assert (raised.value.errno, raised.value.strerror) == (errno.EACCES, message)
     assert tmp_path in Path(raised.value.filename).parents
+
+
+class Unseen:
+    """A file in a folder that nobody looks at."""
+
+    def __init__(self, found):
+        self.name, self.is_file = found.name, found.is_file
+
+    def stat(self):
+        raise AssertionError(f"{self.name} was looked at")
+
+
+def test_the_names_in_a_folder_take_no_look_at_its_files(tmp_path, monkeypatch):
+    """The newest manifest is found by its name, among all segments of an index."""
+    for name in ("b", "a"):
+        (tmp_path / name).touch()
+    (tmp_path / "c").mkdir()
+    (tmp_path / "d").symlink_to("nothing")
+    folder = LocalFolder(str(tmp_path))
+    assert [entry.name for entry in folder.entries("")] == ["a", "b"]
+    with os.scandir(tmp_path) as found:
+        unseen = [Unseen(each) for each in found]
+    monkeypatch.setattr(os, "scandir", lambda path: nullcontext(unseen))
+    assert folder.file_names("") == ["a", "b"]
+    with pytest.raises(AssertionError):
+        folder.entries("")
+
+
+def test_a_file_is_no_folder_and_a_missing_one_is_empty(tmp_path):
+    folder = LocalFolder(str(tmp_path))
+    (tmp_path / "a").touch()
+    for listed in (folder.entries, folder.file_names):
+        assert listed("nothing") == []
+        with pytest.raises(NotADirectoryError):
+            listed("a")
 
 
 @pytest.mark.parametrize("name", ["x" * 255, "é" * 127, "\udcff" * 255])

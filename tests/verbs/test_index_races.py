@@ -20,7 +20,7 @@ import parquet_bloom as pb
 from parquet_bloom.storage.folder import LocalFolder
 
 NUM_RACES = int(os.environ.get("PBLOOM_RACES", "12"))
-STEPS = ("entries", "read", "put_if_absent", "making", "remove", "sizes_of")
+STEPS = ("entries", "file_names", "read", "put_if_absent", "making", "remove", "sizes_of")
 
 
 class Rival:

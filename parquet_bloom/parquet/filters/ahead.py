@@ -30,11 +30,11 @@ def filter_ranges(
 ) -> Iterator[Range]:
     """The filters that the footer points to; up to what comes next in the file, if the footer does not
     say how long one is."""
-    footer = file.footer
+    footer, chunks = file.footer, file.footer.chunks_of(leaves)
     starts: list[int] = []
     fields = "bloom_filter_offset", "bloom_filter_length", "has_crypto_metadata"
     for part in parts:
-        stored = list(zip(*(footer.chunks.part(field, part) for field in fields), strict=True))
+        stored = list(zip(*(chunks.part(field, part) for field in fields), strict=True))
         for leaf in leaves:
             offset, length, is_encrypted = stored[leaf.index]
             if is_encrypted:

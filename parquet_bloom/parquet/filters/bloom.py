@@ -229,7 +229,7 @@ def _members(header: bytes) -> dict[str, str]:
 
 def _doubt(footer: Footer, stored: StoredFilter) -> str:
     """Why the filter cannot be trusted; empty if it is as the format defines it and overlaps
-    nothing."""
+    nothing, or is in envelopes of its own."""
     chunk = stored.chunk
     if stored.is_leaked:
         return "the column is encrypted, but its filter is in plaintext"
@@ -259,6 +259,10 @@ def _doubt(footer: Footer, stored: StoredFilter) -> str:
             f"bloom_filter_length is {stored.length}, expected {size}: {stored.header_bytes} of"
             f" header and {size - stored.header_bytes} of bitset"
         )
+    # What is sealed for this chunk is opened as nothing else, so that overlaps leave no doubt about it; and to look for
+    # them, all that the footer says of other columns would have to be decrypted.
+    if stored.is_encrypted and end <= footer.start:
+        return ""
     if footer.layout.is_alone(stored.offset, end):
         return ""
     place = f"filter at {stored.offset} to {end}"

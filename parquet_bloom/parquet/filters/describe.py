@@ -56,7 +56,7 @@ def describe_chunks(
     may_have_private = file.legacy is not None and file.legacy.may_have_private(file)
     filters = NONE if may_have_private else read_ordinary(file, row_group, leaves)
     fields = "num_values", "total_compressed_size"
-    num_values, sizes = (file.footer.chunks.part(field, row_group) for field in fields)
+    num_values, sizes = (file.footer.chunks_of(leaves).part(field, row_group) for field in fields)
     for leaf in leaves:
         index = leaf.index
         found = filters.get(index)
@@ -293,7 +293,7 @@ def read_whole(file: OpenFile, row_group: int, leaf: LeafColumn) -> tuple[ReadFi
     """The filter of one chunk, even if readers would not trust it, or why it cannot be read."""
     # Without making a ColumnChunk: a file can have very many without filters.
     described_at, offset, is_encrypted = (
-        file.footer.chunks.one(field, row_group, leaf.index)
+        file.footer.chunks_of([leaf]).one(field, row_group, leaf.index)
         for field in ("meta_start", "bloom_filter_offset", "has_crypto_metadata")
     )
     if described_at == _kernel.ABSENT and not is_encrypted:

@@ -201,7 +201,7 @@ def _by_filters(
     if file.source.is_remote:
         file.source.will_read(_ranges(file, parts, column, hashed))
     is_plain = file.footer.protection is UNPROTECTED
-    chunks = file.footer.chunks
+    chunks = file.footer.chunks_of([column])
     left: list[int] = []
     for part in parts:
         offset = chunks.one("bloom_filter_offset", part, column.index)

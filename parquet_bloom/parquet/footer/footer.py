@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from itertools import pairwise
 
@@ -298,10 +298,14 @@ class Footer:
         """The numbers of every column chunk."""
         return self._opened.table
 
+    def chunks_of(self, leaves: Sequence[LeafColumn]) -> ChunkTable:
+        """The same, where those of other columns do not matter, and are not decrypted."""
+        return self._opened.table_of([leaf.index for leaf in leaves])
+
     def check_chunks(self) -> None:
         """Raise FooterError if what the footer says of them is damaged, UnsupportedError if it does not
         fit the memory budget, EncryptionError if it cannot be decrypted."""
-        _ = self._opened
+        _ = self.chunks
 
     @read_once
     def undescribed(self) -> ChunkKey | None:
@@ -311,10 +315,13 @@ class Footer:
         index = next(found, None)
         return None if index is None else divmod(index, len(self.leaves))
 
-    def check_opens(self, leaf: LeafColumn) -> None:
-        """Raise TamperedError for a column that was given another key than it is encrypted with, and as check_chunks."""
+    def check_open(self, leaves: Sequence[LeafColumn]) -> None:
+        """Raise TamperedError for a column that was given another key than it is encrypted with, and as check_chunks
+        for these columns."""
         if self.protection.is_encrypted:
-            self._opened.check_opens(leaf.index)
+            _ = self.chunks_of(leaves)
+            for leaf in leaves:
+                self._opened.check_opens(leaf.index)
 
     @property
     def has_locked_chunks(self) -> bool:
@@ -350,13 +357,15 @@ class Footer:
         """The chunk of `leaf` in `row_group`."""
         opened = self._opened
         modules = opened.modules(row_group, leaf.index)
-        is_elsewhere, is_encrypted, meta_data = opened.table.chunk(row_group, leaf.index)
+        is_elsewhere, is_encrypted, meta_data = opened.table_of([leaf.index]).chunk(
+            row_group, leaf.index
+        )
         return ColumnChunk(row_group, leaf, modules, is_elsewhere, is_encrypted, *meta_data)
 
     def column_meta_data(self, chunk: ColumnChunk) -> ttypes.ColumnMetaData:
         """The chunk's decoded ColumnMetaData. Raises FooterError if it is damaged."""
         try:
-            text = self._opened.text
+            text = self._opened.text(*chunk.key)
             return compact.decode(ttypes.ColumnMetaData, text, chunk.meta_start or 0)[0]
         except (FormatError, _kernel.ScanError) as error:
             raise FooterError(f"{self.where}: {chunk.where}: {error}") from None
@@ -365,7 +374,11 @@ class Footer:
         """Bytes, and where in them its ColumnMetaData begins. Raises FooterError if it is missing."""
         if chunk.meta_start is None:
             raise FooterError(f"{self.where}: {chunk.where}: no ColumnMetaData")
-        return self._opened.text, chunk.meta_start
+        return self._opened.text(*chunk.key), chunk.meta_start
+
+    def is_opened(self, chunk: ColumnChunk) -> bool:
+        """Whether its ColumnMetaData was decrypted, so that it is not in `raw`."""
+        return self._opened.is_opened(*chunk.key)
 
     def stored_bounds(
         self, row_group: int, leaf: LeafColumn, takes_deprecated: bool
@@ -378,14 +391,15 @@ class Footer:
         for (least, most), counts in zip(_BOUNDS, (is_ordered, takes_deprecated), strict=True):
             if counts and least in places and most in places:
                 low, high = places[least], places[most]
-                text = self._opened.text
+                text = self._opened.text(row_group, leaf.index)
                 return compact.read_binary(text, low), compact.read_binary(text, high)
         return None
 
     def lacks_nan(self, row_group: int, leaf: LeafColumn) -> bool:
         """Whether the Statistics of a chunk say that it has no NaN. Raises FooterError for damage."""
         at = self._statistics(row_group, leaf, compact.TYPE_I64).get(_NAN_COUNT)
-        return at is not None and compact.read_zigzag(self._opened.text, at) == 0
+        text = self._opened.text(row_group, leaf.index)
+        return at is not None and compact.read_zigzag(text, at) == 0
 
     def is_ordered(self, leaf: LeafColumn) -> bool | None:
         """Whether the bounds of a column are in an order that is known here; None if the footer does not
@@ -398,11 +412,11 @@ class Footer:
 
     def _statistics(self, row_group: int, leaf: LeafColumn, wanted: int) -> Mapping[int, int]:
         """Where in the text the fields of this type are in the Statistics of a chunk, by their ids."""
-        start = self.chunks.one("meta_start", row_group, leaf.index)
+        start = self.chunks_of([leaf]).one("meta_start", row_group, leaf.index)
         if start < 0:
             return {}
         try:
-            return _statistics(self._opened.text, start, wanted)
+            return _statistics(self._opened.text(row_group, leaf.index), start, wanted)
         except _kernel.ScanError as error:
             where = f"row group {row_group}, column {leaf.name}"
             raise FooterError(f"{self.where}: {where}: statistics: {error}") from None

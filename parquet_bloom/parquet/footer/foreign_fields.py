@@ -109,9 +109,9 @@ def without_foreign_fields(footer: Footer) -> Footer:
 def _without_foreign_pointers(footer: Footer) -> bytes:
     pieces, done = [], 0
     for chunk in chunks_with_foreign_pointer(footer):
-        start, end = chunk.meta_start or 0, chunk.meta_end or 0
-        if end > len(footer.raw):
+        if footer.is_opened(chunk):
             continue
+        start, end = chunk.meta_start or 0, chunk.meta_end or 0
         dropped = {
             number: None
             for number, kind, *_ in _kernel.fields(footer.raw, start)

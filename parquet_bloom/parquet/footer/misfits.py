@@ -148,7 +148,7 @@ class Misfits:
         if chunk.meta_start is None:
             if not chunk.has_crypto_metadata:
                 found.append(Misfit("meta_data", "is missing"))
-        elif chunk.meta_start >= len(footer.raw):
+        elif footer.is_opened(chunk):
             stored = footer.meta_data(chunk)
             found += self._found(*stored, ttypes.ColumnMetaData, "meta_data.", chunk.leaf)
         return found

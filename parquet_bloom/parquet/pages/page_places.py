@@ -87,7 +87,7 @@ def index_range(file: OpenFile, chunk: ColumnChunk, kind: str = "offset_index") 
     columns are not."""
     if not isinstance(chunk.modules, PlainModules):
         return 0, 0
-    one, footer = file.footer.chunks.one, file.footer
+    one, footer = file.footer.chunks_of([chunk.leaf]).one, file.footer
     offset, size = (one(name, *chunk.key) for name in (f"{kind}_offset", f"{kind}_length"))
     if not MAGIC_BYTES <= offset < footer.start or not 0 < size <= footer.start - offset:
         return 0, 0

@@ -102,6 +102,10 @@ class ObjectFolder:
             key=lambda entry: entry.name,
         )
 
+    def file_names(self, name: str) -> list[str]:
+        """The names of the same."""
+        return [entry.name for entry in self.entries(name)]
+
     def read(self, name: str) -> bytes:
         key = f"{self._prefix}{name}"
         data = self._asked(GET, lambda store: bytes(obstore.get(store, key).bytes()), name)
