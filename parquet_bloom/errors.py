@@ -170,12 +170,12 @@ def quoted_name(name: str) -> str:
     return name
 
 
-def no_column(name: str, names: Sequence[str], what: str = "file") -> str:
-    """`no column userid; did you mean user_id?`"""
+def no_column(name: str, names: Sequence[str], what: str = "file", path: str = "") -> str:
+    """`no column userid; did you mean user_id?` `path`: as for did_you_mean."""
     called = f"no column {quoted_name(name)}"
     if matching := _matching(name, names):
         return f"{called}: a pattern, expected names such as {_listed(matching)}"
-    hint = did_you_mean(name, names)
+    hint = did_you_mean(name, names, path)
     return (
         f"{called}{hint}"
         if hint
@@ -183,8 +183,11 @@ def no_column(name: str, names: Sequence[str], what: str = "file") -> str:
     )
 
 
-def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """`; did you mean user_id?`, if any of `names` is close; of one with a comma that was not quoted, each part is."""
+def did_you_mean(name: str, names: Iterable[str], path: str = "") -> str:
+    """`; did you mean user_id?`, if any of `names` is close; of one with a comma that was not quoted, each part is.
+    What the file at `path` has as a partition, as in `country=DE/`, was meant."""
+    if any(folder.startswith(f"{name}=") for folder in path.split("/")[:-1]):
+        return "; it is a partition: its values are in the paths, not in the files"
     among = list(names)
     close = [each for each in among if "," in each and name in each.split(",")]
     close = close or similar(name, among)

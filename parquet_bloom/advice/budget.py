@@ -44,9 +44,7 @@ def rates_of(options: AdviseOptions) -> tuple[float, ...]:
     """The rates of the ladder, descending: those that may be recommended, and those that are asked for."""
     wanted = {options.target_fpp}
     if options.fpp is None:
-        wanted.update(LOWER_RATES)
-    if options.budget is not None:
-        wanted.update(RATES)
+        wanted.update(LOWER_RATES if options.budget is None else RATES)
     if options.rates:
         wanted.update(SHOWN_RATES)
     return tuple(sorted(wanted)[::-1])
@@ -63,11 +61,15 @@ class Offer:
     saved: float
 
 
-def offers_of(column: ColumnSketch, reads: ExpectedReads) -> tuple[Offer, ...]:
+def offers_of(
+    column: ColumnSketch, reads: ExpectedReads, fpp: float | None = None
+) -> tuple[Offer, ...]:
     """The ladder of a column, each rung larger than the one before and saving more. Filters larger than the column
-    are left out."""
+    are left out. `fpp`: the only rate that is wanted, None for all."""
     ladder: list[Offer] = []
     for offer in each_offer(column, reads):
+        if fpp is not None and offer.rate != fpp:
+            continue
         if ladder and offer.num_bytes == ladder[-1].num_bytes:
             # The same filters, which keep a lower rate, too.
             ladder.pop()

@@ -319,7 +319,7 @@ def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) 
     filter, on a terminal for the first ten unless `verbose`: its rates, which engines use it, and settings for
     writers."""
     # Nothing is recommended where a rate was asked for.
-    is_asked = options.fpp is not None and options.budget is None
+    is_asked = options.fpp is not None
     judged = _judged(report)
     _write_rates(judged, UNITS[report.format], sums_up=not is_asked, in_full=verbose)
     here = "as asked" if is_asked else "recommended"

@@ -78,7 +78,7 @@ class OrcReader:
         for column in self.tail.columns[1:]:
             if column.name == name:
                 return column
-        raise ColumnError(f"{self.path}: {no_column(name, self.columns)}")
+        raise ColumnError(f"{self.path}: {no_column(name, self.columns, path=self.path)}")
 
     def select(self, names: Sequence[str] | None) -> tuple[OrcColumn, ...]:
         """These columns by id, without repetition; all but the root for None. Raises ColumnError."""

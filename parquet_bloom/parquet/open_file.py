@@ -183,7 +183,7 @@ class OpenFile:
     ) -> tuple[LeafColumn | None, shredded.VariantPath | None, ColumnError | None]:
         """The leaf that has this name; else where in a VARIANT that leads, and the error if it does not."""
         try:
-            return find_column(self._leaves, name), None, None
+            return find_column(self._leaves, name, self.path), None, None
         except ColumnError as error:
             path = shredded.path_in_variant(self._leaves, name, self.footer.leaves)
             return None, path, error

@@ -156,7 +156,7 @@ def check_required(examination: AnyExamination) -> Iterator[Finding]:
         columns = examination.columns_called(name)
         # Null in all rows, if it is another file's column.
         if not columns and not examination.file.lacks(name):
-            hint = did_you_mean(name, examination.file.columns)
+            hint = did_you_mean(name, examination.file.columns, examination.file.path)
             message = f"a filter is required but there is no such column{hint}"
             yield finding("PB310", message, column=name)
         for column in columns:

@@ -229,8 +229,8 @@ def advise(
     fpp: the target false positive rate, 0 to 1, exclusive; by default 0.01, and lower ones are recommended where there
     are many row groups. rates: also say what each of several rates would cost and save.
     engines: judge for these alone, such as Spark; for all by default. max_bytes: the limit of a
-    bitset, 64 to 134,217,728 (the default); not for ORC. budget: the most bytes of all filters together, 1 or
-    more: which columns to build then, and at which rates, is in the report's `budget`. value_sample: by column, the values that
+    bitset, 64 to 134,217,728 (the default); not for ORC. budget: the most bytes of the bitsets of all filters together, 1 or
+    more: which columns to build then, and at which rates, that of `fpp` if it is given, is in the report's `budget`. value_sample: by column, the values that
     are really looked up, repeated as often as they are, given as for probe. progress: called with
     (chunks done, chunks in all), or of several files with (files done, files in all). ignore_checksums as for build, all others as for inspect.
 
@@ -466,7 +466,7 @@ def _judged_tables(
     tables = [(sketch, judge_table(sketch, options)) for sketch in sketches]
     plans: Iterable[BudgetPlan | None] = repeat(None)
     if options.budget is not None:
-        plans = _plans(options.budget, tables)
+        plans = _plans(options.budget, options.fpp, tables)
     for (sketch, judged), plan in zip(tables, plans, strict=False):
         within = {each.column: each for each in plan.columns} if plan else {}
         columns = [
@@ -477,11 +477,13 @@ def _judged_tables(
 
 
 def _plans(
-    budget: int, tables: Sequence[tuple[TableSketch, Sequence[JudgedColumn]]]
+    budget: int,
+    fpp: float | None,
+    tables: Sequence[tuple[TableSketch, Sequence[JudgedColumn]]],
 ) -> Iterator[BudgetPlan]:
-    """What each table gets of a budget for all of them."""
+    """What each table gets of a budget for all of them; `fpp`: the rate that was asked for, None for any."""
     wanted = [
-        (number, subject.name, offers_of(column, found.reads))
+        (number, subject.name, offers_of(column, found.reads, fpp))
         for number, (sketch, judged) in enumerate(tables)
         for subject, column, found in zip(sketch.subjects, sketch.columns, judged, strict=True)
         if found.verdict == "build" and found.reads
@@ -509,7 +511,7 @@ def _plans(
 
 def _reason_left_out(ladder: Sequence[Offer], left: int) -> str:
     if not ladder:
-        return "at no rate do filters save enough for their size"
+        return "filters save too little for their size"
     return f"needs at least {ladder[0].num_bytes:,} bytes, and {left:,} of the budget are left"
 
 

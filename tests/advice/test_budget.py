@@ -128,7 +128,9 @@ def test_rates_are_those_of_the_ladder_and_the_target():
     assert rates_of(AdviseOptions()) == (0.01, 0.001, 0.0001)
     assert rates_of(AdviseOptions(fpp=0.02)) == (0.02,)
     assert rates_of(AdviseOptions(budget=1)) == RATES
-    assert rates_of(AdviseOptions(budget=1, fpp=0.02)) == tuple(sorted((*RATES, 0.02))[::-1])
+    assert rates_of(AdviseOptions(budget=1, fpp=0.02)) == (0.02,)
+    shown = AdviseOptions(budget=1, fpp=0.02, rates=True)
+    assert rates_of(shown) == (0.1, 0.02, 0.01, 0.001, 0.0001)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -191,6 +193,25 @@ def test_the_budget_can_be_for_some_columns_alone(lake, tmp_path):
         each.column: each.filter_bytes for each in among.budget.columns
     }
     assert left_out not in filters_of(tmp_path / "out")
+
+
+@pytest.mark.parametrize("rates", [False, True])
+def test_a_rate_that_is_asked_for_stays_within_a_budget(lake, rates):
+    """Columns for which there is no room at this rate are left out, as no others are offered."""
+    options = AdviseOptions(fpp=0.01, rates=rates)
+    (plain,) = _tables_of(lake, options)
+    sizes = {each.column: each.filter_bytes for each in plain.columns}
+    most = max(sizes[name] for name in plain.recommended)
+    (among,) = _tables_of(lake, replace(options, budget=most))
+    assert {each.fpp for each in among.budget.columns} == {0.01}
+    assert [each.filter_bytes for each in among.budget.columns] == [most]
+    assert len(among.budget.left_out) == len(plain.recommended) - 1 > 0
+    (none,) = _tables_of(lake, replace(options, budget=1_000))
+    assert none.budget.columns == ()
+    assert [each.reason for each in none.budget.left_out] == [
+        f"needs at least {sizes[name]:,} bytes, and 1,000 of the budget are left"
+        for name in plain.recommended
+    ]
 
 
 def _tables_of(lake, options):

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,6 +32,24 @@ def test_spaces_around_commas_are_no_part_of_names(name):
     asked = ("probe", name, "-v", "7", "-c")
     assert outcome(*asked, 'other , "a,b" , id ') == outcome(*asked, 'other,"a,b",id')
     assert outcome(*asked, 'other," id"').code == outcome(*asked, 'other,"id "').code == 2
+
+
+def test_a_partition_is_no_column(name):
+    Path("lake/id2=1").mkdir(parents=True)
+    Path("lake/id2=2").mkdir()
+    for folder in ("lake/id2=1", "lake/id2=2"):
+        shutil.copy(name, f"{folder}/{name}")
+    partition = "it is a partition: its values are in the paths, not in the files"
+    told = f"pbloom: 2 files: no column id2; {partition}"
+    for command in (["build", "-c", "id2", "--in-place"], ["probe", "-c", "id2", "-v", "7"]):
+        found = outcome(*command, "lake")
+        assert (found.code, found.stderr.splitlines()) == (2, [told])
+    file, _ = documents("validate", "lake", "--require", "id2")
+    message = f"a filter is required but there is no such column; {partition}"
+    assert message in [finding["message"] for finding in file["findings"]]
+    # A name that is alike is still one, in a folder that is called otherwise.
+    found = outcome("probe", f"lake/id2=1/{name}", "-c", "id=", "-v", "7")
+    assert found.complaint == f"lake/id2=1/{name}: no column id=; did you mean id?"
 
 
 def documents(*arguments):

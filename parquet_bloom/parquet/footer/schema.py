@@ -330,9 +330,9 @@ def _from_converted(element: ttypes.SchemaElement) -> LogicalType | None:
     return _CONVERTED.get(name)
 
 
-def find_column(leaves: Sequence[LeafColumn], name: str) -> LeafColumn:
+def find_column(leaves: Sequence[LeafColumn], name: str, path: str = "") -> LeafColumn:
     """The leaf with this name, or `#3`: the one with this index. Raises ColumnError, which suggests
-    similar names."""
+    similar names, or says what `path`, that of the file, has by this name."""
     names = [leaf.name for leaf in leaves]
     if names.count(name) == 1:
         return leaves[names.index(name)]
@@ -349,7 +349,7 @@ def find_column(leaves: Sequence[LeafColumn], name: str) -> LeafColumn:
     below = [leaf for leaf in names if leaf.startswith(f"{name}.")]
     if below:
         raise ColumnError(f"column {name}: a group, expected a leaf column such as {_some(below)}")
-    raise ColumnError(no_column(name, names))
+    raise ColumnError(no_column(name, names, path=path))
 
 
 def leaves_called(leaves: Sequence[LeafColumn], name: str) -> list[LeafColumn]:
