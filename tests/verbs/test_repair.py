@@ -1,6 +1,7 @@
 """repair without a look at the values: each repair, what stays as it was, what must not be touched."""
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -252,6 +253,13 @@ def test_files_without_filters_that_stand_behind_each_other(
     if first == last:
         start = f"another file ends at byte {len(parts[0])}, where that of the footer begins: "
         assert found.message.startswith(start)
+        for change in (
+            lambda: pb.build(both, tmp_path / "out", columns="id"),
+            lambda: pb.strip(both, tmp_path / "out"),
+            lambda: pb.repair(both, tmp_path / "out", rebuild=True),
+        ):
+            with pytest.raises(pb.PageError, match=re.escape(f"{both}: {start}")):
+                change()
 
 
 @pytest.mark.parametrize("make", [bytes, without_lengths], ids=["as it is", "without lengths"])
@@ -284,7 +292,8 @@ def test_a_file_behind_another_is_not_made_to_look_sound(
     ):
         with pytest.raises(pb.PageError) as caught:
             change(both, in_place=True)
-        assert str(caught.value) == f"{both}: row group 0, column id: {problem}"
+        place = "" if make is bytes else "row group 0, column id: "
+        assert str(caught.value) == f"{both}: {place}{problem}"
         assert both.read_bytes() == data
 
 

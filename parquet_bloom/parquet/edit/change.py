@@ -34,6 +34,7 @@ from parquet_bloom.filters.split_block import SplitBlockBloomFilter
 from parquet_bloom.parallel import Progress, of_all
 from parquet_bloom.parquet.edit.ends import earlier_ends
 from parquet_bloom.parquet.edit.kept import Kept
+from parquet_bloom.parquet.edit.lost_bytes import check_not_behind_another
 from parquet_bloom.parquet.edit.obstacles import check_described, check_fields
 from parquet_bloom.parquet.edit.unused import pointers
 from parquet_bloom.parquet.filters import bloom
@@ -125,9 +126,10 @@ VERIFY_BYTES = 4 << 20
 def check_rewritable(file: OpenFile) -> None:
     """Raise MissingKeyError for a signed footer that cannot be signed again, UnsupportedError for one
     with an extension, of which nobody could say whether it is still true, FooterError for one that is damaged,
-    or that has lost what it said of a chunk."""
+    or that has lost what it said of a chunk, PageError for a file behind another."""
     check_fields(file)
     check_described(file)
+    check_not_behind_another(file)
     if obstacle := extension_obstacle(file.footer):
         raise UnsupportedError(f"{file.path}: {obstacle}")
     with named(file.path):

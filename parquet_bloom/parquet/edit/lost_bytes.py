@@ -57,8 +57,7 @@ def lost_bytes(file: OpenFile) -> tuple[ColumnChunk, str] | None:
         why = without_place(error, file.path, last.where)
         return last, f"{why}: {_REMEDY}"
     for start in _starts_again(file):
-        why = f"another file ends at byte {start}, where that of the footer begins"
-        return last, f"{why}: {_REMEDY}"
+        return last, _behind(start)
     return None
 
 
@@ -75,19 +74,29 @@ def check_nothing_is_lost(file: OpenFile) -> None:
         raise PageError(f"{file.path}: {chunk.where}: {why}")
 
 
+def check_not_behind_another(file: OpenFile) -> None:
+    """Raise PageError for a file that is."""
+    for start in _starts_at_distance(file):
+        raise PageError(f"{file.path}: {_behind(start)}")
+
+
+def _behind(start: int) -> str:
+    return f"another file ends at byte {start}, where that of the footer begins: {_REMEDY}"
+
+
 def _starts_again(file: OpenFile) -> Iterator[int]:
     """Where a file begins behind one that is whole."""
     yield from _starts_at_distance(file)
-    # Where the lengths of filters are missing, the distance is not known.
+    # Where lengths of filters are missing, that distance is not known.
     least = max(file.footer.layout.pages.last, MAGIC_BYTES)
     yield from _borders(file, (least + MAGIC_BYTES, file.footer.start))
 
 
 def _starts_at_distance(file: OpenFile) -> Iterator[int]:
-    """The same as far away as is what should directly precede the footer."""
-    footer = file.footer
-    distance = footer.start - footer.layout.everything.last
-    if distance >= _SMALLEST:
+    """The same as far away as is what should directly precede the footer, if that says where all ends."""
+    layout = file.footer.layout
+    distance = file.footer.start - layout.everything.last
+    if distance >= _SMALLEST and layout.has_all_lengths:
         yield from _borders(file, (distance + MAGIC_BYTES, distance + MAGIC_BYTES))
 
 

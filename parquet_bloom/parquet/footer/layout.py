@@ -59,6 +59,15 @@ class Layout:
                     found.setdefault(chunk, (start, start + length))
         return found
 
+    @property
+    def has_all_lengths(self) -> bool:
+        """Whether the footer says of every filter how long it is."""
+        offsets, lengths = map(self._chunks.every, ("bloom_filter_offset", "bloom_filter_length"))
+        return all(
+            start < MAGIC_BYTES or length > 0
+            for start, length in zip(offsets, lengths, strict=True)
+        )
+
     def filters_reach_past_the_end(self, replaced: Collection[int]) -> bool:
         """Whether a filter extends past the end of the data, except those of the `replaced` chunks,
         counted row group by row group."""
