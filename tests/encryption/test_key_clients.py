@@ -101,6 +101,40 @@ def test_how_a_client_denies_a_key_is_said_by_who_goes_on_without(path):
     assert why in inspected.stdout
 
 
+ONE_COLUMN = {
+    "probe": ["probe", "t.parquet", "-v", "5"],
+    "find": ["find", "t.parquet", "-v", "5"],
+    "inspect": ["inspect", "t.parquet"],
+    "dump": ["dump", "t.parquet"],
+    "validate": ["validate", "t.parquet"],
+    "advise": ["advise", "t.parquet"],
+    "build": ["build", "t.parquet", "-o", "out", "--overwrite"],
+}
+
+
+@pytest.mark.parametrize("command", ONE_COLUMN)
+def test_a_key_that_cannot_be_unwrapped_is_no_matter_to_other_columns(command, path):
+    (path.parent / "client.py").write_text(
+        "from make.kms_lab import LabKms\n"
+        "class Client(LabKms):\n"
+        "    def unwrap_key(self, wrapped_key, master_key_identifier):\n"
+        "        if master_key_identifier == 'm1':\n"
+        "            raise RuntimeError('not now')\n"
+        "        return super().unwrap_key(wrapped_key, master_key_identifier)\n"
+    )
+    ask = [*ONE_COLUMN[command], "--kms"]
+    for column in ("c", "b"):
+        result, usual = (
+            outcome(*ask, kms, "-c", column) for kms in ("client:Client", "make.kms_lab:LabKms")
+        )
+        assert (result.code, result.stderr) == (usual.code, usual.stderr)
+    told = outcome(*ask, "client:Client", "-c", "a")
+    assert (told.code, told.complaint.removeprefix("t.parquet: ").removeprefix("unknown: ")) == (
+        2,
+        "row group 0, column a: KMS client, master key 'm1': RuntimeError: not now",
+    )
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_meanwhile_is_no_failure_of_the_client(number, path):
     (path.parent / "client.py").write_text(

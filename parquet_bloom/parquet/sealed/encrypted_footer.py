@@ -39,6 +39,7 @@ from parquet_bloom.encryption.cipher import (
 )
 from parquet_bloom.encryption.keys import Keys
 from parquet_bloom.errors import (
+    EncryptionError,
     FooterError,
     FormatError,
     MissingKeyError,
@@ -55,6 +56,7 @@ from parquet_bloom.parquet.sealed.modules import (
     MAX_PAGE_HEADER_BYTES,
     MAX_SEALED_HEADER_BYTES,
     LockedModules,
+    MislockedModules,
     Modules,
     ReadBits,
     named,
@@ -77,8 +79,8 @@ if TYPE_CHECKING:
 def modules_of_chunks(
     cipher: FileCipher, footer_key: Key | str, keys: Keys
 ) -> Callable[[EncryptedChunk], Modules]:
-    """A function that returns how an encrypted chunk is stored, and looks each key up once; it
-    raises EncryptionError if a KMS fails. `footer_key`: a str is the reason why there is none."""
+    """A function that returns how an encrypted chunk is stored, and looks each key up once.
+    `footer_key`: a str is the reason why there is none."""
 
     @cache
     def key_of(path: tuple[str, ...], encoded: bytes) -> Key | str | LockedModules:
@@ -95,6 +97,8 @@ def modules_of_chunks(
             return keys.column_key(path, own.key_metadata)
         except MissingKeyError as error:
             return LockedModules(str(error), error.detail)
+        except EncryptionError as error:
+            return MislockedModules(error)
 
     def modules(chunk: EncryptedChunk) -> Modules:
         key = key_of(chunk.path, chunk.crypto)

@@ -17,7 +17,6 @@ from parquet_bloom.errors import (
     EncryptionError,
     MissingKeyError,
     PageError,
-    TamperedError,
     UnsupportedError,
     placing,
 )
@@ -178,10 +177,11 @@ class LockedModules:
 
 
 class MislockedModules(LockedModules):
-    """For an encrypted chunk whose key does not open it, for this `reason`."""
+    """For an encrypted chunk whose key does not open it, or cannot be unwrapped: an `error` where it is asked for."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason, reason)
+    def __init__(self, error: EncryptionError) -> None:
+        super().__init__(str(error), str(error))
+        self._kind = type(error)
 
     def _error(self) -> EncryptionError:
-        return TamperedError(self.reason)
+        return self._kind(self.reason)

@@ -81,7 +81,7 @@ EditOf = Callable[[ChunkKey], Edit]
 
 class OpenedChunks:
     """The chunks of one footer: `table` has their numbers, `text` their ColumnMetaData. What needs chunks that are not
-    opened yet raises EncryptionError if a KMS fails, FooterError if the plaintext is no ColumnMetaData."""
+    opened yet raises FooterError if the plaintext is no ColumnMetaData."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class OpenedChunks:
         self._leaves = leaves
         self._ordinal_of = ordinal_of
         self._modules: dict[ChunkKey, Modules] = {}
-        # By column, the first chunk that its key does not open.
+        # By column, the first chunk that its key does not open, or whose key cannot be unwrapped.
         self._mislocked: dict[int, ChunkKey] = {}
         # For each sealed ColumnMetaData, the start of its redacted plaintext copy, if there is one.
         self._copies: dict[ChunkKey, int | None] = {}
@@ -197,6 +197,8 @@ class OpenedChunks:
         if _ENCRYPTED_COLUMN_METADATA not in fields:
             return None
         self._copies[key], _ = fields.get(_META_DATA, (None, None))
+        if isinstance(modules, MislockedModules):
+            self._mislocked.setdefault(key[1], key)
         if isinstance(modules, LockedModules):
             return None
         value, end = fields[_ENCRYPTED_COLUMN_METADATA]
@@ -205,7 +207,7 @@ class OpenedChunks:
             opened = modules.open_meta_data(self._raw[value:end])
         except TamperedError as error:
             # That is no matter unless the column is asked for: somebody else may have the key.
-            self._modules[key] = MislockedModules(str(error))
+            self._modules[key] = MislockedModules(error)
             self._mislocked.setdefault(key[1], key)
             return None
         try:
