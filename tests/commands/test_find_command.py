@@ -118,9 +118,7 @@ def test_files_that_are_not_asked_because_of_their_names(path, tmp_path):
         (tmp_path / name).write_bytes(b"some")
     found = outcome("find", ".", "-c", "id", "-v", "9")
     some = "A.PARQUET, _old.parquet, a.parquet.bak"
-    told = (
-        f"4 files not asked because of their names, such as {some}; what is named itself is asked"
-    )
+    told = f"4 files left out because of their names, such as {some}; what is named itself is not"
     assert (found.code, found.complaint) == (1, told)
     for how in ([], ["--by-value"], ["--only", "absent"], ["--json"]):
         asked = outcome("probe", ".", "-c", "id", "-v", "9", *how)
