@@ -135,7 +135,7 @@ def test_a_folder_that_cannot_be_listed_may_hold_any_value(path, monkeypatch):
     scandir = os.scandir
 
     def refusing(folder):
-        if folder.endswith("secret"):
+        if str(folder).endswith("secret"):
             raise PermissionError(errno.EACCES, "Permission denied", folder)
         return scandir(folder)
 
@@ -143,6 +143,13 @@ def test_a_folder_that_cannot_be_listed_may_hold_any_value(path, monkeypatch):
     asked = outcome("probe", ".", "-c", "id", "-v", "9")
     told = "secret: a folder that cannot be listed: Permission denied"
     assert (asked.code, asked.complaint) == (2, told)
+    # Of one that is hidden, too, but who changes files leaves it as it is.
+    Path("secret").rename(".secret")
+    asked = outcome("probe", ".", "-c", "id", "-v", "9")
+    assert (asked.code, asked.complaint) == (2, f".{told}")
+    assert "unknown" in outcome("find", ".", "-c", "id", "-v", "9").stderr
+    changed = outcome("strip", ".", "--in-place")
+    assert (changed.code, changed.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(
