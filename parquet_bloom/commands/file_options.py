@@ -44,14 +44,14 @@ class FilesAsked:
         """The names, if they say all that was asked for."""
         return () if self.manifest or self.since or self.shard else self.names
 
-    def found(self, left_out: LeftOut | None = None) -> FoundInputs:
-        """The files, and errors; `left_out` takes what folders have besides. Of a manifest, only those in the shard;
+    def found(self, left_out: LeftOut) -> FoundInputs:
+        """The files, and errors; `left_out` takes what folders have besides, and nobody named. Of a manifest, only those in the shard;
         names mean files of all shards, so that whoever chooses outputs sees that two have the same. Raises
         UnsupportedError if nothing here can list them, FormatError and OSError for a manifest."""
         if self.manifest is None:
             files, errors = expand(self.names, storage_options(), left_out)
-            if left_out is not None:
-                errors += (not_listed(*each) for each in left_out.unlisted)
+            errors += (not_listed(*each) for each in left_out.unlisted)
+            left_out.paths = [*left_out.besides(file.path for file in files)]
         else:
             files, errors = _listed_in(self.manifest, self.shard), []
         moment = time_of_files(self.since)

@@ -39,6 +39,7 @@ from parquet_bloom.render.terminal import (
     write_text,
 )
 from parquet_bloom.render.wording import MOST_SHOWN, as_indexed, first_files, shortened, size
+from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.values.given import show_value
 from parquet_bloom.verbs.index_probe import (
     IndexedFile,
@@ -245,7 +246,7 @@ def probe(
     if manifest is not None:
         if files:
             raise click.UsageError("expected FILE or --manifest, not both")
-        found, _ = file_options.FilesAsked((), manifest, None, None).found()
+        found, _ = file_options.FilesAsked((), manifest, None, None).found(LeftOut())
         named = [file.path for file in found]
     code, may_miss = NO, False
     for column in dict.fromkeys(columns):

@@ -25,7 +25,6 @@ from parquet_bloom.render.terminal import (
     write_json,
 )
 from parquet_bloom.render.wording import left_out
-from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.paths import Input, without_output
 from parquet_bloom.threads import threads_for_files, threads_to_change
 
@@ -66,16 +65,16 @@ class Inputs:
         self.names: tuple[str, ...] = ()
         # The paths of those that failed.
         self.unread: set[str] = set()
-        # What folders have besides.
-        self.left_out = LeftOut()
+        # The files that folders have besides.
+        self.left_out: Sequence[str] = ()
         self._told: set[str] = set()
         # Whether new versions take their places.
         self.are_replaced = False
 
     def tell_left_out(self) -> None:
-        """Say what folders have that was not asked, for an answer about all that is there."""
-        if paths := self.left_out.besides(file.path for file in self.files):
-            complain(left_out(paths))
+        """Say what folders have that was not looked at, and may have been meant."""
+        if self.left_out:
+            complain(left_out(self.left_out))
 
     @property
     def read_names(self) -> list[str]:

@@ -60,7 +60,7 @@ from parquet_bloom.render.hints import command as in_shell
 from parquet_bloom.render.terminal import answering_to, complain, write_text
 from parquet_bloom.render.wording import either, size
 from parquet_bloom.storage.left_out import LeftOut
-from parquet_bloom.storage.paths import outputs_in, with_parent
+from parquet_bloom.storage.paths import not_listed, outputs_in, with_parent
 from parquet_bloom.storage.source import is_url, local_name
 from parquet_bloom.vocabulary import Dialect, FileLayout, LiteralType, Verdict, words
 
@@ -293,7 +293,8 @@ def inputs_of(files: FilesAsked, view: TableView | None) -> Inputs:
     if view is None:
         left_out = LeftOut()
         inputs = Inputs(files.found(left_out))
-        inputs.left_out = left_out
+        inputs.errors += (not_listed(*each) for each in left_out.hidden_unlisted)
+        inputs.left_out = left_out.paths
     else:
         from parquet_bloom.commands.table_inputs import TableInputs
 
@@ -330,6 +331,7 @@ def answered(one_each: str = "file", goes_to: Decorator = answer_options) -> Dec
                 with answering([path for path, _ in inputs.files], output, overwrite):
                     command(answers=answers, **given)
             except SystemExit:
+                inputs.tell_left_out()
                 for text in answers.afterwards:
                     write_text(f"{output}: {text}")
                 raise
@@ -500,6 +502,15 @@ def _folders_listed(names: Sequence[str]) -> list[str]:
     return [name for name in names if not is_url(name) and os.path.isdir(local_name(name))]
 
 
+def _without_temporary(paths: Sequence[str]) -> Sequence[str]:
+    """Without what other runs are at, or have left, of which _tell_of_left tells."""
+    if not paths:
+        return paths
+    from parquet_bloom.storage.leftovers import without_temporary
+
+    return without_temporary(paths)
+
+
 def _tell_of_left(folders: Sequence[str], written: Sequence[str]) -> None:
     """That killed runs have left temporary files beside those that are `written`, below these folders."""
     from parquet_bloom.storage.leftovers import left_beside
@@ -556,7 +567,9 @@ def destinations(command: Callback) -> Callback:
             given["of_table"] = replace(of_table, since=files.since, **changes)
             return command(answers=answers, destination_of=None, **given)
         _check_no_column(files.names, given)
-        inputs = Inputs(files.found())
+        left_out = LeftOut()
+        inputs = Inputs(files.found(left_out))
+        inputs.left_out = _without_temporary(left_out.paths)
         ways = {
             "--output": output is not None,
             "--output-dir": output_dir is not None,
@@ -601,6 +614,7 @@ def destinations(command: Callback) -> Callback:
         try:
             return command(answers=answers, destination_of=destination_of, of_table=None, **given)
         except SystemExit:
+            inputs.tell_left_out()
             # Folders of files that are named one by one are not listed for that.
             if folders and (in_place or output_dir is not None):
                 _tell_of_left(folders, written)

@@ -117,16 +117,16 @@ def first_files(paths: Sequence[str]) -> str:
     return f"{shown} and {number_of(more, 'more file')}" if more > 0 else shown
 
 
-@lru_cache(maxsize=4096)
 def left_out(paths: Sequence[str]) -> str:
-    """That files of folders were not asked."""
+    """That files of folders were not looked at."""
     shown = ", ".join(paths[:MOST_PATHS])
     such_as = f", such as {shown}" if len(paths) > MOST_PATHS else f": {shown}"
     names = "its name" if len(paths) == 1 else "their names"
     count = number_of(len(paths), "file")
-    return f"{count} not asked because of {names}{such_as}; what is named itself is asked"
+    return f"{count} left out because of {names}{such_as}; what is named itself is not"
 
 
+@lru_cache(maxsize=4096)
 def without_numbers(text: str) -> str:
     """The same for texts that differ only in numbers."""
     return _NUMBER.sub("#", text)

@@ -29,11 +29,17 @@ _OF_ICEBERG: Final = re.compile(
 
 class LeftOut:
     """Takes what a search of folders leaves out. `paths`: of files, and of links to folders, which are not followed;
-    `unlisted`: folders that nobody may list, and why."""
+    `unlisted`: folders that nobody may list, and why; `hidden_unlisted`: those of them that are left out anyway."""
 
     def __init__(self) -> None:
         self.paths: list[str] = []
         self.unlisted: list[tuple[str, str]] = []
+        self.hidden_unlisted: list[tuple[str, str]] = []
+
+    @property
+    def all_unlisted(self) -> list[tuple[str, str]]:
+        """Of which nobody knows what is in them."""
+        return [*self.unlisted, *self.hidden_unlisted]
 
     def add(self, path: str, place: str) -> None:
         """A file that is not empty, at `place` in the folder that is searched."""

@@ -53,6 +53,11 @@ def left_beside(paths: Iterable[str], older_than: float) -> list[Leftover]:
     return found
 
 
+def without_temporary(paths: Iterable[str]) -> list[str]:
+    """Those of the paths that are no temporary files."""
+    return [path for path in paths if not is_temporary(os.path.basename(path))]
+
+
 def _behind(url: str, older_than: float) -> Iterator[Leftover]:
     if is_object(url):
         return _behind_object(Address.of(url), older_than)

@@ -271,7 +271,8 @@ def _below(
         with os.scandir(folder or os.curdir) as found:
             entries = sorted(found, key=lambda entry: entry.name)
     except PermissionError as error:
-        unlisted.append((folder or os.curdir, os.strerror(error.errno or 0)))
+        told = left_out.hidden_unlisted if left_out is not None and is_in_hidden else unlisted
+        told.append((folder or os.curdir, os.strerror(error.errno or 0)))
         return
     above, before = os.path.join(folder, ""), os.path.join(place, "")
     for entry in entries:

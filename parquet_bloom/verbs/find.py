@@ -488,7 +488,7 @@ class _RowSearch:
             *self._not_listed,
             *(
                 UnknownFile(path, f"a folder that cannot be listed: {reason}")
-                for path, reason in self.left_out.unlisted
+                for path, reason in self.left_out.all_unlisted
             ),
         ]
         unknown = (*self._unknown, *not_listed)
@@ -530,7 +530,7 @@ class _RowSearch:
         for candidate in candidates:
             for each in self._looked_into(candidate, files, _as_found) or ():
                 are_held[each.values] = True
-        is_unsure = self._unknown or self._not_listed or self.left_out.unlisted
+        is_unsure = self._unknown or self._not_listed or self.left_out.all_unlisted
         return None if is_unsure else are_held
 
     def _looked_into(

@@ -118,9 +118,7 @@ def test_files_that_are_not_asked_because_of_their_names(path, tmp_path):
         (tmp_path / name).write_bytes(b"some")
     found = outcome("find", ".", "-c", "id", "-v", "9")
     some = "A.PARQUET, _old.parquet, a.parquet.bak"
-    told = (
-        f"4 files not asked because of their names, such as {some}; what is named itself is asked"
-    )
+    told = f"4 files left out because of their names, such as {some}; what is named itself is not"
     assert (found.code, found.complaint) == (1, told)
     for how in ([], ["--by-value"], ["--only", "absent"], ["--json"]):
         asked = outcome("probe", ".", "-c", "id", "-v", "9", *how)
@@ -137,7 +135,7 @@ def test_a_folder_that_cannot_be_listed_may_hold_any_value(path, monkeypatch):
     scandir = os.scandir
 
     def refusing(folder):
-        if folder.endswith("secret"):
+        if str(folder).endswith("secret"):
             raise PermissionError(errno.EACCES, "Permission denied", folder)
         return scandir(folder)
 
@@ -145,6 +143,13 @@ def test_a_folder_that_cannot_be_listed_may_hold_any_value(path, monkeypatch):
     asked = outcome("probe", ".", "-c", "id", "-v", "9")
     told = "secret: a folder that cannot be listed: Permission denied"
     assert (asked.code, asked.complaint) == (2, told)
+    # Of one that is hidden, too, but who changes files leaves it as it is.
+    Path("secret").rename(".secret")
+    asked = outcome("probe", ".", "-c", "id", "-v", "9")
+    assert (asked.code, asked.complaint) == (2, f".{told}")
+    assert "unknown" in outcome("find", ".", "-c", "id", "-v", "9").stderr
+    changed = outcome("strip", ".", "--in-place")
+    assert (changed.code, changed.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(
