@@ -58,7 +58,7 @@ from parquet_bloom.parallel import memory as memory_budget
 from parquet_bloom.program import FINE
 from parquet_bloom.render.hints import command as in_shell
 from parquet_bloom.render.terminal import answering_to, complain, write_text
-from parquet_bloom.render.wording import either, size
+from parquet_bloom.render.wording import either, shortened, size
 from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.paths import not_listed, outputs_in, with_parent
 from parquet_bloom.storage.source import is_url, local_name
@@ -581,7 +581,9 @@ def destinations(command: Callback) -> Callback:
         if number != 1 and not (dry_run and number == 0):
             raise click.UsageError(_table_named(files.names) or _where_to_write(ways))
         if output is not None and (len(inputs.files) > 1 or files.shard is not None):
-            raise click.UsageError("--output takes one input; use --output-dir for several")
+            names = shortened([each.path for each in inputs.files])
+            found = "" if files.shard else f", found {names}"
+            raise click.UsageError(f"--output takes one input{found}; use --output-dir for several")
         if resume and (output_dir is None or overwrite):
             raise click.UsageError("--resume: expected with --output-dir and without --overwrite")
         if resume and given.get("auto"):

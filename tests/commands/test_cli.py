@@ -477,7 +477,10 @@ def test_an_output_that_exists_is_not_overwritten_without_being_told(built):
 USAGE = [
     (["build", "events.parquet", "-c", "user_id"], "expected where to write: -o FILE for a copy"),
     (["build", "a", "-c", "x", "-o", "b", "--in-place"], "expected exactly one of --output"),
-    (["build", "events.parquet", "other.parquet", "-c", "x", "-o", "b"], "--output takes one"),
+    (
+        ["build", "events.parquet", "other.parquet", "-c", "x", "-o", "b"],
+        "--output takes one input, found events.parquet, other.parquet; use --output-dir for several",
+    ),
     (["probe", "events.parquet", "-c", "user_id"], "expected at least one --value"),
     (
         ["probe", "a", "-c", "x", "-v", "1", "--groups-to-read", "--json"],
