@@ -67,6 +67,17 @@ def run(folder, tmp_path, monkeypatch):
     return run
 
 
+def test_a_column_without_values_could_have_no_filter(tmp_path, run):
+    for name in "ab":
+        pq.write_table(
+            pa.table({"id": [1, 2], "none": pa.nulls(2, pa.int64())}), tmp_path / f"{name}.parquet"
+        )
+    _, html = run(tmp_path / "a.parquet", tmp_path / "b.parquet")
+    text = Document(html).text
+    assert "id none of 2" in text
+    assert "none no values" in text
+
+
 def test_a_lake_with_trouble(run):
     result, html = run("lake")
     assert result.code == 2
