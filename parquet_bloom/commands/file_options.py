@@ -45,9 +45,9 @@ class FilesAsked:
         return () if self.manifest or self.since or self.shard else self.names
 
     def found(self, left_out: LeftOut) -> FoundInputs:
-        """The files, and errors; `left_out` takes what folders have besides, and nobody named. Of a manifest, only those in the
-        shard; names mean files of all shards, so that whoever chooses outputs sees that two have the same. Raises
-        UnsupportedError if nothing here can list them, FormatError and OSError for a manifest."""
+        """The files, and errors; `left_out` takes what folders have besides, and nobody named. Of a manifest, only
+        those in the shard; names mean files of all shards, so that whoever chooses outputs sees that two have the
+        same. Raises UnsupportedError if nothing here can list them, FormatError and OSError for a manifest."""
         if self.manifest is None:
             files, errors = expand(self.names, storage_options(), left_out)
             errors += (not_listed(*each) for each in left_out.unlisted)

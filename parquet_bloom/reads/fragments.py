@@ -36,8 +36,8 @@ class Fragments:
         are_local: bool,
         ends: Mapping[str, FileEnd],
     ) -> None:
-        """`paths`: of all files that may be read; `ends`: of files that have others than pyarrow is to read. Raises UnsupportedError for keys that it cannot
-        be given."""
+        """`paths`: of all files that may be read; `ends`: of files that have others than pyarrow is to read. Raises
+        UnsupportedError for keys that it cannot be given."""
         self._are_local, self._partitions = are_local, partitions
         named = {self._name(path): end for path, end in ends.items()}
         self._file_system = file_system(paths, are_local, named)

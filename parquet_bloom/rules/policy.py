@@ -60,9 +60,8 @@ CONFIG_FILES = {"pbloom.toml": ("validate",), "pyproject.toml": ("tool", "pbloom
 class ColumnPolicy:
     """Requirements for one leaf column; None: as for all columns.
 
-    `required`: False is also for a column that files may lack. `max_fpp`: 0 to 1, both excluded. `max_bytes`: of a bitset. `ignore`: rules, by id or name. Raises
-    ConfigError for an unknown rule.
-    """
+    `required`: False is also for a column that files may lack. `max_fpp`: 0 to 1, both excluded. `max_bytes`: of a
+    bitset. `ignore`: rules, by id or name. Raises ConfigError for an unknown rule."""
 
     required: bool | None = None
     max_fpp: float | None = None

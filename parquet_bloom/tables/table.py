@@ -233,7 +233,8 @@ def opened_as(
     types: Mapping[str, str] = MappingProxyType({}),
 ) -> _DataFile:
     """A data file of a table: so much of it as is recorded, with these columns of the table, by its names. `valued`: those
-    that, with all in them, may have values in the table where files lack them; `types`: see TableColumns. Raises as open_file, and StoredNames."""
+    that, with all in them, may have values in the table where files lack them; `types`: see TableColumns. Raises as
+    open_file, and StoredNames."""
     opened = open_parquet(path, keys, size, opener)
     try:
         called = names.called(opened)

@@ -75,8 +75,8 @@ class Encodings:
 
 
 def not_looked_for(value: object, reason: str) -> ParquetBloomError:
-    """The error for a value, as reports have it, of which the rows are wanted, and whose stored bytes cannot be listed. NaN is at fault itself,
-    whatever the file; for others, it is this column of this file."""
+    """The error for a value, as reports have it, of which the rows are wanted, and whose stored bytes cannot be
+    listed. NaN is at fault itself, whatever the file; for others, it is this column of this file."""
     kind = ValueTypeError if reason == NAN else UnsupportedError
     return kind(f"{show_value(value)}: cannot be looked for: {reason}")
 

@@ -60,7 +60,8 @@ class LogicalType:
 class LeafType:
     """The stored type of a leaf column; `length`: the bytes of a FIXED_LEN_BYTE_ARRAY; `is_unknown`: it
     has an annotation that is not known here, or not allowed on this physical type. That is ignored, and
-    with it the order of the values; `wide`: what a table has made of it since, of which type values are given, see promotion."""
+    with it the order of the values; `wide`: what a table has made of it since, of which type values are given, see
+    promotion."""
 
     physical: str
     length: int = 0

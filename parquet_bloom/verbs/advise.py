@@ -226,13 +226,14 @@ def advise(
     are judged together, and this returns a FilesReport, with a report on each such table, and the errors of files that
     failed.
 
-    fpp: the target false positive rate, 0 to 1, exclusive; by default 0.01, and lower ones are recommended where there
-    are many row groups. rates: also say what each of several rates would cost and save.
-    engines: judge for these alone, such as Spark; for all by default. max_bytes: the limit of a
-    bitset, 64 to 134,217,728 (the default); not for ORC. budget: the most bytes of the bitsets of all filters together, 1 or
-    more: which columns to build then, and at which rates, that of `fpp` if it is given, is in the report's `budget`. value_sample: by column, the values that
-    are really looked up, repeated as often as they are, given as for probe. progress: called with
-    (chunks done, chunks in all), or of several files with (files done, files in all). ignore_checksums as for build, all others as for inspect.
+    fpp: the target false positive rate, 0 to 1, exclusive; by default 0.01, and lower ones are recommended where
+    there are many row groups. rates: also say what each of several rates would cost and save. engines: judge for
+    these alone, such as Spark; for all by default. max_bytes: the limit of a bitset, 64 to 134,217,728 (the default);
+    not for ORC. budget: the most bytes of the bitsets of all filters together, 1 or more: which columns to build
+    then, and at which rates, that of `fpp` if it is given, is in the report's `budget`. value_sample: by column, the
+    values that are really looked up, repeated as often as they are, given as for probe. progress: called with (chunks
+    done, chunks in all), or of several files with (files done, files in all). ignore_checksums as for build, all
+    others as for inspect.
 
     Raises ColumnError, ValueTypeError for values that the column cannot hold, UnsupportedError
     for an option that the format does not support, FormatError for damage in what is read,

@@ -53,11 +53,11 @@ TO_COMMIT = (
 def builds(
     source: Path, output: Path | None = None, links: bool = True, way: str | None = None
 ) -> Iterator[Callable[[int], bool]]:
-    """Gives a function that builds, in place without an output, and dies at the given step; it
-    answers whether the build lived to its end. `links`: whether the file system has hard links.
-    `way`: `index-add`, `index-compact` and `index-spark` for an index; `table` for one of Delta Lake, `iceberg` for the folder of a catalog, whose files are
-    appended to, so that only the commit is left; `batches` and `iceberg-batches`: the same with a
-    commit for each file."""
+    """Gives a function that builds, in place without an output, and dies at the given step; it answers whether the
+    build lived to its end. `links`: whether the file system has hard links. `way`: `index-add`, `index-compact` and
+    `index-spark` for an index; `table` for one of Delta Lake, `iceberg` for the folder of a catalog, whose files are
+    appended to, so that only the commit is left; `batches` and `iceberg-batches`: the same with a commit for each
+    file."""
     paths = map(str, filter(None, (source, output)))
     way = way or ("links" if links else "no-links")
     command = [sys.executable, "-m", "make.dying", way, *paths]

@@ -119,7 +119,8 @@ def _unknown(encodings: Sequence[Encodings]) -> dict[int, str]:
 
 
 def _numbers(values: Sequence[Any]) -> Array | None:
-    """Integers or floats of Python, or short floats of numpy, as an array; None if there is anything else, or they do not fit."""
+    """Integers or floats of Python, or short floats of numpy, as an array; None if there is anything else, or they do
+    not fit."""
     kinds = set(map(type, values))
     if kinds in ({np.float32}, {np.float16}):
         return np.array(values)
