@@ -7,6 +7,7 @@ what Python's cannot.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from math import isinf
@@ -63,6 +64,18 @@ def list_values(values: Any) -> list[object] | NDArray[np.generic]:
     if hasattr(values, "to_pylist"):
         return _from_arrow(values)
     return _from_array(values) if hasattr(values, "__array__") else list(values)
+
+
+def each_once(
+    values: list[object] | NDArray[np.generic],
+) -> list[object] | NDArray[np.generic]:
+    """Those of list_values, without what was met before, of the same type; as they are if that cannot be told."""
+    if not isinstance(values, list) and values.dtype.kind in "biufMSU":
+        once: NDArray[np.generic] = values[np.sort(np.unique(values, return_index=True)[1])]
+        return once
+    with suppress(TypeError):
+        return list({(type(value), value): value for value in values}.values())
+    return values
 
 
 def is_missing(value: object) -> bool:

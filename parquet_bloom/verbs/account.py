@@ -65,7 +65,7 @@ _MOST_NAMES: Final = 1000
 def account_of(report: Any, values: Sequence[str]) -> pa.Table:
     """Of a FindReport about `values`: a row for each row that holds a value, for each other value, and for each file, be it
     unknown or asked."""
-    # A value that was given twice is found twice.
+    # Some values have one text: 5, and a literal of it.
     found = tuple(dict.fromkeys(replace(row, value=show_value(row.value)) for row in report.rows))
     known = {row.value for row in found}
     deleted = {*report.deleted_in}

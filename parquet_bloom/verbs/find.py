@@ -32,6 +32,7 @@ from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.values.given import (
     check_none_missing,
+    each_once,
     list_values,
     python_values,
     show_value,
@@ -215,12 +216,12 @@ def find(
 ) -> FindReport:
     """The rows of `files` that hold `values` of `column`, file by file.
 
-    files: paths, URLs, globs and folders; None for all that the `index` knows, and the live files of the tables that it
-    is about. table: `files` are tables of this kind, in whose place are their live files; a TableView says of which
-    version. A row that a table has deleted without writing its file anew is still there, and found: see `deleted_in`
-    of the report. values: as for probe, but NaN and null cannot be looked for. columns: those whose values are wanted
-    of each row, by the names of whole columns, with all that is nested in them; a file that lacks one has nulls in it.
-    Those of Hive partitions (`country=DE/`) are columns, too.
+    files: paths, URLs, globs and folders; None for all that the `index` knows, and the live files of the tables that
+    it is about. table: `files` are tables of this kind, in whose place are their live files; a TableView says of
+    which version. A row that a table has deleted without writing its file anew is still there, and found: see
+    `deleted_in` of the report. values: as for probe, but NaN and null cannot be looked for; one that is given twice
+    counts once. columns: those whose values are wanted of each row, by the names of whole columns, with all that is
+    nested in them; a file that lacks one has nulls in it. Those of Hive partitions (`country=DE/`) are columns, too.
 
     Only row groups are read that filters, or an `index`, do not exclude, and only pages that the index or the file's
     page indexes name; of a file that the index does not know in its state, its own filters are asked. hash_key: of the
@@ -235,8 +236,9 @@ def find(
     types of these in several files do not go together, FileNotFoundError if none of the names means any files, RewriteError
     for what is no table, EncryptionError unless `hash_key` is that of the index, FormatError for a damaged index, OSError.
     """
-    sought = list_values(values)
-    check_none_missing(sought)
+    given = list_values(values)
+    check_none_missing(given)
+    sought = each_once(given)
     search = _RowSearch(name_given("column", column), sought, columns_given(columns), keys, cache)
     with _candidates(search, files, table, index, hash_key, storage_options) as (found, among):
         return search.report(found, among, progress)
