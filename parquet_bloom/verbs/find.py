@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import field, replace
 from functools import cached_property, partial
@@ -105,6 +105,15 @@ class AbsentValues(LazyItems[Any]):
             each for each in dict.fromkeys(python_values(self._values)) if each not in held
         )
 
+    def check_sought(self, texts: Iterable[str]) -> None:
+        """Raise ValueTypeError if one of these is the text of no value that was looked for."""
+        sought = {*show_values(self._values)}
+        for text in texts:
+            if text not in sought:
+                raise ValueTypeError(
+                    f"values: {text}: not looked for, expected what find was given"
+                )
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FindReport(VerbReport):
@@ -182,10 +191,14 @@ class FindReport(VerbReport):
         return table
 
     def account(self, values: Any) -> Any:
-        """What became of each of `values`, which were looked for, as a pyarrow.Table: see docs/erasure.md."""
+        """What became of each of `values`, which were looked for, as a pyarrow.Table: see docs/erasure.md. Raises
+        ValueTypeError for others, of which it would say `absent`; also for one of another type, as 1.0 for 1."""
         from parquet_bloom.verbs.account import account_of
 
-        return account_of(self, [*dict.fromkeys(show_values(list_values(values)))])
+        texts = dict.fromkeys(show_values(list_values(values)))
+        if isinstance(self.absent, AbsentValues):
+            self.absent.check_sought(texts)
+        return account_of(self, [*texts])
 
     def _in_full(self) -> object:
         if self.values is None:

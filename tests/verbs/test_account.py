@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -15,6 +16,7 @@ import pytest
 from make.delta_tables import delete_rows, make_table, rows_of, stored_vector, with_features
 
 import parquet_bloom as pb
+from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.verbs.account import SCHEMA
 
 
@@ -230,3 +232,15 @@ def test_rows_that_a_table_has_deleted_are_still_in_its_files(tmp_path: Path) ->
     account = of_ids(account)
     assert account["state"].to_pylist() == ["found", "found"]
     assert account["may_be_deleted"].to_pylist() == [True, True]
+
+
+def test_what_was_not_looked_for_is_not_accounted_for(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": [1, 2]}), path)
+    for sought, value in (([1], 2), ([1], 1.0), (np.array([1, 3]), "1.0")):
+        report = pb.find(path, "id", sought)
+        with pytest.raises(
+            ValueTypeError, match=f"^values: {value}: not looked for, expected what find was given$"
+        ):
+            report.account([1, value])
+        assert report.account(sought)["state"][0].as_py() == "found"
