@@ -92,3 +92,9 @@ def test_intervals_carry_whole_days_and_months(stored, normalized):
     data = struct.pack("<3I", *stored) * 2
     run = FixedRun(memoryview(data), 12).normalized_intervals()
     assert list(run.values()) == [struct.pack("<3I", *normalized)] * 2
+
+
+def test_a_run_without_values_is_another_one():
+    """Of a chunk of nothing but nulls."""
+    assert list(FixedRun(memoryview(b""), 12).normalized_intervals().values()) == []
+    assert list(FixedRun(memoryview(b""), 2).widened_halves().values()) == []

@@ -143,7 +143,7 @@ class FixedRun(Run):
     def widened_halves(self) -> FixedRun:
         """FLOAT16 values as FLOAT."""
         floats = np.frombuffer(self._data, "<f2").astype("<f4")
-        return FixedRun(floats.data.cast("B"), 4)
+        return FixedRun(memoryview(floats.tobytes()), 4)
 
     def normalized_intervals(self) -> FixedRun:
         """INTERVAL values with whole days carried over from the milliseconds, and then whole months
@@ -155,7 +155,7 @@ class FixedRun(Run):
         days = days + millis // MILLIS_PER_DAY
         months = months + days // DAYS_PER_MONTH
         parts = (months, days % DAYS_PER_MONTH, millis % MILLIS_PER_DAY)
-        return FixedRun(np.stack(parts, axis=1).astype("<u4").data.cast("B"), 12)
+        return FixedRun(memoryview(np.stack(parts, axis=1).astype("<u4").tobytes()), 12)
 
     def carried_int96(self) -> FixedRun:
         """The INT96 values whose nanoseconds lie outside their day, with whole days carried over to
