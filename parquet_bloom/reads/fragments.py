@@ -15,7 +15,7 @@ import pyarrow.dataset as pads
 from parquet_bloom.errors import FormatError, UnsupportedError
 from parquet_bloom.reads.columns import with_filtered
 from parquet_bloom.reads.filesystem import file_system
-from parquet_bloom.reads.partitions import Partitions
+from parquet_bloom.reads.partitions import Partitions, Stored
 from parquet_bloom.reads.pruning import Left
 from parquet_bloom.storage.source import FileEnd, local_name
 
@@ -47,7 +47,9 @@ class Fragments:
         """Of the first of these files, and of the columns that are `filtered` by. Raises FormatError for a file that
         pyarrow cannot read, UnsupportedError if types do not go together."""
         first, *others = paths
-        found = self._with_partitions([self._inspected(first)])
+        stored = self._inspected(first)
+        self._partitions = self._partitions.as_stored(Stored(first, stored))
+        found = self._with_partitions([stored])
         of_others = (_by_name(self._inspected(path)) for path in others)
         for name, field in with_filtered(_by_name(found), filtered, of_others).items():
             if name not in found.names:
@@ -61,11 +63,13 @@ class Fragments:
         return pa.schema([field for field in found if field.name in names], found.metadata)
 
     def dataset(self, left: Sequence[Left], schema: pa.Schema) -> pads.FileSystemDataset:
+        """Raises UnsupportedError for values of partitions that are none of the types of this schema."""
+        partitions = self._partitions.as_stored(Stored("schema", schema))
         fragments = [
             self._format.make_fragment(
                 self._name(each.path),
                 self._file_system,
-                partition_expression=self._partitions.expression(each.path),
+                partition_expression=partitions.expression(each.path),
                 row_groups=each.numbers,
             )
             for each in left

@@ -1,7 +1,8 @@
 """Columns whose values are not in files: in the names of folders, as Hive puts them there, `country=DE/day=7/0.parquet`,
-or in the log of a table. They go before columns of files that have the same names.
+or in the log of a table. They go before columns of files that have the same names, as in all engines.
 
-Of folders, types are those that pyarrow takes: int32 if all values of a column are such numbers, else text.
+Of folders, types are those of such a column in the first file, in the order of paths, as polars has it: `01` is text if the
+column holds text. Else they are those that pyarrow takes: int32 if all values of a column are such numbers, or text.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -35,6 +36,13 @@ _DECIMAL: Final = re.compile(r"decimal\((\d+),(\d+)\)")
 _NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
+class Stored(NamedTuple):
+    """Columns, as they are somewhere: in a file."""
+
+    where: str
+    schema: pa.Schema
+
+
 class Partitions:
     """Of files. `texts`: by path, the text of each column's value, None for null."""
 
@@ -42,16 +50,19 @@ class Partitions:
         self,
         texts: Mapping[str, Mapping[str, str | None]],
         types: Mapping[str, str] = _NO_TYPES,
+        stored: Stored | None = None,
     ) -> None:
-        """`types`: of the columns whose types are known, see LakeTable.partition_types. Raises UnsupportedError for
-        other types, and for texts that are no values of theirs."""
-        self._texts = texts
+        """`types`: of the columns whose types are known, see LakeTable.partition_types; `stored`: of some of the others.
+        Raises UnsupportedError for other types, and for texts that are no values of theirs."""
+        self._texts, self._types = texts, types
         by_column: dict[str, dict[str | None, None]] = {}
         for of_file in texts.values():
             for name, text in of_file.items():
                 by_column.setdefault(name, {})[text] = None
         columns = {
-            name: _as_type(name, list(each), types[name]) if name in types else _typed(list(each))
+            name: _as_type(name, list(each), types[name])
+            if name in types
+            else _typed(name, list(each), stored)
             for name, each in by_column.items()
         }
         self.schema = pa.schema([(name, values.type) for name, values in columns.items()])
@@ -59,6 +70,15 @@ class Partitions:
             name: dict(zip(by_column[name], values, strict=True))
             for name, values in columns.items()
         }
+
+    @property
+    def of_folders(self) -> tuple[str, ...]:
+        """The columns whose types nobody tells."""
+        return tuple(name for name in self.schema.names if name not in self._types)
+
+    def as_stored(self, stored: Stored | None) -> Partitions:
+        """The same with the types of a file. Raises UnsupportedError for texts that are no values of theirs."""
+        return self if stored is None else Partitions(self._texts, self._types, stored)
 
     def of(self, path: str) -> dict[str, pa.Scalar]:
         """The values of a file; null for a column that only others have."""
@@ -149,8 +169,17 @@ def _is_wider(stored: pa.DataType, wide: pa.DataType) -> bool:
     return bool(pa.types.is_date32(stored) and wide == pa.timestamp("us"))
 
 
-def _typed(texts: Sequence[str | None]) -> pa.Array:
+def _typed(name: str, texts: Sequence[str | None], stored: Stored | None) -> pa.Array:
     values = pa.array(texts, pa.string())
+    if stored is not None and name in stored.schema.names:
+        kind = stored.schema.field(name).type
+        try:
+            return values.cast(kind)
+        except (pa.ArrowException, ValueError) as error:
+            reason = " ".join(str(error).split())
+            raise UnsupportedError(
+                f"{stored.where}: column {name}: {kind}, expected what names of folders have for it: {reason}"
+            ) from None
     try:
         return values.cast(pa.int32())
     except pa.ArrowInvalid:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, NamedTuple, TypeAlias
+from urllib.parse import unquote
 
 from parquet_bloom.container.conditions import Condition
 from parquet_bloom.container.protocols import Container
@@ -216,10 +217,11 @@ class Pruner:
 
 def _of_path(predicate: Predicate, path: str) -> Predicate:
     """Values of partitions are in the names of folders, whatever the file says."""
-    if "=" not in path:
+    if "=" not in path and "%3" not in path:
         return predicate
-    columns = {name for name, mark, _ in (part.partition("=") for part in path.split("/")) if mark}
-    return without(predicate, columns)
+    # Of a URL, what Hive has escaped is escaped once more.
+    folders = [each.partition("=") for each in (*path.split("/"), *unquote(path).split("/"))]
+    return without(predicate, {unquote(name) for name, mark, _ in folders if mark})
 
 
 def _by_index(

@@ -26,7 +26,7 @@ from parquet_bloom.index.manifest import existing
 from parquet_bloom.index.states import in_stores_of, state_of, state_unless_asked_for
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.options import TableView
-from parquet_bloom.reads.columns import telling
+from parquet_bloom.reads.columns import telling, whole_column
 from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.left_out import LeftOut
@@ -234,7 +234,8 @@ def find(
     which version. A row that a table has deleted without writing its file anew is still there, and found: see
     `deleted_in` of the report. values: as for probe, but NaN and null cannot be looked for; one that is given twice
     counts once. columns: those whose values are wanted of each row, by the names of whole columns, with all that is
-    nested in them; a file that lacks one has nulls in it. Those of Hive partitions (`country=DE/`) are columns, too.
+    nested in them; a file that lacks one has nulls in it. Those of Hive partitions (`country=DE/`) are columns, too, as for rows; `column`
+    itself is shown as the file has it.
 
     Only row groups are read that filters, or an `index`, do not exclude, and only pages that the index or the file's
     page indexes name; of a file that the index does not know in its state, its own filters are asked. hash_key: of the
@@ -489,6 +490,8 @@ class _RowSearch:
         self, candidates: Sequence[_Candidate], files: ListedFiles, progress: Progress | None
     ) -> FindReport:
         rows: list[FoundRow] = []
+        if self._tables is not None and candidates:
+            self._partitions = self._partitions_of(self._tables, files)
         for done, candidate in enumerate(candidates):
             if progress:
                 progress(done, len(candidates))
@@ -678,13 +681,27 @@ class _RowSearch:
         source = self._row_source(file, tables, files)
         return tables.read(source, rows, [places[part, row] for part, row, _ in _one_by_one(found)])
 
+    def _partitions_of(self, tables: RowTables, files: ListedFiles) -> Partitions:
+        """Raises UnsupportedError, FormatError."""
+        found = files.partitions(self.inputs)
+        opener = partial(files.open, keys=self._keys, cache=self._cache_for_rows)
+        try:
+            stored = files.stored_keys(found, tables.columns, opener)
+        except (ParquetBloomError, OSError):
+            # What cannot be read tells nothing.
+            return found
+        return found.as_stored(stored)
+
     def _row_source(self, file: Askable, tables: RowTables, files: ListedFiles) -> RowSource:
         from parquet_bloom.reads.partitions import PartitionedFile
 
-        if self._partitions is None:
-            self._partitions = files.partitions(self.inputs)
+        assert self._partitions is not None
         of_table = files.as_listed(file, tables.columns)
-        return PartitionedFile(of_table, self._partitions.of(file.path))
+        values = self._partitions.of(file.path)
+        # By what is stored there, the rows were found.
+        if (asked := whole_column(self.column, of_table.top_columns)) in of_table.top_columns:
+            values.pop(asked, None)
+        return PartitionedFile(of_table, values)
 
     def _ask_others(
         self, tables: RowTables, candidates: Sequence[_Candidate], files: ListedFiles

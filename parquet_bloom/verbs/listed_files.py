@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.index.units import Unit
     from parquet_bloom.native.lazy import Array
-    from parquet_bloom.reads.partitions import Partitions
+    from parquet_bloom.reads.partitions import Partitions, Stored
+    from parquet_bloom.reads.pruning import Open
     from parquet_bloom.reads.rows import RowSource
     from parquet_bloom.storage.cache import CacheUse
     from parquet_bloom.storage.left_out import LeftOut
@@ -173,6 +174,21 @@ class ListedFiles:
             if of_file:
                 texts[path] = of_file
         return Partitions(texts, types)
+
+    def stored_keys(
+        self, partitions: Partitions, wanted: Collection[str], opener: Open
+    ) -> Stored | None:
+        """Those `wanted` columns of folders that the first file has, too. Raises FormatError, UnsupportedError,
+        EncryptionError, OSError for a file that cannot be read."""
+        from parquet_bloom.reads.partitions import Stored
+
+        of_folders = {*partitions.of_folders} & {*wanted}
+        if not of_folders:
+            return None
+        first = next(iter(self.found))
+        with opener(first) as file:
+            names = [name for name in file.top_columns if name in of_folders]
+            return Stored(first, file.read_rows(names, {}).schema) if names else None
 
     def may_hide_rows(self, path: str) -> bool:
         """Whether a table may have deleted rows of a file that are still in it."""

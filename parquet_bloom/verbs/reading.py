@@ -188,9 +188,10 @@ class Reading:
         ):
             to_ask: Open = held.opened if self._cache is None else self._open
             to_read: Open = held.opened if self._cache is None else self._open_for_rows
-            matching = Matching(
-                self._filters, columns or self._columns(to_ask), self._partitions, self.files
-            )
+            names = columns or self._columns(to_ask)
+            stored = self.files.stored_keys(self._partitions, [*names, *self.filtered], to_ask)
+            partitions = self._partitions.as_stored(stored)
+            matching = Matching(self._filters, names, partitions, self.files)
             paths = [path for path in self.files.found if matching.may_match(path)]
             known = self._known_besides(paths, to_ask)
             left = self._row_groups(also_in_utc(self.predicate), paths, to_ask, known)

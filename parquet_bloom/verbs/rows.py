@@ -43,7 +43,8 @@ def rows(
     filters: as for row_groups, and `!=` and `not in` are obeyed, too; columns are whole ones, or fields of structs.
     columns: whole ones; a file that lacks one has nulls in it. None: all of the first file, in the order of paths,
     whatever is left, and those of the filters that other files have. Those of Hive partitions (`country=DE/`) are columns of
-    the types that pyarrow takes, those of a table's partitions of its own types; files of other partitions stay closed.
+    the types that the first file has them in, else of those that pyarrow takes, those of a table's partitions of its own types;
+    files of other partitions stay closed, but for the first.
     table: rows and columns are the table's, without rows that it has deleted. All others as for row_groups.
 
     Raises as row_groups; ValueTypeError for what pyarrow does not compare with the values of a column; UnsupportedError

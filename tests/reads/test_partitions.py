@@ -77,6 +77,86 @@ def test_they_go_before_columns_of_the_file(tmp_path: Path) -> None:
     assert pb.rows(tmp_path, {"day": 5}).num_rows == 0
 
 
+def keyed_lake(folder: Path, name: str, texts: list[str], stored: list[pa.Array]) -> Path:
+    """A file for each of `texts`, which holds something else."""
+    for text, values in zip(texts, stored, strict=True):
+        path = folder / "lake" / f"{quote(name)}={text}" / "0.parquet"
+        path.parent.mkdir(parents=True)
+        pq.write_table(pa.table({name: values, "id": range(3, 3 + len(values))}), path)
+    return folder / "lake"
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind", "keys"),
+    [
+        (["01", "02"], pa.string(), ["01", "02"]),
+        (["01", "02"], pa.large_string(), ["01", "02"]),
+        (["01", "02"], pa.dictionary(pa.int32(), pa.string()), ["01", "02"]),
+        (["1", "__HIVE_DEFAULT_PARTITION__"], pa.int64(), [1, None]),
+        (["1", "2"], pa.float64(), [1.0, 2.0]),
+        (
+            ["2024-01-01", "2024-01-02"],
+            pa.date32(),
+            [datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)],
+        ),
+        (["false", "true"], pa.bool_(), [False, True]),
+    ],
+    ids=str,
+)
+def test_they_are_of_the_type_that_files_have(
+    tmp_path: Path, texts: list[str], kind: pa.DataType, keys: list[object]
+) -> None:
+    """`01` is text there, and no number. polars says so, too; pyarrow needs to be told."""
+    stored = [pa.array([keys[0]] * 2, kind), pa.array([keys[1]], kind)]
+    lake = keyed_lake(tmp_path, "k", texts, stored)
+    expected = pa.table({"k": pa.chunked_array(stored), "id": [3, 4, 3]})
+    found = pb.rows(lake, [("id", ">", 0)])
+    assert found.to_pylist() == expected.to_pylist()
+    assert found.schema.field("k").type == kind
+    assert pb.dataset(lake, {"id": [3, 4]}).to_table().to_pylist() == expected.to_pylist()
+    frame = pb.polars_source(lake).collect()
+    assert frame.to_dicts() == expected.to_pylist()
+    assert pb.rows(lake, {"k": keys[0]}).to_pylist() == expected.to_pylist()[:2]
+    for columns in (["k"], ["id", "k"]):
+        found = pb.find(lake, "id", [3, 4], columns=columns).values
+        assert found.to_pylist() == expected.select(columns).to_pylist()
+    given = pa.schema([("k", kind), ("id", pa.int64())])
+    found = pb.dataset(lake, {"id": [3, 4]}, schema=given).to_table()
+    assert found.to_pylist() == expected.to_pylist()
+
+
+def test_what_find_shows_is_what_it_found(tmp_path: Path) -> None:
+    """What is stored, even if folders say otherwise; of other columns, what everybody reads."""
+    lake = keyed_lake(tmp_path, "k", ["01", "02"], [pa.array(["x"]), pa.array(["y"])])
+    assert pb.find(lake, "k", "y", columns=["k", "id"]).values.to_pylist() == [{"k": "y", "id": 3}]
+    assert pb.find(lake, "id", 3, columns=["k"]).values["k"].to_pylist() == ["01", "02"]
+    assert pb.rows(lake, {"id": 3})["k"].to_pylist() == ["01", "02"]
+
+
+@pytest.mark.parametrize("name", ["k", "my key", "a=b"])
+def test_their_names_are_escaped(tmp_path: Path, name: str) -> None:
+    """Statistics of the column in the file exclude nothing."""
+    lake = keyed_lake(tmp_path, name, ["1"], [pa.array([5])])
+    assert pb.rows(lake, {name: 1}).num_rows == 1
+    assert pb.row_groups(lake, {name: 1}).num_rows == 1
+
+
+def test_a_column_of_another_kind(tmp_path: Path) -> None:
+    lake = keyed_lake(tmp_path, "k", ["a"], [pa.array([5])])
+    expected = "0.parquet: column k: int64, expected what names of folders have for it: Failed to parse string: 'a'"
+    for read in (pb.rows, pb.dataset):
+        with pytest.raises(pb.UnsupportedError, match=expected):
+            read(lake, {"id": 3})
+    with pytest.raises(pb.UnsupportedError, match=expected):
+        pb.find(lake, "id", 3, columns=["k"])
+    assert pb.find(lake, "id", 3, columns=["id"]).values.to_pylist() == [{"id": 3}]
+    with pytest.raises(pb.UnsupportedError, match=r"^schema: column k: int64, expected what"):
+        pb.dataset(lake, {"id": 3}, schema=pa.schema([("k", pa.int64())]))
+    first = next(lake.rglob("*.parquet"))
+    first.write_bytes(b"no Parquet")
+    assert [each.path for each in pb.find(lake, "id", 3, columns=["k"]).unknown] == [str(first)]
+
+
 def test_files_of_other_partitions_are_not_read(tmp_path: Path) -> None:
     for day in range(5):
         path = tmp_path / f"day={day}" / "0.parquet"
