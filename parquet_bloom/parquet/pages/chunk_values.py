@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from parquet_bloom.errors import ParquetBloomError, TamperedError
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
@@ -11,9 +9,6 @@ from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
 from parquet_bloom.parquet.pages.pages import DICTIONARY_ENCODINGS, all_pages, decoded_pages
 from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType
 from parquet_bloom.storage.source import Source
-
-# Levels of nulls take a few bytes for a page. Of what takes more, something is wrong, or it is no quick look.
-_MOST_READ: Final = 1 << 20
 
 
 def most_values(source: Source, footer: Footer, chunk: ColumnChunk) -> int | None:
@@ -57,10 +52,8 @@ def is_all_dictionary(footer: Footer, chunk: ColumnChunk) -> bool:
 
 
 def holds_only_nulls(source: Source, footer: Footer, chunk: ColumnChunk) -> bool:
-    """Whether a chunk of which the footer says so has nothing but nulls, by the levels in its pages, in as many rows as its
-    row group has. Not if these cannot be read. Raises TamperedError."""
-    if chunk.may_have_values or (chunk.total_compressed_size or 0) > _MOST_READ:
-        return False
+    """Whether a chunk has nothing but nulls by the levels in its pages, in as many rows as its row group has; of others, the
+    pages up to the first value are read. Not if these cannot be read. Raises TamperedError."""
     num_rows = 0
     try:
         for page in decoded_pages(source, footer, chunk):
