@@ -105,6 +105,9 @@ UNKNOWN: Final = "unknown"
 NO_FILTER: Final = "no filter"
 # Of a chunk that needs none.
 ONLY_NULLS: Final = f"{NO_FILTER}: the chunk has only nulls"
+# Of a value in such a chunk: statistics alone prove nothing.
+NULLS_SHOWN: Final = "only nulls, by its null_count and its pages"
+NULLS_NOT_SHOWN: Final = f"{NO_FILTER}: only nulls by its null_count, but not by its pages"
 HAS_ONE: Final = "has a filter already"
 
 # Of one in a file of a table, which does not record it: nobody committed it, or it was taken back.

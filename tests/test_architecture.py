@@ -290,7 +290,7 @@ LATE = {
         *("parquet.edit.build", "parquet.edit.ends", "parquet.edit.obstacles"),
         *("parquet.edit.repair", "parquet.edit.strip", "parquet.filters.ahead"),
         *("parquet.filters.asked", "parquet.filters.describe", "parquet.filters.probe"),
-        *("parquet.filters.rows", "parquet.pages.row_reader"),
+        *("parquet.filters.rows", "parquet.pages.chunk_values", "parquet.pages.row_reader"),
         *("parquet.footer.every_field", "parquet.filters.field", "storage.new_version"),
         *("verbs.documents", "values.literals", "values.types"),
     },

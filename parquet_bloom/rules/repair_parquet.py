@@ -5,7 +5,7 @@
               point to one filter, only the values tell whose it is
     lengths   are set to what header and bitset take; if bloom_filter_length may be right and the
               header wrong, only the values tell
-    bits      filters without a set bit are dropped, unless the footer says that all values are null
+    bits      filters without a set bit are dropped, unless the footer or the pages say that all values are null
     values    if they are looked up, filters with false negatives are dropped
 
 Whether filters share bytes is judged by their headers, since the lengths in the footer may be what is
@@ -17,7 +17,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import count
 
@@ -37,6 +37,7 @@ from parquet_bloom.parquet.filters.clear import is_clear_from
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import FilterPlace, Footer
+from parquet_bloom.parquet.pages.chunk_values import holds_only_nulls
 from parquet_bloom.rules import legacy, portability, security, structure_parquet
 from parquet_bloom.rules.examine import check_view
 from parquet_bloom.rules.examine_parquet import ChunkFilter, ParquetExamination
@@ -221,11 +222,18 @@ def _examine_bits(
             return
         if stored.offset not in clear:
             clear[stored.offset] = is_clear_from(read, 0, stored.num_bytes)
-        if clear[stored.offset]:
+        if clear[stored.offset] and not _holds_only_nulls(file, each.chunk):
             message = "no bit is set: every value seems absent"
             each.doubt = chunk_finding("PB402", each.chunk, message)
     except TamperedError as error:
         each.add(structure_parquet.does_not_open(file, each.chunk, error))
+
+
+def _holds_only_nulls(file: ParquetContainer, chunk: ColumnChunk) -> bool:
+    """By its pages; whether these are what was encrypted matters to those who look up values."""
+    with suppress(TamperedError):
+        return holds_only_nulls(file.source, file.footer, chunk)
+    return False
 
 
 # ------------------------------------------------------------------------------------------------

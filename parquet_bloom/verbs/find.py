@@ -119,9 +119,9 @@ class AbsentValues(LazyItems[Any]):
 class FindReport(VerbReport):
     """The `rows` that hold values of a column; `absent`: the values that no file holds, none while a file is
     `unknown`. Of `num_files`, `files_by_index` hold none of the values by an `index` in its `generation`, and
-    `files_by_filters` none by their own filters, or as they lack a column that their table has, with null there; of
-    `files_read`, values were read in `row_groups_read` row groups or stripes, there in `pages_read` data pages. What
-    could not be asked is `unknown`, or not for all values; of those that are `unverified`, the footer may not be the
+    `files_by_filters` none by their own filters, by pages with only nulls, or as they lack a column that their table
+    has, with null there; of `files_read`, values were read in `row_groups_read` row groups or stripes, there in
+    `pages_read` data pages. What could not be asked is `unknown`, or not for all values; of those that are `unverified`, the footer may not be the
     one that was written. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector
     or a delete file: they are still in the file, until it is written anew. `left_out`: files in the folders that were
     given, which nobody asked because of their names. `asked`: the files that were asked, each in its state; of those

@@ -33,6 +33,7 @@ from parquet_bloom.parquet.edit.kept import check_end
 from parquet_bloom.parquet.footer.chunk_table import ChunkTable
 from parquet_bloom.parquet.footer.layout import Layout
 from parquet_bloom.verbs.repair import repair
+from parquet_bloom.verbs.validate import validate
 
 # ------------------------------------------------------------------------------------------------
 # A header inside a filter
@@ -122,16 +123,25 @@ def test_what_must_be_repaired_first_is_said(sound: bytes, write: Callable[[byte
 
 
 def test_no_bits_are_right_where_all_values_turn_out_to_be_null(tmp_path: Path) -> None:
-    """Without statistics the footer does not tell nulls from values."""
+    """Without statistics the footer does not tell nulls from values; then the pages do, and validate says the same."""
     nulls = pa.table({"a": pa.array([None] * 8, pa.int64())})
     path = tmp_path / "source.parquet"
     bare = written(nulls, write_statistics=False)
     data = with_filter_bytes(bare, 0, A, filter_header(64) + bytes(64))
     path.write_bytes(data)
+    assert {each.rule for each in validate(path).findings} == {"PB308"}
+    for how in ({}, {"drop_bad": True}, {"rebuild": True}):
+        report = repair(path, in_place=True, **how)
+        assert (done(report), report.left) == ([], ())
+        assert path.read_bytes() == data
+
+
+def test_no_bits_are_wrong_where_one_value_comes_after_nulls(tmp_path: Path) -> None:
+    values = pa.table({"a": pa.array([None] * 8 + [7], pa.int64())})
+    path = tmp_path / "source.parquet"
+    bare = written(values, write_statistics=False, data_page_size=1, write_batch_size=1)
+    path.write_bytes(with_filter_bytes(bare, 0, A, filter_header(64) + bytes(64)))
     assert rules(repair(path, dry_run=True)) == {"PB402"}
-    report = repair(path, in_place=True, drop_bad=True)
-    assert (done(report), report.left) == ([], ())
-    assert path.read_bytes() == data
 
 
 # ------------------------------------------------------------------------------------------------

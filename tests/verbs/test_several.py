@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Callable
+from math import nan
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.orc as po
@@ -12,8 +14,10 @@ from make.commands import outcome
 from make.footers import edited, meta_of
 
 import parquet_bloom as pb
+from parquet_bloom.files import open_file
 from parquet_bloom.index import states
 from parquet_bloom.parquet.filters import asked
+from parquet_bloom.parquet.pages.pages import decoded_pages
 from parquet_bloom.values.literals import encode_given
 
 
@@ -311,21 +315,122 @@ def test_an_index_is_asked_about_some_files(tmp_path: Path) -> None:
 
 
 def test_a_row_group_without_rows_holds_no_value(tmp_path):
-    """It gets no filter, and must not keep all values from being absent; nulls are only said to be all."""
-    for name, values in (("full", [1, 2]), ("empty", []), ("null", [None, None])):
+    """It gets no filter, and must not keep all values from being absent."""
+    for name, values in (("full", [1, 2]), ("empty", [])):
         path = tmp_path / f"{name}.parquet"
         pq.write_table(pa.table({"id": pa.array(values, pa.int64())}), path)
     pb.build(tmp_path, columns="id", in_place=True)
     report = pb.probe(tmp_path / "empty.parquet", "id", 77, explain=True)
     (empty,), (why,) = report.results, report.explanations
     assert (empty.verdict, why.reason) == ("absent", "the row group has no rows")
-    (null,) = pb.probe(tmp_path / "null.parquet", "id", 77).results
-    assert (null.verdict, null.groups[0].reason) == (
-        "unknown",
-        "no filter: the chunk has only nulls",
-    )
-    (tmp_path / "null.parquet").unlink()
     assert pb.probe(tmp_path, "id", 77).is_absent
+
+
+# Of the right type, in each kind of column.
+NULLS = {
+    "id": pa.nulls(100, pa.float64()),
+    "of dictionaries": pa.nulls(100, pa.dictionary(pa.int32(), pa.string())),
+    "empty lists": pa.array([[]] * 100, pa.list_(pa.float64())),
+    "lists of nulls": pa.array([[None, None]] * 100, pa.list_(pa.float64())),
+    "structs of nulls": pa.array([{"x": None}] * 100, pa.struct([("x", pa.float64())])),
+}
+ARE_NULLS = ("absent", "only nulls, by its null_count and its pages")
+MAY_BE_VALUES = ("unknown", "no filter: only nulls by its null_count, but not by its pages")
+
+
+def told(path: Path, value: Any) -> tuple[str, str | None]:
+    """What all ways to ask a file about a value of its only column say."""
+    with pb.open(path) as file:
+        (column,) = file.columns
+    report = pb.probe(path, column, value, explain=True)
+    (one,), (why,) = report.results, report.explanations
+    many = pb.probe(path, column, [value] * 300).results[299]
+    assert (many.verdict, many.groups, why.reason) == (
+        one.verdict,
+        one.groups,
+        one.groups[0].reason,
+    )
+    return one.verdict, one.groups[0].reason
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("name", NULLS)
+def test_where_there_are_only_nulls_no_value_is(tmp_path, name, version):
+    """They get no filter, and must not keep all values from being absent; nor do they hold NaN."""
+    path = tmp_path / "null.parquet"
+    pq.write_table(pa.table({name: NULLS[name]}), path, data_page_version=version)
+    if name == "of dictionaries":
+        assert told(path, "x") == ARE_NULLS
+    else:
+        assert told(path, 77.0) == told(path, nan) == ARE_NULLS
+
+
+def test_a_file_of_nulls_keeps_no_lake_from_being_absent(tmp_path):
+    for name, values in (("full", [1, 2]), ("null", [None, None])):
+        table = pa.table({"id": pa.array(values, pa.int64())})
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    pb.build(tmp_path, columns="id", in_place=True)
+    assert pb.probe(tmp_path, "id", 77).is_absent
+    assert pb.probe_values(tmp_path, "id", 77).is_absent
+    found = pb.find(tmp_path, "id", 77)
+    assert (found.files_by_filters, list(found.absent)) == (2, [77])
+
+
+def test_to_strip_a_filter_of_nulls_changes_no_verdict(tmp_path):
+    """As PB308 advises."""
+    path = tmp_path / "null.parquet"
+    table = pa.table({"id": pa.nulls(5, pa.int64())})
+    pq.write_table(table, path, bloom_filter_options={"id": True})
+    assert "PB308" in {each.rule for each in pb.validate(path).findings}
+    assert pb.probe(path, "id", 7).is_absent
+    pb.strip(path, columns="id", in_place=True)
+    assert pb.probe(path, "id", 7).is_absent
+
+
+@pytest.mark.parametrize("values", [[1.5, None], [[1.5], []]], ids=["flat", "lists"])
+def test_nobody_believes_that_all_are_null_because_the_footer_says_so(tmp_path, values):
+    path = tmp_path / "lie.parquet"
+    pq.write_table(pa.table({"id": values}), path, use_dictionary=False)
+
+    def lie(footer):
+        statistics = meta_of(footer, 0, 0).statistics
+        statistics.null_count = 2
+        statistics.min = statistics.max = statistics.min_value = statistics.max_value = None
+
+    path.write_bytes(edited(path.read_bytes(), lie))
+    assert told(path, 1.5) == told(path, 77.0) == MAY_BE_VALUES
+    assert told(path, nan) == ("unknown", "NaN has many encodings")
+
+
+def test_pages_that_were_lost_may_have_had_values(tmp_path):
+    """The footer has forgotten the last pages of a list, and their values."""
+    path = tmp_path / "short.parquet"
+    values = pa.array([[]] * 100 + [[1.5]] * 100, pa.list_(pa.float64()))
+    table = pa.table({"id": values})
+    pq.write_table(table, path, data_page_size=1, write_batch_size=100, use_dictionary=False)
+    with open_file(path) as file:
+        first = next(
+            decoded_pages(file.source, file.footer, file.footer.chunk(0, file.footer.leaves[0]))
+        )
+
+    def forget(footer):
+        meta = meta_of(footer, 0, 0)
+        meta.num_values = meta.statistics.null_count = first.num_values
+        meta.total_compressed_size = first.size
+
+    path.write_bytes(edited(path.read_bytes(), forget))
+    assert told(path, 1.5) == MAY_BE_VALUES
+
+
+def test_pages_of_nulls_that_cannot_be_read_may_have_values(tmp_path):
+    path = tmp_path / "damaged.parquet"
+    pq.write_table(pa.table({"id": NULLS["id"]}), path)
+    with open_file(path) as file:
+        start = file.chunk(0, "id").pages_start
+    data = bytearray(path.read_bytes())
+    data[start] ^= 0xFF
+    path.write_bytes(data)
+    assert told(path, 77.0) == MAY_BE_VALUES
 
 
 def test_a_row_group_that_has_lost_its_rows_may_hold_any_value(tmp_path):

@@ -34,7 +34,7 @@ from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.clear import FIRST_BYTES, NO_BIT_SET, are_clear, is_clear_from
 from parquet_bloom.parquet.filters.legacy_kind import NOT_OF_DIALECT, private_or_reason
 from parquet_bloom.values.encode import NAN
-from parquet_bloom.vocabulary import BEYOND_TYPE
+from parquet_bloom.vocabulary import BEYOND_TYPE, NULLS_NOT_SHOWN, NULLS_SHOWN, ONLY_NULLS
 
 if TYPE_CHECKING:
     from parquet_bloom.container.column_filter import ColumnFilter
@@ -50,6 +50,9 @@ if TYPE_CHECKING:
 
 # To read so much of a filter takes about as long as to read one block by itself.
 BYTES_PER_VALUE: Final = 16 << 10
+
+# Levels of nulls take a few bytes for a page. To read more is no quick look.
+_MOST_OF_NULLS: Final = 1 << 20
 
 # Why NaN is `absent`, which has no bytes to look up.
 NO_NAN: Final = "nan_count is 0"
@@ -170,13 +173,17 @@ class ChunkProber:
 
     def _doubted(self, why: str | None) -> tuple[Verdict, str | None]:
         """What is said of a value that no filter tells anything about. NaN may be known not to be there, and no value is
-        where there are no rows."""
+        where there are no rows, or only nulls in them."""
         if self._file.footer.row_count_doubt:
             return "unknown", why
         if self._has_no_rows:
             return "absent", None
         if why == BEYOND_TYPE:
             return "absent", why
+        if why in (ONLY_NULLS, NAN) and self._has_only_nulls:
+            return "absent", NULLS_SHOWN
+        if why == ONLY_NULLS:
+            return "unknown", NULLS_NOT_SHOWN
         if why == NAN:
             with suppress(FooterError):
                 if self._file.footer.lacks_nan(self._chunk.row_group, self._chunk.leaf):
@@ -186,6 +193,16 @@ class ChunkProber:
     @property
     def _has_no_rows(self) -> bool:
         return bloom.has_no_rows(self._file.footer, self._chunk)
+
+    @read_once
+    def _has_only_nulls(self) -> bool:
+        """As the footer says, and the pages, if these are few bytes."""
+        chunk = self._chunk
+        if chunk.may_have_values or chunk.stored_bytes > _MOST_OF_NULLS:
+            return False
+        from parquet_bloom.parquet.pages.chunk_values import holds_only_nulls
+
+        return holds_only_nulls(self._file.source, self._file.footer, chunk)
 
     def _answer(self, verdict: Verdict, reason: str | None = None) -> Answer:
         at, groups = self._chunk.row_group, self._file.footer.row_groups

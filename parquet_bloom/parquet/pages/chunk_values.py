@@ -1,12 +1,12 @@
-"""What the footer says about the values of a column chunk."""
+"""What is known about the values of a column chunk before they are read."""
 
 from __future__ import annotations
 
-from parquet_bloom.errors import ParquetBloomError
+from parquet_bloom.errors import ParquetBloomError, TamperedError
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
 from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
-from parquet_bloom.parquet.pages.pages import DICTIONARY_ENCODINGS, all_pages
+from parquet_bloom.parquet.pages.pages import DICTIONARY_ENCODINGS, all_pages, decoded_pages
 from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType
 from parquet_bloom.storage.source import Source
 
@@ -49,3 +49,19 @@ def is_all_dictionary(footer: Footer, chunk: ColumnChunk) -> bool:
     # Before encoding_stats, PLAIN_DICTIONARY was the encoding of the dictionary and of the pages.
     others = set(meta_data.encodings or ()) - {Encoding.RLE, Encoding.BIT_PACKED}
     return others == {Encoding.PLAIN_DICTIONARY}
+
+
+def holds_only_nulls(source: Source, footer: Footer, chunk: ColumnChunk) -> bool:
+    """Whether a chunk has nothing but nulls by the levels in its pages, in as many rows as its row group has; of others, the
+    pages up to the first value are read. Not if these cannot be read. Raises TamperedError."""
+    num_rows = 0
+    try:
+        for page in decoded_pages(source, footer, chunk):
+            if page.num_stored:
+                return False
+            num_rows += page.num_rows
+    except TamperedError:
+        raise
+    except ParquetBloomError:
+        return False
+    return num_rows == footer.row_group_num_rows(chunk.row_group)
