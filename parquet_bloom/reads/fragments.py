@@ -57,7 +57,7 @@ class Fragments:
     def schema_of_tables(self, paths: Sequence[str], columns: Collection[str]) -> pa.Schema:
         """Of all these files, if any `columns` are named only of those. Raises as schema."""
         found = self._with_partitions([self._inspected(path) for path in paths])
-        names = {*(columns or found.names), *self._partitions.schema.names}
+        names = {*(columns or found.names), *self._partitions.names}
         return pa.schema([field for field in found if field.name in names], found.metadata)
 
     def dataset(self, left: Sequence[Left], schema: pa.Schema) -> pads.FileSystemDataset:
@@ -65,7 +65,7 @@ class Fragments:
             self._format.make_fragment(
                 self._name(each.path),
                 self._file_system,
-                partition_expression=self._partitions.expression(each.path),
+                partition_expression=self._partitions.expression(each.path, schema.names),
                 row_groups=each.numbers,
             )
             for each in left

@@ -32,7 +32,7 @@ class WholeGroups:
     def schema(self, paths: Sequence[str]) -> pa.Schema:
         """Of all columns of the tables, of the types that they have in the first of these files which has them. A
         column that none has is of nulls."""
-        names = dict.fromkeys((*self._files.table_columns, *self._partitions.schema.names))
+        names = dict.fromkeys((*self._files.table_columns, *self._partitions.names))
         found: dict[str, pa.Field] = {}
         for path in paths:
             if found.keys() >= names.keys():
@@ -57,7 +57,7 @@ class WholeGroups:
 
     def _source(self, file: Container, columns: Sequence[str]) -> PartitionedFile:
         of_table = self._files.as_listed(file, columns)
-        return PartitionedFile(of_table, self._partitions.of(file.path))
+        return PartitionedFile(of_table, self._partitions)
 
 
 def _live(group: Group, deleted: Array | None) -> Array:

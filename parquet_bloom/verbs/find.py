@@ -684,7 +684,7 @@ class _RowSearch:
         if self._partitions is None:
             self._partitions = files.partitions(self.inputs)
         of_table = files.as_listed(file, tables.columns)
-        return PartitionedFile(of_table, self._partitions.of(file.path))
+        return PartitionedFile(of_table, self._partitions)
 
     def _ask_others(
         self, tables: RowTables, candidates: Sequence[_Candidate], files: ListedFiles

@@ -140,8 +140,16 @@ class Reading:
         pruner = self._pruner(files, predicate, opener, most_left)
         paths = list(files.found)
         if self.is_of_tables:
-            paths = [path for path in paths if may_hold(predicate, self._partitions.known(path))]
+            paths = [path for path in paths if may_hold(predicate, self._known(path, predicate))]
         return pruner.with_groups(pruner.left(paths), of_whole)
+
+    def _known(self, path: str, predicate: Predicate) -> dict[str, object]:
+        """What partitions say about the rows of a file, of all columns that a predicate asks for."""
+        partitions = self._partitions
+        asked = {each.column for each in conditions_in(predicate)}
+        return {
+            name: partitions.value(path, name).as_py() for name in partitions.names if name in asked
+        }
 
     @property
     def is_of_tables(self) -> bool:
@@ -226,7 +234,7 @@ class Reading:
             with opener(path) as file:
                 return dict.fromkeys(files.as_listed(file, ()).top_columns)
 
-        of_partitions = dict.fromkeys(self._partitions.schema.names)
+        of_partitions = dict.fromkeys(self._partitions.names)
         if files.table_columns or not paths:
             return tuple(dict.fromkeys(files.table_columns) | of_partitions)
         first, *others = paths
