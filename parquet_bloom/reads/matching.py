@@ -26,7 +26,7 @@ from parquet_bloom.reads.partitions import PartitionedFile, Partitions
 from parquet_bloom.reads.rows import RowSource, RowTables
 
 if TYPE_CHECKING:
-    from parquet_bloom.container.protocols import Askable, Container
+    from parquet_bloom.container.protocols import Askable, Container, Overview
     from parquet_bloom.native.lazy import Array
     from parquet_bloom.reads.pruning import Group, Left
 
@@ -44,6 +44,12 @@ class ListedFiles(Protocol):
     def as_listed(self, file: Askable, wanted: Collection[str]) -> RowSource:
         """A file with the columns that its table has, if it is one's. Raises UnsupportedError if the table says
         otherwise about `wanted` columns."""
+
+    def is_called_alike(self, file: Overview) -> bool:
+        """Whether a file of a table calls its columns as that does, and has no others."""
+
+    def may_hide_rows(self, path: str) -> bool:
+        """Whether a table may have deleted rows of a file that are still in it."""
 
     def deleted_rows(self, path: str) -> Array | None:
         """The rows of a file that its table has deleted, ascending; None if there are none. Raises UnsupportedError,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 import os
-import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +18,7 @@ import pyarrow.compute as pc
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.parallel import read_once
+from parquet_bloom.reads.table_types import PRIMITIVE, arrow_type
 from parquet_bloom.storage import address_of
 from parquet_bloom.storage.source import is_object, is_url, local_name
 
@@ -26,13 +26,6 @@ if TYPE_CHECKING:
     from parquet_bloom.reads.rows import RowSource
 
 _NO_TYPES: Final[Mapping[str, str]] = {}
-# Spec: Delta Lake, PROTOCOL.md, "Primitive Types".
-_OF_DELTA: Final = {
-    "string": pa.string(), "long": pa.int64(), "integer": pa.int32(), "short": pa.int16(), "byte": pa.int8(),
-    "float": pa.float32(), "double": pa.float64(), "boolean": pa.bool_(), "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"), "timestamp_ntz": pa.timestamp("us"),
-}  # fmt: skip
-_DECIMAL: Final = re.compile(r"decimal\((\d+),(\d+)\)")
 _NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -121,12 +114,12 @@ def _as_type(name: str, texts: Sequence[str | None], kind: str) -> pa.Array:
 
 def _type_called(name: str, kind: str) -> pa.DataType:
     try:
-        arrow = _arrow_type(kind)
+        arrow = arrow_type(kind)
     except ValueError as error:
         raise _not_readable(name, error) from None
     if arrow is None:
         raise UnsupportedError(
-            f"partition column {name}: {kind}, expected {', '.join(_OF_DELTA)} or decimal"
+            f"partition column {name}: {kind}, expected {', '.join(PRIMITIVE)} or decimal"
         )
     return arrow
 
@@ -135,37 +128,6 @@ def _not_readable(name: str, error: Exception) -> UnsupportedError:
     # What follows are hints for code.
     reason, *_ = " ".join(str(error).split()).split(". If ")
     return UnsupportedError(f"partition column {name}: {reason}; columns besides it can be read")
-
-
-def widened(table: pa.Table, kinds: Mapping[str, str]) -> pa.Table:
-    """Rows of a file, of the types that its table has given whole columns since; structs and lists stay as they are."""
-    wider = [
-        field.with_type(wide)
-        if (wide := _arrow_type(kinds.get(field.name, ""))) and _is_wider(field.type, wide)
-        else field
-        for field in table.schema
-    ]
-    return table.cast(pa.schema(wider, table.schema.metadata))
-
-
-def _arrow_type(kind: str) -> pa.DataType | None:
-    of_decimals = _DECIMAL.fullmatch(kind)
-    return pa.decimal128(*map(int, of_decimals.groups())) if of_decimals else _OF_DELTA.get(kind)
-
-
-def _is_wider(stored: pa.DataType, wide: pa.DataType) -> bool:
-    if pa.types.is_integer(stored):
-        is_longer = pa.types.is_integer(wide) and wide.bit_width > stored.bit_width
-        return bool(is_longer or pa.types.is_float64(wide) or pa.types.is_decimal(wide))
-    if pa.types.is_decimal(stored):
-        return bool(
-            pa.types.is_decimal(wide)
-            and wide.scale >= stored.scale
-            and wide.precision >= stored.precision
-        )
-    if pa.types.is_float32(stored):
-        return bool(pa.types.is_float64(wide))
-    return bool(pa.types.is_date32(stored) and wide == pa.timestamp("us"))
 
 
 def _typed(texts: Sequence[str | None]) -> pa.Array:

@@ -43,6 +43,21 @@ class WholeGroups:
             found = {field.name: field for field in schema} | found
         return pa.schema([found.get(name, pa.field(name, pa.null())) for name in names])
 
+    def are_plain(self, left: Sequence[Left], schema: pa.Schema) -> bool:
+        """Whether any reader of these files reads all of what the tables have, whose schema this is."""
+        return all(self._is_plain(each.path, schema) for each in left)
+
+    def _is_plain(self, path: str, schema: pa.Schema) -> bool:
+        if self._partitions.names or self._files.may_hide_rows(path):
+            return False
+        with self._open(path) as file:
+            if not self._files.is_called_alike(file):
+                return False
+            stored = file.read_rows(file.top_columns, _NOTHING).schema
+        return {field.name: field.type for field in stored} == {
+            field.name: field.type for field in schema
+        }
+
     def read(self, left: Sequence[Left], schema: pa.Schema) -> Iterator[pa.Table]:
         """Each row group that is left and has rows, with columns of this schema."""
         for each in left:

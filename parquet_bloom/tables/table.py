@@ -376,13 +376,6 @@ class LakeTable(ABC):
             self.columns_in(file, recorded, self.top_columns)
             return None if self.is_called_alike(file) else file.end_as_called()
 
-    def is_plain(self, recorded: TableFile, keys: Keys | None) -> bool:
-        """Whether any reader of a file reads what the table has."""
-        if self.partition_types or self.may_hide_rows(recorded):
-            return False
-        with self._opened(recorded, keys, open_source) as file:
-            return self.is_called_alike(file) and {*file.top_columns} == {*self.top_columns}
-
     def columns_in(
         self, file: Askable, recorded: TableFile, wanted: Collection[str]
     ) -> tuple[str, ...]:

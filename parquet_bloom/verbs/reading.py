@@ -155,10 +155,6 @@ class Reading:
     def is_of_tables(self) -> bool:
         return self._view is not None
 
-    def are_plain(self, left: Sequence[Left]) -> bool:
-        """Whether any reader of these files of tables reads what the tables have."""
-        return self.files.are_plain([each.path for each in left], self.keys)
-
     def whole_groups(self) -> WholeGroups:
         """What reads row groups as tables have them. Raises as dataset."""
         from parquet_bloom.reads.whole_groups import WholeGroups
@@ -181,7 +177,9 @@ class Reading:
         are_local = not any(map(is_url, every))
         fragments = Fragments(self._partitions, self.keys, every, are_local, ends)
         if schema is None and files.leaf_columns:
-            schema = fragments.schema_of_tables(of_left or every[:1], files.table_columns)
+            schema = fragments.schema_of_tables(
+                of_left or every[:1], files.table_columns, files.types_of
+            )
         elif schema is None:
             schema = fragments.schema(telling(every), self.filtered)
         return fragments.dataset(left, schema)
