@@ -477,12 +477,14 @@ class _RowSearch:
         }
         return files.found.keys() - known
 
-    def _check_answers(self, candidates: Sequence[_Candidate]) -> None:
+    def _check_answers(self, candidates: Sequence[_Candidate], files: ListedFiles) -> None:
         """Raise what the verbs raise that could ask none of several files."""
         if candidates and len(self._no_values) == len(candidates):
             # The values are at fault, and no file.
             raise ValueTypeError(self._unknown[0].reason)
         if self._not_askable and len(self._not_askable) == self._num_files:
+            # A table knows more about its columns than each of its files.
+            files.check_columns([self.column])
             raise self._not_askable[0]
 
     def report(
@@ -499,7 +501,7 @@ class _RowSearch:
             progress(len(candidates), len(candidates))
         if not self._is_by_index:
             # What an index has looked up is an answer, whatever has become of the files.
-            self._check_answers(candidates)
+            self._check_answers(candidates, files)
         not_listed = [
             *self._not_listed,
             *(
