@@ -76,9 +76,9 @@ _where = table_option(
 _version = table_option(
     "--version",
     "version",
-    type=Number(0),
+    callback=lambda ctx, param, text: int(text) if text and text.isdecimal() else text,
     metavar="N",
-    help="The table as of this version or snapshot.  [default: the latest]",
+    help="The table as of this version or snapshot, or the NAME of a branch or tag.  [default: the latest]",
 )
 _as_of = table_option(
     "--as-of",

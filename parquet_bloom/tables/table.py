@@ -90,10 +90,12 @@ class Wanted:
 
 
 class Moment(NamedTuple):
-    """At which version a table is meant, by its number or a time; neither: the newest."""
+    """At which version a table is meant, by its number, a time, or the `name` of a branch or tag; none of them: the
+    newest."""
 
     version: int | None = None
     as_of: datetime | None = None
+    name: str | None = None
 
 
 class StoredNames(Protocol):

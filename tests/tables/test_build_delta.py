@@ -383,6 +383,11 @@ def test_versions(table):
     with pytest.raises(pb.RewriteError) as raised:
         open_table(table, version=4)
     assert str(raised.value) == f"{table}: no version 4, expected 0 to 3"
+    with pytest.raises(pb.RewriteError) as raised:
+        open_table(table, version="q1")
+    assert str(raised.value) == (
+        f"{table}: version q1: expected a number: in Delta Lake, versions have no names"
+    )
 
 
 # ------------------------------------------------------------------------------------------------
