@@ -239,12 +239,12 @@ class TableOptions(VerbOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableView:
-    """Which files of which version of tables; `catalog`: in which they are, by their identifiers; `where`: the wanted
+    """Which files of which version of tables, which a branch or tag of Iceberg may name; `catalog`: in which they are, by their identifiers; `where`: the wanted
     values of partition columns; `since`: only those added after that version or time."""
 
     kind: TableChoice = "auto"
     catalog: str | None = None
-    version: int | None = None
+    version: int | str | None = None
     as_of: datetime | None = None
     where: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
     since: datetime | int | None = None

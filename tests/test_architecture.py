@@ -255,7 +255,8 @@ LATE = {
         *("orjson", "polars", "pyarrow", "rich", "zstandard"),
     },
     "what imports such": {
-        *("reads.fragments", "reads.partitions", "reads.polars_rows", "reads.whole_groups"),
+        *("reads.fragments", "reads.partitions", "reads.polars_rows"),
+        *("reads.table_types", "reads.whole_groups"),
     },
     "the standard library's, for what few runs need": {
         *("concurrent.futures", "csv", "ctypes", "difflib", "fnmatch", "glob", "hashlib"),

@@ -47,6 +47,11 @@ _INSTEAD: Final = {
     "in_place": ", which changes the files of the table in any case",
 }
 
+# Without it.
+_WITHOUT: Final = {
+    "where": "; of other files, name the folder of the partition, as in lake/day=1/",
+}
+
 _kind = table_option(
     "--table",
     "table",
@@ -71,9 +76,9 @@ _where = table_option(
 _version = table_option(
     "--version",
     "version",
-    type=Number(0),
+    callback=lambda ctx, param, text: int(text) if text and text.isdecimal() else text,
     metavar="N",
-    help="The table as of this version or snapshot.  [default: the latest]",
+    help="The table as of this version or snapshot, or the NAME of a branch or tag.  [default: the latest]",
 )
 _as_of = table_option(
     "--as-of",
@@ -134,7 +139,7 @@ def _with_table(
         def with_table(table: TableChoice | None, **given: object) -> object:
             of_table = {each: given.pop(each) for each in _names(options)}
             if table is None:
-                _refuse(of_table, "expected with --table only")
+                _refuse(of_table, "expected with --table only, such as --table auto", _WITHOUT)
             else:
                 _refuse(refused, "not with --table", _INSTEAD)
             return command(**{name: make(table, of_table)}, **given)

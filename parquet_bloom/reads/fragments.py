@@ -17,6 +17,7 @@ from parquet_bloom.reads.columns import with_filtered
 from parquet_bloom.reads.filesystem import file_system
 from parquet_bloom.reads.partitions import Partitions, Stored
 from parquet_bloom.reads.pruning import Left
+from parquet_bloom.reads.table_types import widened
 from parquet_bloom.storage.source import FileEnd, local_name
 
 if TYPE_CHECKING:
@@ -56,20 +57,28 @@ class Fragments:
                 found = found.append(field)
         return found
 
-    def schema_of_tables(self, paths: Sequence[str], columns: Collection[str]) -> pa.Schema:
-        """Of all these files, if any `columns` are named only of those. Raises as schema."""
-        found = self._with_partitions([self._inspected(path) for path in paths])
-        names = {*(columns or found.names), *self._partitions.schema.names}
+    def schema_of_tables(
+        self,
+        paths: Sequence[str],
+        columns: Collection[str],
+        types_of: Callable[[str], Mapping[str, str]],
+    ) -> pa.Schema:
+        """Of all these files, if any `columns` are named only of those, of the types that tables have given them. Raises
+        as schema."""
+        found = self._with_partitions(
+            [widened(self._inspected(path), types_of(path)) for path in paths]
+        )
+        names = {*(columns or found.names), *self._partitions.names}
         return pa.schema([field for field in found if field.name in names], found.metadata)
 
     def dataset(self, left: Sequence[Left], schema: pa.Schema) -> pads.FileSystemDataset:
         """Raises UnsupportedError for values of partitions that are none of the types of this schema."""
-        partitions = self._partitions.as_stored(Stored("schema", schema))
+        partitions = self._partitions.as_in(schema)
         fragments = [
             self._format.make_fragment(
                 self._name(each.path),
                 self._file_system,
-                partition_expression=partitions.expression(each.path),
+                partition_expression=partitions.expression(each.path, schema.names),
                 row_groups=each.numbers,
             )
             for each in left

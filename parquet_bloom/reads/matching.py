@@ -26,7 +26,7 @@ from parquet_bloom.reads.partitions import PartitionedFile, Partitions
 from parquet_bloom.reads.rows import RowSource, RowTables
 
 if TYPE_CHECKING:
-    from parquet_bloom.container.protocols import Askable, Container
+    from parquet_bloom.container.protocols import Askable, Container, Overview
     from parquet_bloom.native.lazy import Array
     from parquet_bloom.reads.pruning import Group, Left
 
@@ -44,6 +44,12 @@ class ListedFiles(Protocol):
     def as_listed(self, file: Askable, wanted: Collection[str]) -> RowSource:
         """A file with the columns that its table has, if it is one's. Raises UnsupportedError if the table says
         otherwise about `wanted` columns."""
+
+    def is_called_alike(self, file: Overview) -> bool:
+        """Whether a file of a table calls its columns as that does, and has no others."""
+
+    def may_hide_rows(self, path: str) -> bool:
+        """Whether a table may have deleted rows of a file that are still in it."""
 
     def deleted_rows(self, path: str) -> Array | None:
         """The rows of a file that its table has deleted, ascending; None if there are none. Raises UnsupportedError,
@@ -67,16 +73,14 @@ class Matching:
         }
         self._partitions, self._files = partitions, files
         of_tables = files.table_columns
-        self._tables = RowTables(
-            columns, (*of_tables, *partitions.schema.names) if of_tables else ()
-        )
+        self._tables = RowTables(columns, (*of_tables, *partitions.names) if of_tables else ())
         self.num_files = self.num_groups = self.pages_read = self.bytes_read = 0
 
     def add(self, file: Container, left: Left) -> None:
         """The rows of a file, in what is left of it. Raises ValueTypeError for what cannot be compared with the values
         of a column, UnsupportedError, FormatError, EncryptionError, OSError."""
         of_table = self._files.as_listed(file, {*self._keys_of, *self._tables.columns})
-        source = PartitionedFile(of_table, self._partitions.of(file.path))
+        source = PartitionedFile(of_table, self._partitions)
         groups = left.groups or ()
         wanted = [*self._keys_of, *self._tables.columns]
         file.will_read_rows(wanted, [group.number for group in groups])
@@ -110,15 +114,17 @@ class Matching:
         }
 
     def may_match(self, path: str) -> bool:
-        """Whether the values of its partitions do not exclude all rows of a file. Raises ValueTypeError."""
-        values = self._partitions.of(path)
+        """Whether the values of its partitions do not exclude all rows of a file. Raises ValueTypeError, and as
+        Partitions."""
+        known = self._partitions
         of_partitions = [
-            [each for each in all_of if each.column in values] for all_of in self._any_of
+            [each for each in all_of if each.column in known.names] for all_of in self._any_of
         ]
         if not all(of_partitions):
             return True
-        keys = pa.table({name: pa.repeat(value, 1) for name, value in values.items()})
-        keys = keys.append_column(_unlike(values), pa.array([0]))
+        asked = {each.column for all_of in of_partitions for each in all_of}
+        keys = pa.table({name: known.repeated(path, name, 1) for name in asked})
+        keys = keys.append_column(_unlike(asked), pa.array([0]))
         return len(self._matching(path, keys, of_partitions)) > 0
 
     def _keys(self, source: PartitionedFile, group: Group) -> pa.Table:

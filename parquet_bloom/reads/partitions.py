@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import operator
 import os
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote
@@ -19,6 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.parallel import read_once
+from parquet_bloom.reads.table_types import PRIMITIVE, arrow_type
 from parquet_bloom.storage import address_of
 from parquet_bloom.storage.source import is_object, is_url, local_name
 
@@ -26,13 +27,6 @@ if TYPE_CHECKING:
     from parquet_bloom.reads.rows import RowSource
 
 _NO_TYPES: Final[Mapping[str, str]] = {}
-# Spec: Delta Lake, PROTOCOL.md, "Primitive Types".
-_OF_DELTA: Final = {
-    "string": pa.string(), "long": pa.int64(), "integer": pa.int32(), "short": pa.int16(), "byte": pa.int8(),
-    "float": pa.float32(), "double": pa.float64(), "boolean": pa.bool_(), "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"), "timestamp_ntz": pa.timestamp("us"),
-}  # fmt: skip
-_DECIMAL: Final = re.compile(r"decimal\((\d+),(\d+)\)")
 _NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -44,7 +38,9 @@ class Stored(NamedTuple):
 
 
 class Partitions:
-    """Of files. `texts`: by path, the text of each column's value, None for null."""
+    """Of files. Values of a column are read when they are asked for: what cannot be read stands in nobody's way who does
+    not want it. Methods raise UnsupportedError for other types of such columns, and for texts that are no values of
+    theirs."""
 
     def __init__(
         self,
@@ -52,57 +48,69 @@ class Partitions:
         types: Mapping[str, str] = _NO_TYPES,
         stored: Stored | None = None,
     ) -> None:
-        """`types`: of the columns whose types are known, see LakeTable.partition_types; `stored`: of some of the others.
-        Raises UnsupportedError for other types, and for texts that are no values of theirs."""
-        self._texts, self._types = texts, types
-        by_column: dict[str, dict[str | None, None]] = {}
-        for of_file in texts.values():
-            for name, text in of_file.items():
-                by_column.setdefault(name, {})[text] = None
-        columns = {
-            name: _as_type(name, list(each), types[name])
-            if name in types
-            else _typed(name, list(each), stored)
-            for name, each in by_column.items()
-        }
-        self.schema = pa.schema([(name, values.type) for name, values in columns.items()])
-        self._scalars = {
-            name: dict(zip(by_column[name], values, strict=True))
-            for name, values in columns.items()
-        }
+        """`texts`: by path, the text of each column's value, None for null; `types`: of the columns whose types are
+        known, see LakeTable.partition_types; `stored`: has those of some of the others."""
+        self._texts, self._types, self._stored = texts, types, stored
+        self._scalars: dict[str, Mapping[str | None, pa.Scalar]] = {}
+        self.names = tuple(dict.fromkeys(name for of_file in texts.values() for name in of_file))
+
+    @read_once
+    def schema(self) -> pa.Schema:
+        return pa.schema([(name, self._type(name)) for name in self.names])
 
     @property
     def of_folders(self) -> tuple[str, ...]:
         """The columns whose types nobody tells."""
-        return tuple(name for name in self.schema.names if name not in self._types)
+        return tuple(name for name in self.names if name not in self._types)
 
     def as_stored(self, stored: Stored | None) -> Partitions:
-        """The same with the types of a file. Raises UnsupportedError for texts that are no values of theirs."""
+        """The same with the types of a file."""
         return self if stored is None else Partitions(self._texts, self._types, stored)
 
-    def of(self, path: str) -> dict[str, pa.Scalar]:
-        """The values of a file; null for a column that only others have."""
-        texts = self._texts.get(path, {})
-        return {
-            field.name: self._scalars[field.name][texts[field.name]]
-            if field.name in texts
-            else pa.scalar(None, field.type)
-            for field in self.schema
-        }
+    def as_in(self, schema: pa.Schema) -> Partitions:
+        """The same with types of what is read, whose file they are from, if they are from one."""
+        where = self._stored.where if self._stored else "schema"
+        return self.as_stored(Stored(where, schema))
 
-    def known(self, path: str) -> dict[str, object]:
-        """The same as values of Python."""
-        return {name: value.as_py() for name, value in self.of(path).items()}
+    def value(self, path: str, name: str) -> pa.Scalar:
+        """Of a column in a file; null if only others have it."""
+        of_file = self._texts.get(path, {})
+        return self._values(name)[of_file[name]] if name in of_file else self._null(name)
 
-    def expression(self, path: str) -> pc.Expression | None:
-        """What is so in all rows of a file; None if nothing is known of them."""
+    def repeated(self, path: str, name: str, num_rows: int) -> pa.Array:
+        """The same for all rows of a file; of no rows, only the type is looked at."""
+        return pa.repeat(self.value(path, name) if num_rows else self._null(name), num_rows)
+
+    def expression(self, path: str, names: Collection[str]) -> pc.Expression | None:
+        """What is so of these columns in all rows of a file; None if nothing is known of them."""
         parts = [
-            pc.field(name).is_null()
-            if text is None
-            else pc.field(name) == self._scalars[name][text]
+            pc.field(name).is_null() if text is None else pc.field(name) == self._values(name)[text]
             for name, text in self._texts.get(path, {}).items()
+            if name in names
         ]
         return reduce(operator.and_, parts) if parts else None
+
+    def _null(self, name: str) -> pa.Scalar:
+        return pa.scalar(None, self._type(name))
+
+    def _type(self, name: str) -> pa.DataType:
+        if name in self._types:
+            return _type_called(name, self._types[name])
+        if self._stored is not None and name in self._stored.schema.names:
+            return self._stored.schema.field(name).type
+        return next(iter(self._values(name).values())).type
+
+    def _values(self, name: str) -> Mapping[str | None, pa.Scalar]:
+        """Those of all files, by their texts."""
+        if name not in self._scalars:
+            texts = [*{each[name]: None for each in self._texts.values() if name in each}]
+            kind = self._types.get(name)
+            if kind is None:
+                values = _typed(name, texts, self._stored)
+            else:
+                values = _as_type(name, texts, kind)
+            self._scalars[name] = dict(zip(texts, values, strict=True))
+        return self._scalars[name]
 
 
 def texts_in(path: str, base: str) -> dict[str, str | None]:
@@ -125,48 +133,29 @@ def _place(path: str) -> str:
 
 
 def _as_type(name: str, texts: Sequence[str | None], kind: str) -> pa.Array:
-    of_decimals = _DECIMAL.fullmatch(kind)
-    if of_decimals is None and kind not in _OF_DELTA:
-        raise UnsupportedError(
-            f"partition column {name}: {kind}, expected {', '.join(_OF_DELTA)} or decimal"
-        )
+    arrow = _type_called(name, kind)
     try:
-        arrow = pa.decimal128(*map(int, of_decimals.groups())) if of_decimals else _OF_DELTA[kind]
         return pa.array(texts, pa.string()).cast(arrow)
-    except (pa.ArrowException, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise UnsupportedError(f"partition column {name}: {reason}") from None
+    except pa.ArrowException as error:
+        raise _not_readable(name, error) from None
 
 
-def widened(table: pa.Table, kinds: Mapping[str, str]) -> pa.Table:
-    """Rows of a file, of the types that its table has given whole columns since; structs and lists stay as they are."""
-    wider = [
-        field.with_type(wide)
-        if (wide := _arrow_type(kinds.get(field.name, ""))) and _is_wider(field.type, wide)
-        else field
-        for field in table.schema
-    ]
-    return table.cast(pa.schema(wider, table.schema.metadata))
-
-
-def _arrow_type(kind: str) -> pa.DataType | None:
-    of_decimals = _DECIMAL.fullmatch(kind)
-    return pa.decimal128(*map(int, of_decimals.groups())) if of_decimals else _OF_DELTA.get(kind)
-
-
-def _is_wider(stored: pa.DataType, wide: pa.DataType) -> bool:
-    if pa.types.is_integer(stored):
-        is_longer = pa.types.is_integer(wide) and wide.bit_width > stored.bit_width
-        return bool(is_longer or pa.types.is_float64(wide) or pa.types.is_decimal(wide))
-    if pa.types.is_decimal(stored):
-        return bool(
-            pa.types.is_decimal(wide)
-            and wide.scale >= stored.scale
-            and wide.precision >= stored.precision
+def _type_called(name: str, kind: str) -> pa.DataType:
+    try:
+        arrow = arrow_type(kind)
+    except ValueError as error:
+        raise _not_readable(name, error) from None
+    if arrow is None:
+        raise UnsupportedError(
+            f"partition column {name}: {kind}, expected {', '.join(PRIMITIVE)} or decimal"
         )
-    if pa.types.is_float32(stored):
-        return bool(pa.types.is_float64(wide))
-    return bool(pa.types.is_date32(stored) and wide == pa.timestamp("us"))
+    return arrow
+
+
+def _not_readable(name: str, error: Exception) -> UnsupportedError:
+    # What follows are hints for code.
+    reason, *_ = " ".join(str(error).split()).split(". If ")
+    return UnsupportedError(f"partition column {name}: {reason}; columns besides it can be read")
 
 
 def _typed(name: str, texts: Sequence[str | None], stored: Stored | None) -> pa.Array:
@@ -187,27 +176,29 @@ def _typed(name: str, texts: Sequence[str | None], stored: Stored | None) -> pa.
 
 
 class PartitionedFile:
-    """A file that has the columns of its partitions, too."""
+    """A file that has the columns of its partitions, too. `own`: a column that is read in the file, if it has it."""
 
-    def __init__(self, file: RowSource, values: Mapping[str, pa.Scalar]) -> None:
+    def __init__(self, file: RowSource, partitions: Partitions, own: str | None = None) -> None:
         self.path = file.path
-        self._file, self._values = file, values
+        self._file, self._partitions = file, partitions
         stored = file.top_columns
-        self.top_columns = stored + tuple(name for name in values if name not in stored)
+        self._known = [each for each in partitions.names if each != own or own not in stored]
+        self.top_columns = stored + tuple(each for each in self._known if each not in stored)
 
     def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any:
-        """As Askable.read_rows."""
-        stored = [name for name in columns if name not in self._values]
+        """As Askable.read_rows, and as Partitions."""
+        known = self._known
+        stored = [name for name in columns if name not in known]
         found = self._file.read_rows(stored, rows) if stored else pa.table({})
         num_rows = sum(map(len, rows.values()))
         arrays = [
-            pa.repeat(self._values[name], num_rows) if name in self._values else found.column(name)
+            self._partitions.repeated(self.path, name, num_rows)
+            if name in known
+            else found.column(name)
             for name in columns
         ]
         fields = [
-            pa.field(name, self._values[name].type)
-            if name in self._values
-            else found.schema.field(name)
-            for name in columns
+            pa.field(name, array.type) if name in known else found.schema.field(name)
+            for name, array in zip(columns, arrays, strict=True)
         ]
         return pa.table(arrays, pa.schema(fields))

@@ -137,12 +137,10 @@ class RowsOfTables:
         self,
         paths: Sequence[str],
         left_by: LeftBy,
-        are_plain: Callable[[Sequence[Left]], bool],
         groups: WholeGroups,
     ) -> None:
         """Raises as WholeGroups.schema."""
-        self._left_by, self._are_plain = left_by, are_plain
-        self._groups = groups
+        self._left_by, self._groups = left_by, groups
         self._schema = groups.schema(paths)
         self.schema = _frame(self._schema.empty_table()).schema
 
@@ -157,7 +155,7 @@ class RowsOfTables:
         columns = self._schema.names if columns is None else columns
         query = _PushedQuery(columns, predicate)
         left = self._left_by(query.pushed.tree)
-        if left and self._are_plain(left):
+        if left and self._groups.are_plain(left, self._schema):
             plain = Rows([each.path for each in left], (), lambda _: left)
             yield from plain(columns, predicate, num_rows, batch_size)
             return

@@ -32,7 +32,7 @@ class WholeGroups:
     def schema(self, paths: Sequence[str]) -> pa.Schema:
         """Of all columns of the tables, of the types that they have in the first of these files which has them. A
         column that none has is of nulls."""
-        names = dict.fromkeys((*self._files.table_columns, *self._partitions.schema.names))
+        names = dict.fromkeys((*self._files.table_columns, *self._partitions.names))
         found: dict[str, pa.Field] = {}
         for path in paths:
             if found.keys() >= names.keys():
@@ -42,6 +42,21 @@ class WholeGroups:
                 schema = source.read_rows(source.top_columns, _NOTHING).schema
             found = {field.name: field for field in schema} | found
         return pa.schema([found.get(name, pa.field(name, pa.null())) for name in names])
+
+    def are_plain(self, left: Sequence[Left], schema: pa.Schema) -> bool:
+        """Whether any reader of these files reads all of what the tables have, whose schema this is."""
+        return all(self._is_plain(each.path, schema) for each in left)
+
+    def _is_plain(self, path: str, schema: pa.Schema) -> bool:
+        if self._partitions.names or self._files.may_hide_rows(path):
+            return False
+        with self._open(path) as file:
+            if not self._files.is_called_alike(file):
+                return False
+            stored = file.read_rows(file.top_columns, _NOTHING).schema
+        return {field.name: field.type for field in stored} == {
+            field.name: field.type for field in schema
+        }
 
     def read(self, left: Sequence[Left], schema: pa.Schema) -> Iterator[pa.Table]:
         """Each row group that is left and has rows, with columns of this schema."""
@@ -57,7 +72,7 @@ class WholeGroups:
 
     def _source(self, file: Container, columns: Sequence[str]) -> PartitionedFile:
         of_table = self._files.as_listed(file, columns)
-        return PartitionedFile(of_table, self._partitions.of(file.path))
+        return PartitionedFile(of_table, self._partitions)
 
 
 def _live(group: Group, deleted: Array | None) -> Array:

@@ -12,7 +12,7 @@ from parquet_bloom.arguments import (
     PATH_OR_URL,
     mapping_given,
     name_given,
-    number_if_given,
+    number_given,
     path_given,
 )
 from parquet_bloom.errors import RewriteError
@@ -48,26 +48,27 @@ def open_table(
     kind: TableChoice = "auto",
     *,
     catalog: str | None = None,
-    version: int | None = None,
+    version: int | str | None = None,
     as_of: datetime | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> LakeTable:
     """The table in a local folder or below a URL, at its newest version, at `version`, or as it was at
     the time `as_of` (UTC unless it says otherwise). With a `catalog` of PyIceberg's configuration,
     `where` is the identifier of an Iceberg table in it, as in `lake.events`, and `version` that of a
-    snapshot.
+    snapshot, or the name of a branch or tag.
 
     Raises RewriteError if there is no such table or version, UnsupportedError for what is not known
     here, FormatError, OSError, ValueError for both `version` and `as_of`, TypeError.
     """
     check_word("table", kind, TableChoice)
     name = path_given("table", where, _NAME if catalog is not None else PATH_OR_URL)
-    version = number_if_given("version", version)
     if as_of is not None and not isinstance(as_of, datetime):
         raise TypeError(f"as_of: {as_of!r}, expected a datetime")
     if version is not None and as_of is not None:
         raise ValueError("version, as_of: expected one of them")
-    moment = Moment(version, as_of)
+    name_of_version = version if isinstance(version, str) else None
+    number = None if isinstance(version, str | None) else number_given("version", version)
+    moment = Moment(number, as_of, name_of_version)
     if catalog is not None:
         found = next((each for each in _openable(kind) if each.in_catalogs), None)
         if found is None:

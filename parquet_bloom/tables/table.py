@@ -90,10 +90,12 @@ class Wanted:
 
 
 class Moment(NamedTuple):
-    """At which version a table is meant, by its number or a time; neither: the newest."""
+    """At which version a table is meant, by its number, a time, or the `name` of a branch or tag; none of them: the
+    newest."""
 
     version: int | None = None
     as_of: datetime | None = None
+    name: str | None = None
 
 
 class StoredNames(Protocol):
@@ -195,7 +197,8 @@ class TableColumns:
     def physical(self, where: str, name: str) -> str:
         """The file's dotted name. Raises ColumnError."""
         if name in self.partitions.values():
-            problem = "is a partition column, whose values are not in the files"
+            where_option = f"find and probe take --where {name}=VALUE (in Python, where=)"
+            problem = f"is a partition column, whose values are not in the files; {where_option}"
             raise ColumnError(f"{where}: column {name}: {problem}")
         if name in self.doubled:
             problem = "several columns have this name, expected one"
@@ -375,13 +378,6 @@ class LakeTable(ABC):
         with self._opened(recorded, keys, open_source) as file:
             self.columns_in(file, recorded, self.top_columns)
             return None if self.is_called_alike(file) else file.end_as_called()
-
-    def is_plain(self, recorded: TableFile, keys: Keys | None) -> bool:
-        """Whether any reader of a file reads what the table has."""
-        if self.partition_types or self.may_hide_rows(recorded):
-            return False
-        with self._opened(recorded, keys, open_source) as file:
-            return self.is_called_alike(file) and {*file.top_columns} == {*self.top_columns}
 
     def columns_in(
         self, file: Askable, recorded: TableFile, wanted: Collection[str]

@@ -478,12 +478,14 @@ class _RowSearch:
         }
         return files.found.keys() - known
 
-    def _check_answers(self, candidates: Sequence[_Candidate]) -> None:
+    def _check_answers(self, candidates: Sequence[_Candidate], files: ListedFiles) -> None:
         """Raise what the verbs raise that could ask none of several files."""
         if candidates and len(self._no_values) == len(candidates):
             # The values are at fault, and no file.
             raise ValueTypeError(self._unknown[0].reason)
         if self._not_askable and len(self._not_askable) == self._num_files:
+            # A table knows more about its columns than each of its files.
+            files.check_columns([self.column])
             raise self._not_askable[0]
 
     def report(
@@ -502,7 +504,7 @@ class _RowSearch:
             progress(len(candidates), len(candidates))
         if not self._is_by_index:
             # What an index has looked up is an answer, whatever has become of the files.
-            self._check_answers(candidates)
+            self._check_answers(candidates, files)
         not_listed = [
             *self._not_listed,
             *(
@@ -697,11 +699,9 @@ class _RowSearch:
 
         assert self._partitions is not None
         of_table = files.as_listed(file, tables.columns)
-        values = self._partitions.of(file.path)
         # By what is stored there, the rows were found.
-        if (asked := whole_column(self.column, of_table.top_columns)) in of_table.top_columns:
-            values.pop(asked, None)
-        return PartitionedFile(of_table, values)
+        own = whole_column(self.column, of_table.top_columns)
+        return PartitionedFile(of_table, self._partitions, own)
 
     def _ask_others(
         self, tables: RowTables, candidates: Sequence[_Candidate], files: ListedFiles

@@ -26,7 +26,7 @@ from parquet_bloom.storage.paths import NO_FILES
 from parquet_bloom.storage.source import is_url
 
 if TYPE_CHECKING:
-    from parquet_bloom.container.protocols import Askable, Container
+    from parquet_bloom.container.protocols import Askable, Container, Overview
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.index.units import Unit
     from parquet_bloom.native.lazy import Array
@@ -152,11 +152,13 @@ class ListedFiles:
                     raise UnsupportedError(f"{table.location}: {problem}")
         return found
 
-    def are_plain(self, paths: Iterable[str], keys: Keys | None) -> bool:
-        """Whether any reader of these files reads what their tables have."""
-        return all(
-            table.is_plain(file, keys) for table, file in (self._recorded[path] for path in paths)
-        )
+    def types_of(self, path: str) -> Mapping[str, str]:
+        """What a file's table says about its columns, see TableColumns."""
+        return self._recorded[path][0].types
+
+    def is_called_alike(self, file: Overview) -> bool:
+        """See reads.matching.ListedFiles."""
+        return self._recorded[file.path][0].is_called_alike(file)
 
     def partitions(self, names: Sequence[str]) -> Partitions:
         """The columns of the files' partitions, as tables tell them, or the names of folders: if one of `names` alone
@@ -328,6 +330,7 @@ class _FileOfTable:
 
     def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any:
         """As Askable.read_rows, of the table's types where these are wider than the file's."""
-        from parquet_bloom.reads.partitions import widened
+        from parquet_bloom.reads.table_types import widened
 
-        return widened(self._file.read_rows(columns, rows), self._types)
+        found = self._file.read_rows(columns, rows)
+        return found.cast(widened(found.schema, self._types))

@@ -52,5 +52,5 @@ def polars_source(
     paths = list(reading.files.found)
     rows: Rows | RowsOfTables = Rows(paths, reading.filtered, reading.slices)
     if reading.is_of_tables:
-        rows = RowsOfTables(paths, reading.groups, reading.are_plain, reading.whole_groups())
+        rows = RowsOfTables(paths, reading.groups, reading.whole_groups())
     return register_io_source(rows, schema=rows.schema)

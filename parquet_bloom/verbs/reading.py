@@ -140,16 +140,20 @@ class Reading:
         pruner = self._pruner(files, predicate, opener, most_left)
         paths = list(files.found)
         if self.is_of_tables:
-            paths = [path for path in paths if may_hold(predicate, self._partitions.known(path))]
+            paths = [path for path in paths if may_hold(predicate, self._known(path, predicate))]
         return pruner.with_groups(pruner.left(paths), of_whole)
+
+    def _known(self, path: str, predicate: Predicate) -> dict[str, object]:
+        """What partitions say about the rows of a file, of all columns that a predicate asks for."""
+        partitions = self._partitions
+        asked = {each.column for each in conditions_in(predicate)}
+        return {
+            name: partitions.value(path, name).as_py() for name in partitions.names if name in asked
+        }
 
     @property
     def is_of_tables(self) -> bool:
         return self._view is not None
-
-    def are_plain(self, left: Sequence[Left]) -> bool:
-        """Whether any reader of these files of tables reads what the tables have."""
-        return self.files.are_plain([each.path for each in left], self.keys)
 
     def whole_groups(self) -> WholeGroups:
         """What reads row groups as tables have them. Raises as dataset."""
@@ -173,7 +177,9 @@ class Reading:
         are_local = not any(map(is_url, every))
         fragments = Fragments(self._partitions, self.keys, every, are_local, ends)
         if schema is None and files.leaf_columns:
-            schema = fragments.schema_of_tables(of_left or every[:1], files.table_columns)
+            schema = fragments.schema_of_tables(
+                of_left or every[:1], files.table_columns, files.types_of
+            )
         elif schema is None:
             schema = fragments.schema(telling(every), self.filtered)
         return fragments.dataset(left, schema)
@@ -227,7 +233,7 @@ class Reading:
             with opener(path) as file:
                 return dict.fromkeys(files.as_listed(file, ()).top_columns)
 
-        of_partitions = dict.fromkeys(self._partitions.schema.names)
+        of_partitions = dict.fromkeys(self._partitions.names)
         if files.table_columns or not paths:
             return tuple(dict.fromkeys(files.table_columns) | of_partitions)
         first, *others = paths

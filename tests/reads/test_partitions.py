@@ -7,6 +7,7 @@ import datetime
 import decimal
 import io
 import random
+import re
 from pathlib import Path
 from urllib.parse import quote
 
@@ -254,13 +255,36 @@ def test_values_that_are_none_of_the_type(tmp_path: Path) -> None:
 
 def test_times_without_a_zone_have_none(tmp_path: Path) -> None:
     """Spark writes them as its session's clock shows them, delta-rs in UTC, and neither says so."""
-    folder = tmp_path / "table"
-    time = pa.array([datetime.datetime(2026, 1, 2)], pa.timestamp("us", "UTC"))
-    write_deltalake(str(folder), pa.table({"id": [1], "time": time}), partition_by=["time"])
-    with pytest.raises(
-        pb.UnsupportedError, match=r"^partition column time: .*expected a zone offset"
+    folder = str(tmp_path / "table")
+    rows = {
+        "id": [1, 2],
+        "time": pa.array([datetime.datetime(2026, 1, 2), None], pa.timestamp("us", "UTC")),
+    }
+    write_deltalake(folder, pa.table(rows), partition_by=["time"])
+    refused = (
+        r"^partition column time: Failed to parse string: '2026-01-02 00:00:00\.000000' as a scalar of type"
+        r" timestamp\[us, tz=UTC\]: expected a zone offset; columns besides it can be read$"
+    )
+    asked = pc.field("id") == 1
+    some = pa.schema([("id", pa.int64())])
+    for read in (
+        lambda: pb.rows(folder, {"id": 1}, table="delta"),
+        lambda: pb.rows(folder, {"time": datetime.datetime(2026, 1, 2)}, "id", table="delta"),
+        lambda: pb.dataset(folder, {"id": 1}, table="delta"),
+        lambda: pb.polars_source(folder, table="delta").collect(),
     ):
-        pb.rows(folder, {"id": 1}, table="delta")
+        with pytest.raises((pb.UnsupportedError, pl.exceptions.ComputeError), match=refused):
+            read()
+    (unknown, *_) = pb.find(folder, "id", 1, columns="time", table="delta").unknown
+    assert re.search(refused, unknown.reason)
+    # Nobody else needs them.
+    assert pb.rows(folder, {"id": 1}, "id", table="delta").to_pylist() == [{"id": 1}]
+    assert pb.find(folder, "id", 1, columns="id", table="delta").values.to_pylist() == [{"id": 1}]
+    left = pb.dataset(folder, {"id": 1}, table="delta", schema=some)
+    assert left.to_table(filter=asked).to_pylist() == [{"id": 1}]
+    source = pb.polars_source(folder, {"id": 1}, table="delta")
+    assert source.collect_schema()["time"] == pl.Datetime("us", "UTC")
+    assert source.filter(pl.col("id") == 1).select("id").collect().to_dicts() == [{"id": 1}]
 
 
 def test_bytes_have_no_text(tmp_path: Path) -> None:
@@ -270,6 +294,7 @@ def test_bytes_have_no_text(tmp_path: Path) -> None:
         pb.UnsupportedError, match=r"^partition column key: binary, expected string,"
     ):
         pb.rows(folder, {"id": 1}, table="delta")
+    assert pb.rows(folder, {"id": 1}, "id", table="delta").to_pylist() == [{"id": 1}]
 
 
 def test_find_shows_them_beside_the_rows(tmp_path: Path) -> None:

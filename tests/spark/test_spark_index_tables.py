@@ -319,7 +319,7 @@ def test_the_account_of_a_table_without_files_is_in_the_index():
     [
         (("lake",), "index: no index yet, and a new one is of some columns: name them with -c"),
         (("lake", "-c", "id", "--hash-key", "hex:00"), "hash key: would be part of the job, which others can see:"),
-        (("lake", "-c", "id", "--catalog", "x"), "--catalog: expected with --table only"),
+        (("lake", "-c", "id", "--catalog", "x"), "--catalog: expected with --table only, such as --table auto"),
         (("lake", "-c", "id", "--table", "auto"), "lake: neither _delta_log nor metadata"),
     ],
 )  # fmt: skip

@@ -254,7 +254,10 @@ def test_command(spark, table, tmp_path):
     ("arguments", "problem"),
     [
         ((), "expected --column COLUMN, or --auto for the columns that `pbloom advise` recommends"),
-        (("-c", "id", "--where", "day=1"), "--where: expected with --table only"),
+        (
+            ("-c", "id", "--where", "day=1"),
+            "--where: expected with --table only, such as --table auto; of other files, name the folder of the partition, as in lake/day=1/",
+        ),
         (("--table", "auto", "--manifest", "y"), "--manifest: not with --table"),
         (
             ("-c", "id", "--since", "7"),

@@ -291,7 +291,10 @@ def test_without_columns_and_properties(table):
     ("column", "problem"),
     [
         ("idd", "no column idd; did you mean id?"),
-        ("day", "column day: is a partition column, whose values are not in the files"),
+        (
+            "day",
+            "column day: is a partition column, whose values are not in the files; find and probe take --where day=VALUE (in Python, where=)",
+        ),
     ],
 )
 def test_columns_that_are_not_in_the_files(table, column, problem):
@@ -380,6 +383,11 @@ def test_versions(table):
     with pytest.raises(pb.RewriteError) as raised:
         open_table(table, version=4)
     assert str(raised.value) == f"{table}: no version 4, expected 0 to 3"
+    with pytest.raises(pb.RewriteError) as raised:
+        open_table(table, version="q1")
+    assert str(raised.value) == (
+        f"{table}: version q1: expected a number: in Delta Lake, versions have no names"
+    )
 
 
 # ------------------------------------------------------------------------------------------------
@@ -442,8 +450,14 @@ def test_command_on_several_tables(table, tmp_path):
             ("--table", "auto", "--auto"),
             "--auto: not with --table: name the columns with -c; `pbloom advise --table` recommends some",
         ),
-        (("-c", "id", "--in-place", "--no-commit"), "--no-commit: expected with --table only"),
-        (("-c", "id", "--in-place", "--where", "a=b"), "--where: expected with --table only"),
+        (
+            ("-c", "id", "--in-place", "--no-commit"),
+            "--no-commit: expected with --table only, such as --table auto",
+        ),
+        (
+            ("-c", "id", "--in-place", "--where", "a=b"),
+            "--where: expected with --table only, such as --table auto; of other files, name the folder of the partition, as in lake/day=1/",
+        ),
         (
             ("--table", "auto", "--all-sizes", "--min-file-size", "1MiB"),
             "expected at most one of --min-file-size and --all-sizes",

@@ -313,7 +313,10 @@ def test_command(table):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ((NAME, "--catalog", CATALOG, "--in-place"), "--catalog: expected with --table only"),
+        (
+            (NAME, "--catalog", CATALOG, "--in-place"),
+            "--catalog: expected with --table only, such as --table auto",
+        ),
         (
             ("lake.nothing", "--table", "auto", "--catalog", CATALOG),
             "lake.nothing: no such table in the catalog test",

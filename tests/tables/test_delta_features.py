@@ -150,7 +150,10 @@ def test_column_mapping(mapped):
 @pytest.mark.parametrize(
     ("column", "problem"),
     [
-        ("day", "column day: is a partition column, whose values are not in the files"),
+        (
+            "day",
+            "column day: is a partition column, whose values are not in the files; find and probe take --where day=VALUE (in Python, where=)",
+        ),
         ("who.nam", "no column who.nam; did you mean who.name?"),
         ("nobody", "no column nobody; the table has id, n, tags.list.element, who.name"),
     ],

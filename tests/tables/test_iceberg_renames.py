@@ -149,6 +149,37 @@ def test_python_finds_columns_as_the_table_does():
         assert opened.columns == ("m", "n", "day")
 
 
+def test_branches_and_tags_name_versions():
+    """Of a tag, columns are called as they were then; of a branch, as they are now."""
+    old, new = swapped()
+    first, last = (each.snapshot_id for each in load().snapshots())
+    with load().manage_snapshots() as refs:
+        refs.create_branch(first, "audit").create_tag(first, "q1")
+    for version, column, columns in [
+        ("q1", "m", ("m", "n", "day")),
+        ("audit", "n", ("n", "m")),
+    ]:
+        table = pb.open_table(NAME, catalog=CATALOG, version=version)
+        (file,) = table.files()
+        assert (table.version, file.name) == (first, old)
+        with table.open(file) as opened:
+            assert tuple(opened.columns) == columns
+        (row,) = pb.find(
+            NAME, column, "old n", table=pb.TableView(catalog=CATALOG, version=version)
+        ).rows
+        assert f"file://{row.path}" == old
+        options = ("--table", "iceberg", "--catalog", CATALOG, "--version", version)
+        assert (table.in_commands.reading, table.in_commands.changing) == (options, None)
+        assert (
+            "old n"
+            in outcome("find", *PLACE, "--version", version, "-c", column, "-v", "old n").stdout
+        )
+    main = pb.open_table(NAME, catalog=CATALOG, version="main")
+    assert (main.version, {file.name for file in main.files()}) == (last, {old, new})
+    refused = f"{NAME}: no branch or tag q2, expected main, audit, q1, or the number of a snapshot"
+    assert outcome("inspect", *PLACE, "--version", "q2").complaint == refused
+
+
 def test_inspect_and_validate_and_advise():
     old, new = swapped()
     build(columns=["m", "day"])

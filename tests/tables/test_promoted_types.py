@@ -8,7 +8,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
@@ -113,6 +115,12 @@ def test_iceberg(tmp_path, monkeypatch):
     for column, value, num_rows in [*asked, ("d", Decimal("1000000000.01"), 1)]:
         report = pb.find(NAME, column, [value], table=pb.TableView(kind="iceberg", catalog=CATALOG))
         assert (len(report.rows), report.unknown) == (num_rows, ())
+    view = pb.TableView(kind="iceberg", catalog=CATALOG)
+    found = pb.rows(NAME, [("n", "in", [7, LATER])], table=view).sort_by("n")
+    assert found.schema.types == [pa.int64(), pa.float64(), pa.decimal128(12, 2)]
+    assert found["d"].to_pylist() == [Decimal("0.07"), Decimal("1000000000.01")]
+    source = pb.polars_source(NAME, table=view).filter(pl.col("n").is_in([7, LATER]))
+    assert source.sort("n").collect().rows(named=True) == found.to_pylist()
 
 
 def test_types_that_are_not_wider():
@@ -131,16 +139,59 @@ def test_zeros_and_nan_of_floats():
     assert encode_given(promoted(LeafType("INT32"), "double"), float("inf")).unknown == BEYOND_TYPE
 
 
+KINDS = [
+    pa.int64(), pa.float64(), pa.decimal128(12, 4), pa.timestamp("us"), pa.struct([("n", pa.int64())])
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("value", [7, LATER])
 def test_rows_are_of_the_types_of_the_table(delta, value):
-    found = pb.rows(delta, {"n": value}, ["n", "f", "d", "t"], table="delta")
-    kinds = [pa.int64(), pa.float64(), pa.decimal128(12, 4), pa.timestamp("us")]
-    assert (found.schema.types, found["n"].to_pylist()) == (kinds, [value])
+    for found in (
+        pb.rows(delta, {"n": value}, table="delta"),
+        pb.find(delta, "n", value, columns=[*NEW], table="delta").values,
+        pb.dataset(delta, {"n": value}, table="delta").to_table(filter=pc.field("n") == value),
+    ):
+        assert (found.schema.types, found["n"].to_pylist()) == (KINDS, [value])
+    source = pb.polars_source(delta, table="delta")
+    found = source.filter(pl.col("n") == value).collect()
+    assert found["n"].to_list() == [value]
+    assert found.schema == source.collect_schema() == pl.DataFrame(pa.table(NEW)).schema
 
 
-def test_rows_of_files_of_both_types(delta):
+@pytest.mark.parametrize("is_first", [True, False])
+def test_rows_of_files_of_both_types(delta, is_first):
+    """Whichever file is the first: the table says of which types they are."""
+    if is_first:
+        (log,) = delta.glob("_delta_log/*1.json")
+        log.write_text(log.read_text().replace("old.parquet", "1.parquet"))
+        (delta / "old.parquet").rename(delta / "1.parquet")
     found = pb.rows(delta, {"d": Decimal(1)}, ["n", "t"], table="delta").to_pylist()
     assert sorted(found, key=lambda row: row["n"]) == [{"n": 8, "t": DAY}, {"n": 9, "t": DAY}]
+    expected = pb.rows(delta, [("n", ">", 0)], table="delta")
+    assert sorted(expected["n"].to_pylist()) == [7, 8, 9, LATER]
+    assert pb.dataset(delta, {}, table="delta").to_table().equals(expected)
+    of_polars = pb.polars_source(delta, table="delta").collect()
+    assert of_polars.rows(named=True) == expected.to_pylist()
+
+
+def test_what_is_in_lists_and_maps(tmp_path):
+    folder = tmp_path / "events"
+    of_maps = pa.map_(pa.string(), pa.struct([("x", pa.int64())]))
+    new = {"id": [3], "l": [[{"x": LATER}]], "m": pa.array([[("k", {"x": LATER})]], of_maps)}
+    write_deltalake(folder, pa.table(new))
+    numbers = pa.struct([("x", pa.int32())])
+    old = {"id": [1, 2], "l": pa.array([[{"x": 7}], None], pa.list_(numbers)),
+           "m": pa.array([[("k", {"x": 7})], None], pa.map_(pa.string(), numbers))}  # fmt: skip
+    pq.write_table(pa.table(old), folder / "1.parquet")
+    add = {"path": "1.parquet", "partitionValues": {}, "size": (folder / "1.parquet").stat().st_size, "modificationTime": 0, "dataChange": True}  # fmt: skip
+    write_commit(folder, {"add": add})
+    found = pb.rows(folder, [("id", ">", 0)], table="delta")
+    assert found["l"].to_pylist() == [[{"x": 7}], None, [{"x": LATER}]]
+    assert found["m"].to_pylist() == [[("k", {"x": 7})], None, [("k", {"x": LATER})]]
+    assert (
+        pb.polars_source(folder, table="delta").collect().to_arrow()["l"].to_pylist()
+        == found["l"].to_pylist()
+    )
 
 
 def test_a_double_that_rounds_the_integers_of_a_file_is_no_wider_type():

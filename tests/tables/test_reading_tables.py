@@ -137,8 +137,20 @@ def test_a_partition_column_is_not_in_the_files(table, verb):
     result = outcome(verb, table, "--table", "auto", "-c", "day", *value)
     assert result.code == 2
     assert result.complaint == (
-        f"{table}: column day: is a partition column, whose values are not in the files"
+        f"{table}: column day: is a partition column, whose values are not in the files;"
+        " find and probe take --where day=VALUE (in Python, where=)"
     )
+
+
+def test_find_says_as_much_of_a_partition_column(table):
+    refused = f"{table}: column day: is a partition column, whose values are not in the files; find and probe take --where day=VALUE (in Python, where=)"
+    asked = ("find", table, "--table", "auto", "-c")
+    assert outcome(*asked, "day", "-v", "x").complaint == refused
+    with pytest.raises(pb.ColumnError) as raised:
+        pb.find(table, "day", "x", table="auto")
+    assert str(raised.value) == refused
+    message = f"{table}: no column uid; did you mean id?"
+    assert outcome(*asked, "uid", "-v", 1).complaint == message
 
 
 def test_one_bad_table_among_others(table, tmp_path):
@@ -154,9 +166,12 @@ def test_one_bad_table_among_others(table, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("--version", "1"), "--version: expected with --table only"),
-        (("--as-of", "2026-11-20"), "--as-of: expected with --table only"),
-        (("--where", "a=b"), "--where: expected with --table only"),
+        (("--version", "1"), "--version: expected with --table only, such as --table auto"),
+        (("--as-of", "2026-11-20"), "--as-of: expected with --table only, such as --table auto"),
+        (
+            ("--where", "a=b"),
+            "--where: expected with --table only, such as --table auto; of other files, name the folder of the partition, as in lake/day=1/",
+        ),
         (
             ("--table", "auto", "--version", "1", "--as-of", "2026-11-20"),
             "expected at most one of --version and --as-of",

@@ -22,6 +22,7 @@ from pyiceberg.schema import Schema, index_by_id
 from pyiceberg.table import StaticTable
 from pyiceberg.table import Table as Loaded
 from pyiceberg.table.name_mapping import MappedField, NameMapping
+from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.typedef import EMPTY_DICT
 from pyiceberg.types import IcebergType, ListType, MapType, StructType
@@ -90,7 +91,7 @@ class IcebergTable(LakeTable):
         OSError."""
         self.location, self._catalog = location, catalog
         self._load, self._options, self._known = load, options, known
-        self._is_newest = moment == Moment()
+        self._moment = moment
         with asking(location):
             self.loaded = load()
             self._snapshot = self._chosen(moment)
@@ -99,6 +100,8 @@ class IcebergTable(LakeTable):
         number = moment.version
         if moment.as_of is not None:
             number = _as_of(self.loaded, self.location, moment.as_of)
+        if moment.name is not None:
+            number = self._ref(moment.name).snapshot_id
         if number is None:
             return self.loaded.current_snapshot()
         found = self.loaded.snapshot_by_id(number)
@@ -110,6 +113,29 @@ class IcebergTable(LakeTable):
             )
         return found
 
+    def _ref(self, name: str) -> SnapshotRef:
+        """The branch or tag of this name."""
+        refs = self.loaded.metadata.refs
+        if name not in refs:
+            shown = ", ".join([*refs][:_SHOWN]) + ", …" * (len(refs) > _SHOWN)
+            raise RewriteError(
+                f"{self.location}: no branch or tag {name}, expected {shown or 'none at all'}, or the number of a snapshot"
+            )
+        return refs[name]
+
+    @property
+    def _is_newest(self) -> bool:
+        return self._moment == Moment()
+
+    @read_once
+    def _has_newest_schema(self) -> bool:
+        """Whether columns have the names that they have now: on a branch, writers go by these, too.
+
+        Source: SnapshotUtil.schemaFor of Iceberg's Java."""
+        name = self._moment.name
+        is_branch = name is not None and self._ref(name).snapshot_ref_type == SnapshotRefType.BRANCH
+        return is_branch or self._is_newest or self._snapshot is None
+
     @property
     def version(self) -> int:
         return 0 if self._snapshot is None else self._snapshot.snapshot_id
@@ -120,7 +146,8 @@ class IcebergTable(LakeTable):
         if self._catalog is not None:
             options = (*options, "--catalog", self._catalog)
         if not self._is_newest:
-            return AsTable(self.location, (*options, "--version", str(self.version)), None)
+            version = self._moment.name or str(self.version)
+            return AsTable(self.location, (*options, "--version", version), None)
         return AsTable(self.location, options, None if self._catalog is None else options)
 
     @property
@@ -172,7 +199,7 @@ class IcebergTable(LakeTable):
 
     def valued_without(self, recorded: TableFile) -> Collection[str]:
         valued = super().valued_without(recorded)
-        if self._is_newest or not recorded.partition:
+        if self._has_newest_schema or not recorded.partition:
             return valued
         # Partitions have the newest names.
         return {*valued, *self.top_columns}
@@ -181,7 +208,7 @@ class IcebergTable(LakeTable):
     def _schema(self) -> Schema:
         """With the names of that moment, if one was asked for; the newest ones may be newer than the
         newest snapshot."""
-        if self._is_newest or self._snapshot is None:
+        if self._has_newest_schema or self._snapshot is None:
             return self.loaded.schema()
         found = self.loaded.schemas().get(self._snapshot.schema_id or 0)
         return found or self.loaded.schema()
