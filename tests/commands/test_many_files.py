@@ -508,6 +508,10 @@ def test_tables_with_other_columns_have_a_line_each(lake, ending, tmp_path):
     assert lines[0].startswith(f"lake/00.{ending} and 23 more: 7,200 rows in ")
     assert lines[-1].startswith("2 tables: ")
     assert lines[-1].endswith("; 25 files")
+    (tmp_path / f"bad.{ending}").write_bytes(b"nothing of the kind")
+    lines, _ = said("advise", lake, other, f"bad.{ending}", "gone", code=2)
+    assert lines[-1].startswith("2 tables: ")
+    assert lines[-1].endswith("; 27 files, 2 of them failed")
     assert len(said("advise", lake, other, "--verbose")[0]) > 5
 
 
