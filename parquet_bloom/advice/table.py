@@ -31,6 +31,7 @@ from parquet_bloom.advice.verdict import Evidence, judge
 from parquet_bloom.container import UNITS
 from parquet_bloom.container.protocols import Container
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.engines.reading import without_filters
 from parquet_bloom.errors import ColumnError, ValueTypeError
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import Progress
@@ -271,6 +272,7 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
             if use.uses and (not options.engines or use.engine in options.engines)
         ),
         engines=options.engines,
+        ignoring=without_filters(options.engines, table.format),
         seldom_asked=subject.seldom_asked,
         is_measured=sketch.is_measured,
         reads=reads,

@@ -53,7 +53,7 @@ class Evidence:
     for as many as there are; `users`: the engines that use filters of the column;
     `seldom_asked`: what the values are, if
     they are rarely looked up by equality, else empty; `is_measured`: the user gives look-up values;
-    `engines`: for which alone to judge, none for all; `reads`: None if nothing can be looked up; `unit`: what a group is called; `other_rate`: what to build in
+    `engines`: for which alone to judge, none for all, `ignoring`: those of them that use no filter of any column; `reads`: None if nothing can be looked up; `unit`: what a group is called; `other_rate`: what to build in
     place of the target, None for the target; `is_budgeted`: a budget has chosen it.
     """
 
@@ -69,6 +69,7 @@ class Evidence:
     other_rate: Offer | None = None
     is_budgeted: bool = False
     engines: tuple[str, ...] = ()
+    ignoring: tuple[str, ...] = ()
     sized_for: int = 0
 
     @property
@@ -160,6 +161,9 @@ def _reason_to_skip(evidence: Evidence) -> str:
     if not evidence.users:
         if not evidence.engines:
             return "no engine uses filters on such a column"
+        if len(evidence.ignoring) == len(evidence.engines):
+            use = "uses" if len(evidence.engines) == 1 else "use"
+            return f"{_listed(evidence.engines)} {use} no filters in such files"
         do = "does" if len(evidence.engines) == 1 else "do"
         return f"{_listed(evidence.engines)} {do} not use filters on such a column"
     if evidence.engines and {*_in_dictionaries(evidence)} == {*evidence.users}:

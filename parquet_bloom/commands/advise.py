@@ -116,7 +116,7 @@ def advise(
 
     code = inputs.each(work, complaints=inputs.complaints(answers.at_once))
     reports = list(of_files.reports() if of_files else advisor.tables())
-    view = AdviceView()
+    view = AdviceView(len(inputs.unread))
     if len(reports) < 2 or answers.at_once or details:
         for report in reports:
             answers.write(report, view)
@@ -145,7 +145,10 @@ _GIVES = ("type…", "type", "column…", "NDV", "filters")
 
 
 class AdviceView(SummarizedView[AdviceReport]):
-    """The advice on tables."""
+    """The advice on tables. `num_failed`: of how many files there is none."""
+
+    def __init__(self, num_failed: int = 0) -> None:
+        self._num_failed = num_failed
 
     def summarize(self, report: AdviceReport) -> FileSummary:
         judged = _judged(report)
@@ -157,7 +160,9 @@ class AdviceView(SummarizedView[AdviceReport]):
         )
 
     def total(self, numbers: Mapping[str, int]) -> str:
-        return number_of(numbers["files"], "file")
+        files = number_of(numbers["files"] + self._num_failed, "file")
+        failed = f", {self._num_failed:,} of them {painted('failed')}" * bool(self._num_failed)
+        return files + failed
 
     def write(self, report: AdviceReport, verbose: bool = False) -> None:
         """One line about the files, then one row per column, or where these are too many for a terminal, per

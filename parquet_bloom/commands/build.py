@@ -170,5 +170,5 @@ def _recommended(
         elif table.budget is not None:
             in_full = answers.verbose or len(table.columns) <= MOST_ROWS
             for line in budget_lines(table.budget, UNITS[table.format].group, in_full):
-                complain(f"{table.path}: {line}")
+                complain(f"{table.path}: note: {line}")
     return {**failed, **dict(advisor.to_build(tables, options))}

@@ -248,7 +248,9 @@ class Answers:
                 self.write(report, view)
 
             return self.inputs.each(work, failed, complaints, take=write, threads=threads)
-        summary = Summary(len(self.inputs.files), view, self.inputs.noun, self._few)
+        # What was not found failed, too.
+        num_files = len(self.inputs.files) + len(self.inputs.errors)
+        summary = Summary(num_files, view, self.inputs.noun, self._few)
 
         def add(path: str, report: Result) -> None:
             complaints.add_if_unverified(path, report)

@@ -113,7 +113,7 @@ def key_options(command: Callback) -> Callback:
     """
 
     @_options(
-        "hex:… base64:… env:VAR file:PATH fd:N.",
+        "hex:… base64:… ascii:… env:VAR file:PATH fd:N.",
         "JSON file of keys; the other options here take precedence.",
     )
     @wraps(command)

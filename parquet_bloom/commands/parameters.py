@@ -14,7 +14,7 @@ import click
 from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES, parse_size
 from parquet_bloom.options import names_in
 from parquet_bloom.render.wording import size
-from parquet_bloom.storage.source import is_url
+from parquet_bloom.storage.source import is_url, local_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 class LocalPath(click.Path):
-    """A path of a file or of a folder, which need not be there; a URL is refused, as it would become a folder called
-    `s3:`."""
+    """A path of a file or of a folder, which need not be there, or its `file:` URL; another URL is refused, as it would
+    become a folder called `s3:`."""
 
     def __init__(self, *, is_for_folders: bool) -> None:
         super().__init__(file_okay=not is_for_folders, dir_okay=is_for_folders)
@@ -42,6 +42,10 @@ class LocalPath(click.Path):
             changes = ctx and any(each.name == "in_place" for each in ctx.command.params)
             way = "; objects are changed with --in-place" if changes else ""
             self.fail(f"'{value}' is a URL, expected a local path{way}", param, ctx)
+        try:
+            value = local_name(value) if os.fspath(value).startswith("file:") else value
+        except OSError as error:
+            self.fail(f"'{value}' {error.strerror}", param, ctx)
         if self.is_for_folders and os.path.isfile(value):
             self.fail(f"'{value}' is a file, expected a folder", param, ctx)
         if not self.is_for_folders and os.path.isdir(value):

@@ -31,6 +31,7 @@ from parquet_bloom.errors import (
     UnsupportedError,
     needing,
 )
+from parquet_bloom.vocabulary import NO_PREFIX
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.thrift import ttypes
@@ -277,7 +278,7 @@ def file_cipher(algorithm: ttypes.EncryptionAlgorithm, aad_prefix: bytes | None)
         )
     stored: bytes | None = details.aad_prefix
     if details.supply_aad_prefix and aad_prefix is None:
-        raise MissingKeyError("no AAD prefix given, and the file does not store its own")
+        raise MissingKeyError(NO_PREFIX)
     if aad_prefix is not None and stored is None and not details.supply_aad_prefix:
         raise EncryptionError("an AAD prefix was given, but the file has none")
     if aad_prefix is not None and stored is not None and aad_prefix != stored:

@@ -18,10 +18,10 @@ from parquet_bloom.engines.catalogue import engines, engines_where
 from parquet_bloom.engines.writers import known_troubles
 from parquet_bloom.errors import similar
 from parquet_bloom.values.types import LeafType
-from parquet_bloom.vocabulary import LostKind, check_word, words
+from parquet_bloom.vocabulary import Format, LostKind, check_word, words
 
 if TYPE_CHECKING:
-    from parquet_bloom.engines.engine import EngineNote, LostRows, ParquetUse, Situation
+    from parquet_bloom.engines.engine import Engine, EngineNote, LostRows, ParquetUse, Situation
 
 # Where a leaf is, if it is no column of its own.
 MEMBERS: Final = "members of structs"
@@ -169,6 +169,19 @@ def engines_named(names: Sequence[str]) -> tuple[str, ...]:
                 f"no engine {name!r}; {hint or 'expected ' + ', '.join(known.values())}"
             )
     return tuple(dict.fromkeys(known[name.lower()] for name in names))
+
+
+def without_filters(named: Collection[str], format: Format) -> tuple[str, ...]:
+    """Those of the engines that use no filter of any column of such files, or do not read them at all."""
+    if not named:
+        return ()
+    found = (engine for engine in engines() if engine.name in named)
+    return tuple(each.name for each in found if not _uses_some(each, format))
+
+
+def _uses_some(engine: Engine, format: Format) -> bool:
+    reader = engine.parquet if format == "parquet" else engine.orc
+    return reader is not None and not reader.never
 
 
 def always_so(situation: Situation, among: Container[str]) -> tuple[str, ...]:

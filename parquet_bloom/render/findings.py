@@ -288,14 +288,25 @@ def next_commands(findings: Iterable[Finding]) -> list[str]:
 
 
 def united(commands: Iterable[str]) -> list[str]:
-    """Each once, in order, and one for all columns for which it is the same."""
-    columns: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[str, None]] = {}
+    """Each once, in order, whatever the order of its options is, and one for all columns for which it is the same."""
+    alike: dict[frozenset[tuple[str, ...]], tuple[list[str], list[str], dict[str, None]]] = {}
     for command in commands:
-        words = tuple(shlex.split(command))
+        words = shlex.split(command)
         at = words.index("-c") + 1 if "-c" in words else len(words)
-        named = dict.fromkeys(words[at : at + 1])
-        columns.setdefault((words[:at], words[at + 1 :]), {}).update(named)
+        before, named, after = words[:at], words[at : at + 1], words[at + 1 :]
+        meaning = frozenset(_options(before) + _options(after))
+        alike.setdefault(meaning, (before, after, {}))[2].update(dict.fromkeys(named))
     return [
         shlex.join([*before, *([",".join(named)] if named else ()), *after])
-        for (before, after), named in columns.items()
+        for before, after, named in alike.values()
     ]
+
+
+def _options(words: Iterable[str]) -> list[tuple[str, ...]]:
+    """What stands before the first option, and each with what follows it."""
+    found: list[list[str]] = [[]]
+    for word in words:
+        if word.startswith("-"):
+            found.append([])
+        found[-1].append(word)
+    return list(map(tuple, found))

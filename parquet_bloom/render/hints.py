@@ -17,6 +17,7 @@ from parquet_bloom.vocabulary import (
     NO_KEY,
     NO_MEMORY,
     NO_META_DATA,
+    NO_PREFIX,
 )
 
 # Of what an index says on which nobody has looked at the files.
@@ -28,6 +29,7 @@ _HINTS: Final = {
     NO_META_DATA: "nobody knows what is there: take another copy of the file",
     NO_MEMORY: "--memory raises it",
     NO_KEY: "--keys, --kms or --column-key gives it",
+    NO_PREFIX: "--aad-prefix gives it",
     NO_INDEX: "pbloom index build makes one",
     IS_INDEX: "pbloom index probe --index asks it, pbloom index check --index proves it",
 }

@@ -19,7 +19,13 @@ from parquet_bloom.container import number_of
 from parquet_bloom.render.hints import for_many
 from parquet_bloom.render.palette import painted
 from parquet_bloom.render.terminal import complain, write_text
-from parquet_bloom.render.wording import files_of, in_one, in_the_first, without_numbers
+from parquet_bloom.render.wording import (
+    files_named,
+    files_of,
+    in_one,
+    in_the_first,
+    without_numbers,
+)
 
 # Up to so many files have a line each.
 FEW = 20
@@ -175,7 +181,8 @@ class Complaints:
             return
         self.told.add(message)
         if self.are_gathered:
-            self._alike.setdefault(_without_path(message, path), []).append((path, message))
+            about, text = _without_path(message, path)
+            self._alike.setdefault(text, []).append((about, message))
         else:
             complain(message)
 
@@ -197,12 +204,13 @@ class Complaints:
             if len(alike) == 1:
                 complain(alike[0][1])
             else:
-                complain(f"{files_of([path for path, _ in alike], self._num_files)}: {text}")
+                complain(f"{files_named([path for path, _ in alike], self._num_files)}: {text}")
 
 
-def _without_path(message: str, path: str) -> str:
-    """What is wrong, without the path in front, or that of an output with the same name."""
+def _without_path(message: str, path: str) -> tuple[str, str]:
+    """The path in front, which may be that of an output with the same name, and what is wrong."""
     if message.startswith(f"{path}: "):
-        return message.removeprefix(f"{path}: ")
-    before, found, text = message.partition(f"{path.rpartition('/')[2]}: ")
-    return text if found and ": " not in before else message
+        return path, message.removeprefix(f"{path}: ")
+    name = path.rpartition("/")[2]
+    before, found, text = message.partition(f"{name}: ")
+    return (before + name, text) if found and ": " not in before else (path, message)

@@ -117,6 +117,14 @@ def first_files(paths: Sequence[str]) -> str:
     return f"{shown} and {number_of(more, 'more file')}" if more > 0 else shown
 
 
+def files_named(paths: Sequence[str], num_files: int) -> str:
+    """The same where nothing else says which they are: all of them are `300 files, such as a`."""
+    if len(paths) <= MOST_PATHS:
+        return ", ".join(paths)
+    such_as = f", such as {paths[0]}" * (len(paths) == num_files)
+    return f"{files_of(paths, num_files)}{such_as}"
+
+
 def left_out(paths: Sequence[str]) -> str:
     """That files of folders were not looked at."""
     shown = ", ".join(paths[:MOST_PATHS])

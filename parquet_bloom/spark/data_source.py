@@ -31,7 +31,7 @@ from parquet_bloom.spark.rows import RowFields, record_batch
 from parquet_bloom.spark.schemas import FILTER
 from parquet_bloom.spark.versions import arrow_schema, check_pushdown, without_data_sources
 from parquet_bloom.spark.worker import FAILURES
-from parquet_bloom.storage.paths import NO_FILES, expand
+from parquet_bloom.storage.paths import expand, is_empty
 from parquet_bloom.storage.source import has_wildcard, is_url, local_path
 from parquet_bloom.verbs.inspect import FileInspection, inspect_file
 from parquet_bloom.verbs.keys import place_fields
@@ -252,7 +252,7 @@ def _not_there(names: Iterable[str], errors: Iterable[OSError]) -> Iterator[OSEr
     file, which would otherwise fail when it is opened."""
     for error in errors:
         is_local = not is_url(str(error.filename or ""))
-        if is_local and error.errno == errno.ENOENT and error.strerror != NO_FILES:
+        if is_local and error.errno == errno.ENOENT and not is_empty(error):
             yield error
     for name in names:
         if not (is_url(name) or has_wildcard(name) or os.path.lexists(local_path(name))):

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from parquet_bloom.errors import RewriteError
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 NO_FILES = "no Parquet or ORC files"
 NO_FOLDER = "no such folder"
+
+# So many folders are searched for what a glob may have meant.
+MOST_SEARCHED = 100
 
 _BEFORE_WILDCARD = re.compile(r"[^*?\[]*")
 _SEPARATORS = re.compile(r"/(?:\.?/)+")
@@ -78,7 +82,7 @@ def expand(
         if left_out is None:
             errors += (not_listed(*each) for each in unlisted[num_unlisted:])
         if not found and len(unlisted) == num_unlisted:
-            problem = IS_INDEX if _is_index(name) else NO_FILES
+            problem = IS_INDEX if _is_index(name) else NO_FILES + _elsewhere(name)
             errors.append(FileNotFoundError(errno.ENOENT, problem, _shown(name)))
     return inputs if len(named) == 1 else _each_once(inputs, errors), errors
 
@@ -199,10 +203,11 @@ def _expand_name(
     if has_wildcard(name) and not local_path(name).exists():
         from glob import glob
 
-        paths = (path for path in sorted(glob(name, recursive=True)) if not is_of_index(path))
+        pattern = _local_glob(name)
+        paths = (path for path in sorted(glob(pattern, recursive=True)) if not is_of_index(path))
         matches = [found for path in paths for found in _list(path, left_out, unlisted)]
         if not matches:
-            _check_folder(name)
+            _check_folder(pattern)
         # A pattern with ** matches a folder and also the files in it.
         return list({os.path.normpath(found.path): found for found in matches}.values())
     return list(_list(name, left_out, unlisted))
@@ -231,6 +236,46 @@ def _is_index(name: str) -> bool:
         return any(map(is_of_index, os.listdir(local_name(name))))
     except OSError:
         return False
+
+
+def _local_glob(name: str) -> str:
+    """The glob of paths for one of `file://…`, where a wildcard that is percent-encoded is only a character."""
+    if not name.startswith("file://"):
+        return local_name(name) if name.startswith("file:/") else name
+    from glob import escape
+    from urllib.parse import quote, unquote
+
+    encoded = r"(?:%[0-9A-Fa-f]{2})+"
+    return local_name(re.sub(encoded, lambda each: quote(escape(unquote(each[0]))), name))
+
+
+def is_empty(error: OSError) -> bool:
+    """Whether it says of a name only that no file is meant by it."""
+    return (error.strerror or "").startswith(NO_FILES)
+
+
+def _elsewhere(name: str) -> str:
+    """What to say of a local glob whose folders are not as deep as those of the files, as far as a short search tells."""
+    if is_url(name) or not has_wildcard(name):
+        return ""
+    import shlex
+    from fnmatch import filter as matching
+
+    pattern = _local_glob(name)
+    root, last = os.path.dirname(before_wildcard(pattern)), os.path.basename(pattern)
+    for folder, folders, names in islice(os.walk(root or os.curdir), MOST_SEARCHED):
+        folders[:] = sorted(each for each in folders if not is_hidden(each))
+        found = [each for each in matching(names, last) if _is_looked_at(each)]
+        if found:
+            there = os.path.normpath(os.path.join(folder, min(found)))
+            # In quotes: most shells take ** for *.
+            deep = shlex.quote(os.path.join(root, "**", last))
+            return f"; there is {there}: name the folder {shlex.quote(root or os.curdir)} or {deep}"
+    return ""
+
+
+def _is_looked_at(name: str) -> bool:
+    return is_data_file(name) and not is_hidden(name)
 
 
 def before_wildcard(glob: str) -> str:
@@ -304,7 +349,7 @@ def expand_left(names: Iterable[str]) -> tuple[list[Input], list[OSError]]:
         elif has_wildcard(name) and not path.exists():
             from glob import glob
 
-            found = sorted(glob(name, recursive=True, include_hidden=True))
+            found = sorted(glob(_local_glob(name), recursive=True, include_hidden=True))
             inputs += [file for each in found for file in _left(Path(each), unlisted)]
             if not found:
                 errors.append(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name))

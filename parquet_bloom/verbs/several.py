@@ -37,7 +37,7 @@ from parquet_bloom.storage.paths import (
     with_parent,
     without_output,
 )
-from parquet_bloom.storage.source import is_url
+from parquet_bloom.storage.source import is_url, local_path
 from parquet_bloom.threads import threads_for_files, threads_to_change
 from parquet_bloom.verbs.documents import VerbReport, as_row
 
@@ -278,9 +278,7 @@ def change_each(
     inputs = _inputs_named(files, storage_options)
     outputs: dict[str, Path] = {}
     if destination.output is not None:
-        from pathlib import Path
-
-        outputs = outputs_in(Path(os.fspath(destination.output)), inputs)
+        outputs = outputs_in(local_path(destination.output), inputs)
     left = without_output(inputs, outputs) if destination.resume else inputs
     at_a_time, of_each = 1, getattr(options, "threads", None)
     if destination.in_place and not destination.dry_run:

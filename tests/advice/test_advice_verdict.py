@@ -49,14 +49,29 @@ def test_a_good_column_is_built():
         ({"groups": 0}, "skip", "no non-null values"),
         ({"users": ()}, "skip", "no engine uses filters on such a column"),
         (
-            {"users": (), "engines": ("Polars",)},
+            {"users": (), "engines": ("Spark",)},
             "skip",
-            "Polars does not use filters on such a column",
+            "Spark does not use filters on such a column",
         ),
         (
-            {"users": (), "engines": ("Polars", "pyarrow")},
+            {"users": (), "engines": ("Spark", "DuckDB")},
             "skip",
-            "Polars and pyarrow do not use filters on such a column",
+            "Spark and DuckDB do not use filters on such a column",
+        ),
+        (
+            {"users": (), "engines": ("Polars", "Spark"), "ignoring": ("Polars",)},
+            "skip",
+            "Polars and Spark do not use filters on such a column",
+        ),
+        (
+            {"users": (), "engines": ("Polars",), "ignoring": ("Polars",)},
+            "skip",
+            "Polars uses no filters in such files",
+        ),
+        (
+            {"users": (), "engines": ("Polars", "pyarrow"), "ignoring": ("Polars", "pyarrow")},
+            "skip",
+            "Polars and pyarrow use no filters in such files",
         ),
         (
             {"users": ("Spark", "Trino"), "engines": ("Spark", "Trino"), "only_dictionary": True},

@@ -287,6 +287,11 @@ def test_the_command_says_what_fits_and_what_does_not(lake):
     assert lines[1].endswith(" of the budget of 40.0 KiB are used, over all files")
     shown = [line for line in lines if " % or less take " in line or ": left out: " in line]
     assert len(shown) >= 2
+    # Of what is built they are notes.
+    built = outcome("build", lake, "--auto", "--budget", "40KiB", "--dry-run")
+    about = lines[0].partition(": ")[0]
+    notes = [f"pbloom: {about}: note: {line}" for line in (lines[1], *shown)]
+    assert built.stderr.splitlines() == notes
     (document, *_) = outcome("advise", lake, "--budget", "40KiB", "--json").stdout.splitlines()
     found = json.loads(document)["budget"]
     assert (found["bytes"], found.keys()) == (40 << 10, {"bytes", "used", "columns", "left_out"})

@@ -194,7 +194,7 @@ def test_the_verdict_for_an_engine(tmp_path):
         "not needed for Spark: all values are in dictionaries, which are searched instead of the filters",
     )
     assert verdicts("--engine", "polars") == (
-        "skip", "Polars does not use filters on such a column"
+        "skip", "Polars uses no filters in such files"
     )  # fmt: skip
     auto = ("build", tmp_path / "a.parquet", "--auto", "--dry-run", "--engine")
     assert ": 10 filters, " in outcome(*auto, "spark,duckdb").stdout

@@ -221,3 +221,16 @@ def test_a_keys_file_of_the_environment_is_there_again(folder):
         "inspect", "file.parquet", "-c", "int64", environment={"PBLOOM_KEYS": "keys.json"}
     )
     assert ran.stdout.splitlines()[-1] == "next: pbloom advise file.parquet -c int64"
+
+
+@pytest.mark.parametrize("plaintext_footer", [False, True])
+def test_a_prefix_that_is_missing_names_its_option(folder, plaintext_footer):
+    recipe = Recipe(aad_prefix=b"t", stores_prefix=False, plaintext_footer=plaintext_footer)
+    Path("own.parquet").write_bytes(encrypt(PLAIN.read_bytes(), recipe).data)
+    asked = ("inspect", "own.parquet", "--footer-key", f"hex:{FOOTER_KEY.hex()}")
+    assert outcome(*asked, "--aad-prefix", "t").code == 0
+    said = outcome(*asked).stderr
+    about = "signature not verified" if plaintext_footer else "the footer is encrypted"
+    missing = "no AAD prefix given, and the file does not store its own; --aad-prefix gives it"
+    assert about in said
+    assert f": {missing}\n" in said

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
 
+import parquet_bloom as pb
 from parquet_bloom.storage.shard import Shard
 
 FILES = 12
@@ -212,3 +213,19 @@ def test_a_manifest_that_cannot_be_read(lake, manifest, problem):
     Path("empty").touch()
     result = outcome("inspect", "--manifest", manifest)
     assert (result.code, result.complaint) == (2, problem)
+
+
+def test_outputs_behind_file_urls(lake, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    asked = ("build", f"{lake}/day=0", "-c", "user_id")
+    result = outcome(*asked, "--output-dir", f"file://{tmp_path}/a%20b")
+    assert (result.code, result.stderr) == (0, "")
+    named = ["part-0.parquet", "part-1.parquet", "part-2.parquet"]
+    assert sorted(contents("a b")) == named
+    assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "a b"])
+    reports = pb.build(lake / "day=0", f"file://{tmp_path}/c%20d", columns=["user_id"])
+    assert [report.output for report in reports] == [str(tmp_path / "c d" / name) for name in named]
+    result = outcome(*asked, "--output-dir", "file://host/a")
+    assert result.complaint == (
+        "--output-dir: 'file://host/a' is on the host host, expected file:///PATH"
+    )

@@ -213,7 +213,9 @@ def test_verbose_shows_each_file_as_if_it_were_alone(built, ending):
 def test_equal_errors_are_one(lake, ending):
     for name in ("userid", "USER_ID"):
         lines, errors = said("build", lake, "-c", name, "--in-place", code=2)
-        assert errors == [f"pbloom: 24 files: no column {name}; did you mean user_id?"]
+        assert errors == [
+            f"pbloom: 24 files, such as lake/00.{ending}: no column {name}; did you mean user_id?"
+        ]
         assert lines == ["24 files: 24 failed"]
 
 
@@ -236,19 +238,46 @@ def test_an_error_of_few_files_names_them(lake, ending, tmp_path):
     assert added(lines) == ["24 files: 22 without filters, 2 failed"]
 
 
-def test_outputs_that_exist_are_one_error(built, tmp_path):
-    said("strip", built, "--output-dir", "out")
-    _, errors = said("strip", built, "--output-dir", "out", code=2)
+def test_an_error_of_all_of_few_files_names_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = [f"{letter}.parquet" for letter in "abcd"]
+    for files, named in (
+        (names[:2], "a.parquet, b.parquet"),
+        (names[:3], "a.parquet, b.parquet, c.parquet"),
+        (names, "4 files, such as a.parquet"),
+    ):
+        lines, errors = said("inspect", *files, code=2)
+        assert errors == [f"pbloom: {named}: No such file or directory"]
+        assert lines == [f"{len(files)} files: {len(files)} failed"]
+
+
+def test_what_is_not_there_is_counted(lake, ending):
+    lines, errors = said("inspect", lake, "gone/a.parquet", "empty/*.parquet", code=2)
     assert errors == [
-        "pbloom: 24 files: already exists: use --overwrite to replace it, or --resume to go on with the others"
+        "pbloom: gone/a.parquet: no such file: there is no folder gone",
+        "pbloom: empty: no such folder",
     ]
+    assert lines[-1].startswith("26 files: 24 without, 2 failed; 0 filters ")
+
+
+def test_outputs_that_exist_are_one_error(built, ending, tmp_path):
+    said("strip", built, "--output-dir", "out")
+    use = "already exists: use --overwrite to replace it, or --resume to go on with the others"
+    _, errors = said("strip", built, "--output-dir", "out", code=2)
+    assert errors == [f"pbloom: 24 files, such as out/00.{ending}: {use}"]
+    (tmp_path / "out" / f"00.{ending}").unlink()
+    (tmp_path / "out" / f"07.{ending}").unlink()
+    _, errors = said("strip", built, "--output-dir", "out", code=2)
+    assert errors == [f"pbloom: 22 of 24 files, such as out/01.{ending}: {use}"]
 
 
 def test_unverified_footers_are_one_complaint(capsys):
     with Complaints(3) as complaints:
         for path in ("lake/a", "lake/b", "c"):
             complaints.add_if_unverified(path, SimpleNamespace(unverified="no key"))
-    assert capsys.readouterr().err == "pbloom: 3 files: footer signature not verified: no key\n"
+    assert capsys.readouterr().err == (
+        "pbloom: lake/a, lake/b, c: footer signature not verified: no key\n"
+    )
     with Complaints(1) as complaints:
         complaints.add_if_unverified("a: b", SimpleNamespace(unverified="no key"))
         assert capsys.readouterr().err == "pbloom: a: b: footer signature not verified: no key\n"
@@ -258,7 +287,7 @@ def test_messages_about_names_with_colons_are_grouped(capsys):
     with Complaints(2) as complaints:
         complaints.add("x: y/a: b", "x: y/a: b: damaged")
         complaints.add("x: y/c", "x: y/c: damaged")
-    assert capsys.readouterr().err == "pbloom: 2 files: damaged\n"
+    assert capsys.readouterr().err == "pbloom: x: y/a: b, x: y/c: damaged\n"
 
 
 def test_findings_in_many_files_are_one_line(built):
@@ -479,6 +508,10 @@ def test_tables_with_other_columns_have_a_line_each(lake, ending, tmp_path):
     assert lines[0].startswith(f"lake/00.{ending} and 23 more: 7,200 rows in ")
     assert lines[-1].startswith("2 tables: ")
     assert lines[-1].endswith("; 25 files")
+    (tmp_path / f"bad.{ending}").write_bytes(b"nothing of the kind")
+    lines, _ = said("advise", lake, other, f"bad.{ending}", "gone", code=2)
+    assert lines[-1].startswith("2 tables: ")
+    assert lines[-1].endswith("; 27 files, 2 of them failed")
     assert len(said("advise", lake, other, "--verbose")[0]) > 5
 
 

@@ -40,7 +40,7 @@ def test_a_partition_is_no_column(name):
     for folder in ("lake/id2=1", "lake/id2=2"):
         shutil.copy(name, f"{folder}/{name}")
     partition = "it is a partition: its values are in the paths, not in the files"
-    told = f"pbloom: 2 files: no column id2; {partition}"
+    told = f"pbloom: lake/id2=1/{name}, lake/id2=2/{name}: no column id2; {partition}"
     for command in (["build", "-c", "id2", "--in-place"], ["probe", "-c", "id2", "-v", "7"]):
         found = outcome(*command, "lake")
         assert (found.code, found.stderr.splitlines()) == (2, [told])

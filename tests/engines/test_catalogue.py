@@ -11,7 +11,7 @@ from conftest import ROOT
 
 from parquet_bloom.engines.catalogue import NAMES, engines, engines_where, find_engine
 from parquet_bloom.engines.engine import Engine, parse_engine
-from parquet_bloom.engines.reading import engine_notes, paragraph
+from parquet_bloom.engines.reading import engine_notes, paragraph, without_filters
 from parquet_bloom.vocabulary import LostKind, words
 
 FOLDER = ROOT / "parquet_bloom" / "engines" / "catalogue"
@@ -134,3 +134,10 @@ def test_a_paragraph_has_the_reports():
 def test_what_a_file_must_not_say(text, error):
     with pytest.raises(error):
         parse_engine(text)
+
+
+def test_who_uses_no_filters_whatever_the_column():
+    named = ("Spark", "DuckDB", "pyarrow", "Polars")
+    assert without_filters(named, "parquet") == ("pyarrow", "Polars")
+    assert without_filters(named, "orc") == ("DuckDB", "pyarrow", "Polars")
+    assert without_filters((), "orc") == ()

@@ -184,6 +184,18 @@ def test_one_command_for_all_columns(tmp_path):
     assert outcome("validate", path, "--require", 'a,"b, c"').code == 0
 
 
+def test_one_command_for_options_in_any_order(tmp_path):
+    path = tmp_path / "a.parquet"
+    path.write_bytes(written(pa.table({"a": range(500), "b": range(500)})))
+    pb.build(path, columns=["a", "b"], fpp=0.4, in_place=True)
+    found = validate(path, max_fpp=0.001).findings
+    assert {each.rule for each in found} == {"PB302", "PB311"}
+    assert len({each.next for each in found if each.column == "a"}) == 2
+    ran = outcome("validate", path, "--max-fpp", "0.001", "--no-config")
+    (command,) = [line.strip() for line in ran.stdout.splitlines() if "next: " in line]
+    assert command == f"next: pbloom build {path} -c a,b --existing replace --fpp 0.001 --in-place"
+
+
 @pytest.fixture
 def out_of_order(tmp_path, monkeypatch):
     """What `build` makes of a file that has filters of another column already."""

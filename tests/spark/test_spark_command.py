@@ -153,7 +153,8 @@ def test_probe_tells_by_its_exit_code(lake):
     wrong = run("probe", lake, "-c", "idd", "-v", "7")
     assert (wrong.code, lines(wrong)) == (2, ["probe: 2 refused"])
     assert wrong.stderr == outcome("probe", lake, "-c", "idd", "-v", "7").stderr
-    assert wrong.stderr == "pbloom: 2 files: no column idd; did you mean id?\n"
+    names = f"{lake}/day=1/a.parquet, {lake}/day=2/a.parquet"
+    assert wrong.stderr == f"pbloom: {names}: no column idd; did you mean id?\n"
 
 
 def test_a_probe_of_several_columns_says_which(spark, tmp_path):

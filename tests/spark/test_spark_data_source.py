@@ -162,8 +162,14 @@ def test_a_folder_is_searched_and_a_bad_file_is_one_row(spark, lake):
 
 def test_names_without_files_are_rows_as_well(spark, lake):
     (lake / "empty").mkdir()
-    frame = bloom(spark, lake / "x*.parquet", lake / "empty")
-    assert sorted(frame.select("path", "error").collect()) == [
+    frame = bloom(spark, lake / "x*.parquet", lake / "empty", lake / "*/*/b*.parquet")
+    (deep, error), *others = sorted(frame.select("path", "error").collect())
+    assert (deep, error.partition(";")[0]) == (
+        f"{lake}/*/*/b*.parquet",
+        f"{lake}/*/*/b*.parquet: no Parquet or ORC files",
+    )
+    assert f"; there is {lake}/bad.parquet: name the folder " in error
+    assert others == [
         (f"{lake}/empty", f"{lake}/empty: no Parquet or ORC files"),
         (f"{lake}/x*.parquet", f"{lake}/x*.parquet: no Parquet or ORC files"),
     ]

@@ -13,7 +13,7 @@ from conftest import FIXTURES, missing
 
 import parquet_bloom as pb
 from parquet_bloom.errors import FormatError, RewriteError
-from parquet_bloom.storage import local_output, open_source
+from parquet_bloom.storage import local_output, open_source, paths
 from parquet_bloom.storage.folder import LocalFolder
 from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.local_output import COPY_CHUNK, default_mode, output_to
@@ -316,6 +316,70 @@ def test_a_folder_without_files(tmp_path):
     (tmp_path / "x.txt").touch()
     _, (error,) = expand([str(tmp_path)])
     assert (error.strerror, error.filename) == ("no Parquet or ORC files", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("glob", "said"),
+    [
+        ("lake/*.parquet", "lake/day=1/a.parquet: name the folder lake or 'lake/**/*.parquet'"),
+        ("lake/*/*/*.parquet", "lake/day=1/a.parquet: name the folder lake or 'lake/**/*.parquet'"),
+        ("lake/d=*/b.*", "lake/day=1/b.orc: name the folder lake or 'lake/**/b.*'"),
+        ("*.orc", "lake/day=1/b.orc: name the folder . or '**/*.orc'"),
+        ("my */x/*", "lake/day=1/a.parquet: name the folder . or '**/*'"),
+        ("my files/*/*", "my files/e.pq: name the folder 'my files' or 'my files/**/*'"),
+        ("lake/*.pq", ""),
+        ("lake/*.csv", ""),
+        ("lake/*/*/", ""),
+    ],
+)
+def test_a_glob_of_another_depth(tmp_path, monkeypatch, glob, said):
+    monkeypatch.chdir(tmp_path)
+    names = ["lake/day=1/b.orc", "lake/day=1/a.parquet", "lake/day=2/d.parquet", "my files/e.pq"]
+    for name in [*names, "lake/_old/0.parquet", "lake/_old/0.pq", "lake/.pq", "lake/day=1/c.csv"]:
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).touch()
+    inputs, (error,) = expand([glob])
+    assert (inputs, error.filename) == ([], glob)
+    assert error.strerror == "no Parquet or ORC files" + f"; there is {said}" * bool(said)
+
+
+def test_a_glob_of_another_depth_is_not_looked_for_everywhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for number in range(5):
+        Path(f"lake/{number}").mkdir(parents=True)
+    Path("lake/4/a.parquet").touch()
+    monkeypatch.setattr(paths, "MOST_SEARCHED", 5)
+    (error,) = expand(["lake/*.parquet"])[1]
+    assert error.strerror == "no Parquet or ORC files"
+    monkeypatch.setattr(paths, "MOST_SEARCHED", 6)
+    (error,) = expand(["lake/*.parquet"])[1]
+    assert "there is lake/4/a.parquet" in error.strerror
+
+
+def test_globs_of_file_urls(tmp_path):
+    folder = tmp_path / "a b" / "x*y"
+    folder.mkdir(parents=True)
+    (tmp_path / "a b" / "xzy").mkdir()
+    for name in ("x*y/a.parquet", "xzy/b.parquet"):
+        (tmp_path / "a b" / name).touch()
+    above = f"file://{tmp_path}/a%20b"
+    for glob, found in (
+        (f"{above}/*/*.parquet", ["x*y/a.parquet", "xzy/b.parquet"]),
+        # What is percent-encoded is only a character.
+        (f"{above}/x%2Ay/*", ["x*y/a.parquet"]),
+        (f"file:{tmp_path}/a b/xz*", ["xzy/b.parquet"]),
+    ):
+        inputs, errors = expand([glob])
+        assert ([path for path, _ in inputs], errors) == (
+            [f"{tmp_path}/a b/{name}" for name in found],
+            [],
+        )
+    _, (error,) = expand([f"{above}/none/*.parquet"])
+    assert (error.filename, error.strerror) == (f"{tmp_path}/a b/none", "no such folder")
+    _, (error,) = expand([f"{above}/none*/*.parquet"])
+    assert error.strerror.startswith(
+        f"no Parquet or ORC files; there is {tmp_path}/a b/x*y/a.parquet: name the folder '{tmp_path}/a b' or "
+    )
 
 
 def test_what_is_left_out_of_a_folder_because_of_its_name(tmp_path):

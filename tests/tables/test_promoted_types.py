@@ -83,7 +83,7 @@ def test_probe(delta):
     assert BEYOND_TYPE in outcome("probe", "--explain", delta, *arguments, LATER).stdout
     wrong = outcome("probe", delta, *arguments, "x")
     assert wrong.code == 2
-    assert "2 files: column n: x: cannot be a value of INT64: expected an integer" in wrong.stderr
+    assert "parquet: column n: x: cannot be a value of INT64: expected an integer" in wrong.stderr
     assert outcome("find", delta, *arguments, LATER).code == 0
     (old,) = [file for file in pb.open_table(delta).files() if file.name == "old.parquet"]
     with pb.open_table(delta).open(old) as file:
