@@ -456,6 +456,40 @@ def test_nulls_and_nan_are_not_looked_for(tmp_path: Path, missing: str) -> None:
         assert pb.row_groups(path, filters).num_rows == 1
 
 
+FORMS = {
+    "text": pa.string(),
+    "long": pa.large_string(),
+    "view": pa.string_view(),
+    "dictionary": pa.dictionary(pa.int32(), pa.string()),
+    "short dictionary": pa.dictionary(pa.int8(), pa.string()),
+    "bytes": pa.binary(),
+    "view of bytes": pa.binary_view(),
+}
+
+
+@pytest.mark.parametrize("other", FORMS)
+@pytest.mark.parametrize("one", FORMS)
+def test_the_same_values_in_another_form(tmp_path: Path, one: str, other: str) -> None:
+    for number, name in enumerate((one, other)):
+        values = pa.array(["x", "y", None]).cast(FORMS[name])
+        nested = pa.StructArray.from_arrays([values], ["f"])
+        lists = pa.ListArray.from_arrays([0, 1, 3, 3], values)
+        table = pa.table({"c": values, "s": nested, "l": lists, "id": [1, 2, 3]})
+        pq.write_table(table, tmp_path / f"{number}.parquet")
+    found = pb.rows(tmp_path, {"id": [1, 3]})
+    are_bytes = "bytes" in one or "bytes" in other
+    x = b"x" if are_bytes else "x"
+    first = {"c": x, "s": {"f": x}, "l": [x], "id": 1}
+    last = {"c": None, "s": {"f": None}, "l": [], "id": 3}
+    assert found.to_pylist() == [first, last] * 2
+    assert pb.find(tmp_path, "id", [1, 3], columns=["c", "s", "l"]).values.equals(
+        found.drop_columns("id").replace_schema_metadata()
+    )
+    if one == other:
+        assert found.schema.field("c").type == FORMS[one]
+    assert pb.rows(tmp_path, {"c": "y"})["id"].to_pylist() == [2, 2]
+
+
 def test_no_conditions_are_those_of_all_rows(tmp_path: Path) -> None:
     """As for row_groups and dataset; a value that is none is an error of all of them."""
     path = tmp_path / "a.parquet"
