@@ -4,24 +4,15 @@ then of all columns that are wanted only the pages with these rows.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Collection, Mapping, Sequence
-from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.parallel import check_fits
-from parquet_bloom.reads.arrow_conditions import (
-    ArrowCondition,
-    conditions_of,
-    is_lacking,
-    path_of,
-    reason_of,
-)
+from parquet_bloom.reads.arrow_conditions import AnyOf, conditions_of, path_of, rows_that_match
 from parquet_bloom.reads.partitions import PartitionedFile, Partitions
 from parquet_bloom.reads.rows import RowSource, RowTables
 
@@ -66,7 +57,8 @@ class Matching:
         partitions: Partitions,
         files: ListedFiles,
     ) -> None:
-        """`columns`: of the rows."""
+        """`columns`: of the rows. Raises ValueTypeError for null and NaN in filters, ValueError for an operator that only
+        engines have."""
         self._any_of = conditions_of(filters)
         self._keys_of = {
             each.column.partition(".")[0] for all_of in self._any_of for each in all_of
@@ -85,7 +77,7 @@ class Matching:
         wanted = [*self._keys_of, *self._tables.columns]
         file.will_read_rows(wanted, [group.number for group in groups])
         found = {
-            group: self._matching(file.path, self._keys(source, group), self._any_of)
+            group: _matching(file.path, self._any_of, self._keys(source, group), group.num_rows)
             for group in groups
         }
         rows = self._live(file.path, {group: each for group, each in found.items() if len(each)})
@@ -124,47 +116,29 @@ class Matching:
             return True
         asked = {each.column for all_of in of_partitions for each in all_of}
         keys = pa.table({name: known.repeated(path, name, 1) for name in asked})
-        keys = keys.append_column(_unlike(asked), pa.array([0]))
-        return len(self._matching(path, keys, of_partitions)) > 0
+        return len(_matching(path, of_partitions, keys, 1)) > 0
 
     def _keys(self, source: PartitionedFile, group: Group) -> pa.Table:
-        """The columns of the filters, nulls for one that the file lacks, also of a field, and the numbers of the rows."""
+        """The whole columns of the filters that a file has."""
         names = source.top_columns
-        conditions = [each for all_of in self._any_of for each in all_of]
-        wanted = dict.fromkeys(path_of(each.column, names)[0] for each in conditions)
-        there = [name for name in wanted if name in names]
+        columns = dict.fromkeys(each.column for all_of in self._any_of for each in all_of)
+        wanted = dict.fromkeys(path_of(column, names)[0] for column in columns)
         check_fits(f"{source.path}: {group.num_rows} rows take", _ROW_BYTES * group.num_rows)
         # Of a range, readers would make one number after the other.
-        numbers: Any = np.arange(group.num_rows)
-        found = source.read_rows(there, {group.number: numbers})
-        columns = {name: found[name] for name in there}
-        for column, value in {each.column: each.value for each in conditions}.items():
-            if is_lacking(column, found.schema):
-                kind = value.type if hasattr(value, "type") else pa.scalar(value).type
-                columns[column] = pa.nulls(group.num_rows, kind)
-        return pa.table([*columns.values(), pa.array(numbers)], [*columns, _unlike(columns)])
-
-    def _matching(
-        self, path: str, keys: pa.Table, any_of: Sequence[Sequence[ArrowCondition]]
-    ) -> NDArray[np.int64]:
-        """The numbers of the rows that match."""
-        *_, number = keys.column_names
-        try:
-            each_of = [
-                reduce(operator.and_, [each.of(keys.schema) for each in all_of])
-                for all_of in any_of
-            ]
-            found = keys.filter(reduce(operator.or_, each_of))
-        except (pa.ArrowException, OverflowError, TypeError, ValueTypeError) as error:
-            raise ValueTypeError(f"{path}: filters: {reason_of(error)}") from None
-        rows: NDArray[np.int64] = found[number].to_numpy()
-        return rows
+        rows: Any = np.arange(group.num_rows)
+        found: pa.Table = source.read_rows(
+            [name for name in wanted if name in names], {group.number: rows}
+        )
+        return found
 
     def table(self) -> pa.Table:
         """All rows. Raises as RowTables.table."""
         return self._tables.table()
 
 
-def _unlike(names: Collection[str]) -> str:
-    """A name that none of these is."""
-    return "#" * (1 + max(map(len, names), default=0))
+def _matching(path: str, any_of: AnyOf, keys: pa.Table, num_rows: int) -> Array:
+    """The numbers of the rows of a file that match."""
+    try:
+        return rows_that_match(any_of, keys, num_rows)
+    except ValueTypeError as error:
+        raise ValueTypeError(f"{path}: filters: {error}") from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote
@@ -71,6 +71,12 @@ class Partitions:
         """The same with types of what is read, whose file they are from, if they are from one."""
         where = self._stored.where if self._stored else "schema"
         return self.as_stored(Stored(where, schema))
+
+    def check(self, names: Iterable[str]) -> None:
+        """Read the values of these columns."""
+        for name in names:
+            if name in self.names:
+                self._values(name)
 
     def value(self, path: str, name: str) -> pa.Scalar:
         """Of a column in a file; null if only others have it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -76,7 +76,7 @@ class RowTables:
         if not self._tables:
             return self._without_rows(self.columns)
         try:
-            found = pa.concat_tables(self._tables, promote_options="permissive")
+            found = pa.concat_tables(_in_one_form(self._tables), promote_options="permissive")
             unknown = [field.name for field in found.schema if pa.types.is_null(field.type)]
             if not unknown:
                 return found
@@ -88,6 +88,51 @@ class RowTables:
     def _without_rows(self, names: Sequence[str]) -> pa.Table:
         fields = [self._types.get(name, pa.field(name, pa.null())) for name in names]
         return pa.schema(fields).empty_table()
+
+
+def _in_one_form(tables: Sequence[pa.Table]) -> list[pa.Table]:
+    """The same without dictionaries and views in columns of which other tables have the values in another form."""
+    kinds: dict[str, dict[pa.DataType, None]] = {}
+    for schema in {table.schema: None for table in tables}:
+        for field in schema:
+            kinds.setdefault(field.name, {})[field.type] = None
+    apart = {name for name, each in kinds.items() if not _go_together(each)}
+    return [_without_forms(table, apart) for table in tables] if apart else [*tables]
+
+
+def _go_together(kinds: Iterable[pa.DataType]) -> bool:
+    try:
+        schemas = [pa.schema([("", kind)]) for kind in kinds]
+        pa.unify_schemas(schemas, promote_options="permissive")
+    except pa.ArrowException:
+        return False
+    return True
+
+
+def _without_forms(table: pa.Table, names: Collection[str]) -> pa.Table:
+    fields = [
+        field.with_type(_plain(field.type)) if field.name in names else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(fields, table.schema.metadata))
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type of the same values, each by itself."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _plain(kind.value_type)
+    if types.is_string_view(kind):
+        return pa.string()
+    if types.is_binary_view(kind):
+        return pa.binary()
+    if types.is_struct(kind):
+        return pa.struct([field.with_type(_plain(field.type)) for field in kind])
+    if types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_plain(kind.value_type)))
+    if types.is_large_list(kind):
+        return pa.large_list(kind.value_field.with_type(_plain(kind.value_type)))
+    return kind
 
 
 def _in_places(table: pa.Table, places: Sequence[int]) -> pa.Table:

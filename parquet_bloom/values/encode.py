@@ -24,7 +24,7 @@ from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import inf, isfinite, isnan
-from typing import Literal
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 from parquet_bloom.dataclass import dataclass
@@ -150,9 +150,9 @@ def _stored_integer(leaf: LeafType, value: object, float_bits: int = FLOAT_BITS)
     if isinstance(value, float | Decimal) and leaf.logical_name in ("", "INTEGER"):
         return _whole_number(leaf, value, float_bits)
     match leaf.logical_name:
-        case "DATE" if (days := _days(value)) is not None:
+        case "DATE" if (days := days_of(value)) is not None:
             return days
-        case "TIME" if (nanos := _time_nanos(value)) is not None:
+        case "TIME" if (nanos := time_nanos(value)) is not None:
             return _count_units(leaf, value, nanos)
         case "TIMESTAMP" if (nanos := _timestamp_nanos(leaf, value)) is not None:
             return _count_units(leaf, value, nanos)
@@ -185,7 +185,7 @@ def check_not_rounded(
         raise not_a_value(leaf, shown, expected)
 
 
-def _days(value: object) -> int | None:
+def days_of(value: object) -> int | None:
     """Days since 1970 for a date; None for anything else."""
     if isinstance(value, Days):
         return value.number
@@ -194,7 +194,7 @@ def _days(value: object) -> int | None:
     return None
 
 
-def _time_nanos(value: object) -> int | None:
+def time_nanos(value: object) -> int | None:
     """Nanoseconds since midnight for a time without a zone; None for anything else."""
     if isinstance(value, TimeNanos):
         return value.number
@@ -210,19 +210,33 @@ def clock_nanos(value: time | datetime) -> int:
 
 def _timestamp_nanos(leaf: LeafType, value: object) -> int | None:
     """Nanoseconds since 1970, UTC if the value has no zone; None for anything but a timestamp."""
-    days = _days(value)
-    if days is not None:
-        return days * NANOS_PER_DAY
-    if not isinstance(value, datetime | TimestampNanos):
+    moment = moment_of(value)
+    if moment is None:
         return None
-    zoned = value.zoned if isinstance(value, TimestampNanos) else value.tzinfo is not None
-    if zoned and leaf.logical and not leaf.logical.utc:
+    if moment.zoned and leaf.logical and not leaf.logical.utc:
         raise not_a_value(leaf, value, "a local timestamp, without a zone")
+    return moment.nanos
+
+
+class Moment(NamedTuple):
+    """Nanoseconds since 1970, and whether they are in UTC."""
+
+    nanos: int
+    zoned: bool
+
+
+def moment_of(value: object) -> Moment | None:
+    """A timestamp, or the midnight of a date; None for anything else."""
+    days = days_of(value)
+    if days is not None:
+        return Moment(days * NANOS_PER_DAY, False)
     if isinstance(value, TimestampNanos):
-        return value.number
+        return Moment(value.number, value.zoned)
+    if not isinstance(value, datetime):
+        return None
     offset = (value.utcoffset() or timedelta()) // timedelta(microseconds=1) * 1_000
     days = value.toordinal() - UNIX_EPOCH_ORDINAL
-    return days * NANOS_PER_DAY + clock_nanos(value) - offset
+    return Moment(days * NANOS_PER_DAY + clock_nanos(value) - offset, value.tzinfo is not None)
 
 
 def _count_units(leaf: LeafType, value: object, nanos: int) -> int:

@@ -691,8 +691,10 @@ class _RowSearch:
             stored = files.stored_keys(found, tables.columns, opener)
         except (ParquetBloomError, OSError):
             # What cannot be read tells nothing.
-            return found
-        return found.as_stored(stored)
+            stored = None
+        partitions = found.as_stored(stored)
+        partitions.check(tables.columns)
+        return partitions
 
     def _row_source(self, file: Askable, tables: RowTables, files: ListedFiles) -> RowSource:
         from parquet_bloom.reads.partitions import PartitionedFile
