@@ -220,6 +220,7 @@ class Answers:
         self.verbose = verbose
         # Up to so many files have a line each.
         self._few = 0 if quiet else FEW
+        self.is_kept = is_kept
         self.has_all_values = verbose or is_kept
         self.is_table = is_table
         # What to say of a file that is not to be read by people, once it is written.

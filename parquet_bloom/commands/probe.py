@@ -142,6 +142,7 @@ def _show_by_value(
     from parquet_bloom.commands.value_files import fault_in_all
     from parquet_bloom.render.by_value import (
         complain_of_unknown,
+        in_all,
         totals,
         write_values,
         write_values_with,
@@ -163,7 +164,7 @@ def _show_by_value(
 
         table = report.to_arrow()
         write_bytes(as_parquet(table))
-        answers.afterwards.append(f"{number_of(table.num_rows, 'row')}; {totals(report)}")
+        answers.afterwards.append(f"{number_of(table.num_rows, 'row')}; {in_all(report)}")
         complain_of_unknown(report.files_unknown, report.num_files)
     elif fault_in_all(reasons, report.num_files, options.values):
         return code
@@ -171,6 +172,10 @@ def _show_by_value(
         write_json(report)
     elif only:
         write_values_with(only, report.results)
+        # The values are for another program.
+        tell = answers.afterwards.append if answers.is_kept else complain
+        for text in totals(report):
+            tell(text)
         complain_of_unknown(report.files_unknown, report.num_files)
     else:
         write_values(report, answers.has_all_values)

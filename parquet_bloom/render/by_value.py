@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 def write_values(report: ValuesReport, in_full: bool) -> None:
     """With `in_full`, every value has a line, and every file is named."""
-    write_text(totals(report))
-    _write_chance(report)
+    for text in totals(report):
+        write_text(text)
     if in_full:
         _write_table(report.results, in_full)
     else:
@@ -39,7 +39,19 @@ def write_values(report: ValuesReport, in_full: bool) -> None:
     _write_unknown(report, in_full)
 
 
-def totals(report: ValuesReport) -> str:
+def totals(report: ValuesReport) -> Iterator[str]:
+    """How many values have which verdict, and what the rate of false positives makes of so many row groups."""
+    yield in_all(report)
+    if report.false_groups is None or report.false_maybe is None or not report.maybe:
+        return
+    filters = number_of(report.num_groups, "filter")
+    yield (
+        f"by chance alone, a value that is in no file is maybe in {report.false_groups:.2g} of {filters}, and in"
+        f" at least one with a chance of {percent(report.false_maybe)}; pbloom find looks into the files"
+    )
+
+
+def in_all(report: ValuesReport) -> str:
     """`id in 300 files: 10,000 values, 58 in no file, 9,942 maybe in some; 1.5 MiB read to find out`"""
     verdicts = [f"{report.absent:,} in no file", f"{report.maybe:,} maybe in some"]
     if report.unknown:
@@ -98,17 +110,6 @@ def _about_unknown(
     if len(paths) > MOST_SHOWN:
         left = sum(map(len, [*paths.values()][MOST_SHOWN:]))
         yield f"and {left:,} more: {what}"
-
-
-def _write_chance(report: ValuesReport) -> None:
-    """What the rate of false positives makes of so many row groups."""
-    if report.false_groups is None or report.false_maybe is None or not report.maybe:
-        return
-    filters = number_of(report.num_groups, "filter")
-    write_text(
-        f"by chance alone, a value that is in no file is maybe in {report.false_groups:.2g} of {filters}, and in"
-        f" at least one with a chance of {percent(report.false_maybe)}; pbloom find looks into the files"
-    )
 
 
 def _write_table(values: Sequence[ValueInFiles], in_full: bool) -> None:

@@ -131,6 +131,21 @@ def test_the_command_answers_in_one_screen(lake, tmp_path):
     assert found.stderr == ""
 
 
+def test_values_alone_come_with_the_totals_of_all(lake, tmp_path):
+    """Else nobody would know how many of the others are maybe by chance only. They do not get among the values."""
+    (tmp_path / "ids").write_text("".join(f"{number}\n" for number in asked(500)[1:]))
+    names = [str(lake / name) for name in WITH_FILTERS]
+    command = ("probe", *names, "-c", "id", "--values-from", tmp_path / "ids")
+    totals = outcome(*command, "--by-value").stdout.splitlines()[:2]
+    assert totals[1].startswith("by chance alone, ")
+    alone = outcome(*command, "--only", "absent")
+    assert alone.stderr.splitlines() == [f"pbloom: {line}" for line in totals]
+    kept = outcome(*command, "--only", "absent", "-o", tmp_path / "absent")
+    assert (tmp_path / "absent").read_text() == alone.stdout
+    assert kept.stdout.splitlines() == [f"{tmp_path / 'absent'}: {line}" for line in totals]
+    assert kept.stderr == ""
+
+
 def test_a_file_and_verbose_have_a_line_for_each_value(lake, tmp_path):
     (tmp_path / "ids").write_text("".join(f"{number}\n" for number in asked(500)[1:]))
     names = [str(lake / name) for name in WITH_FILTERS]
