@@ -287,7 +287,7 @@ LATE = {
         *("container.column_filter", "container.data_file", "container.descriptions"),
         *("orc.bounds", "orc.build", "orc.describe", "orc.keys", "orc.probe", "orc.row_index"),
         *("orc.row_reader", "orc.rows"),
-        *("orc.writer", "parquet.filters.agreed", "parquet.filters.left"),
+        *("orc.writer", "parquet.filters.agreed", "parquet.filters.bounds", "parquet.filters.left"),
         *("parquet.edit.build", "parquet.edit.ends", "parquet.edit.obstacles"),
         *("parquet.edit.repair", "parquet.edit.strip", "parquet.filters.ahead"),
         *("parquet.filters.asked", "parquet.filters.describe", "parquet.filters.probe"),

@@ -54,7 +54,7 @@ _FEW_ROWS = 4
     "--index",
     "index",
     metavar="DIR",
-    help="Ask this index which row groups to read, and not the filters of each file.",
+    help="Ask this index which row groups to read, and not the statistics and filters of each file.",
 )
 @option.columns(required=True)
 @option.value_columns
@@ -82,10 +82,10 @@ def find(
 ) -> None:  # fmt: skip
     """Find the rows that hold values.
 
-    Filters, or an index, say which row groups may hold a value; there, the column itself is read, and of --columns
-    only the pages with the rows. Without FILE, it looks into all files that the index knew when it was last brought up to
-    date; with --table, into the live files of tables. What cannot be read is listed as `unknown`. Exit code 1: no row
-    holds any of the values.
+    Min/max statistics and filters, or an index, say which row groups may hold a value; there, the column itself is read,
+    and of --columns only the pages with the rows. Without FILE, it looks into all files that the index knew when it was
+    last brought up to date; with --table, into the live files of tables. What cannot be read is listed as `unknown`. Exit
+    code 1: no row holds any of the values.
 
     \b
     Examples:
@@ -187,8 +187,15 @@ def _write(report: FindReport, asked: Sequence[object], of_column: str) -> None:
     read = f"{parts_in(report.row_groups_read, report.formats)} of {number_of(report.files_read, 'file')} read"
     where = some_of(len(report.found_in), report.num_files, "file")
     write_text(
-        f"{of_column}{number_of(len(report.rows), 'row')} in {where}{_since(report)}: {read}, {size(report.bytes_read)}{_not_found(report, asked)}"
+        f"{of_column}{number_of(len(report.rows), 'row')} in {where}{_since(report)}: {read}{_excluded(report)}, {size(report.bytes_read)}{_not_found(report, asked)}"
     )
+
+
+def _excluded(report: FindReport) -> str:
+    """How many row groups were not read, and because of what, where a file was asked itself."""
+    counts = {"min/max": report.row_groups_by_statistics, "filters": report.row_groups_by_filters}
+    told = ", ".join(f"{count:,} by {what}" for what, count in counts.items() if count)
+    return told and f", excluded: {told}"
 
 
 def _since(report: FindReport) -> str:

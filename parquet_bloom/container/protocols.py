@@ -249,6 +249,12 @@ class Askable(WithFilters, Protocol):
         """Those of these parts that may have rows which fulfil a condition. Raises ColumnError if there is no such
         column, TamperedError, FormatError for a damaged footer, OSError."""
 
+    def within_bounds(
+        self, column: Column, parts: Sequence[int], asked: object
+    ) -> Mapping[int, Collection[int] | None]:
+        """Those of these parts that min/max statistics do not exclude for all of the values, and their groups for which
+        that is so, None for all. Their filters will be read next. Raises FormatError for a damaged footer, OSError."""
+
     def find_rows(
         self, column: Column, places: Mapping[int, Collection[int] | None], asked: object
     ) -> Iterator[FoundIn]:

@@ -1,4 +1,5 @@
-"""Which index groups may have rows that fulfil a condition, by minimum and maximum in the row index.
+"""Which index groups may have rows that fulfil a condition, or hold one of several values, by minimum and maximum in the
+row index.
 
 A group is excluded only by what no engine reads otherwise:
 
@@ -6,7 +7,7 @@ A group is excluded only by what no engine reads otherwise:
 |------------------|-------------------------------------|-----------------------------------------------------|
 | BYTE … LONG      | int                                 | always                                              |
 | FLOAT, DOUBLE    | int, float that the type has exactly| if the sum, which NaN would make NaN, is finite     |
-| STRING           | str                                 | if they are whole: long ones are cut by some writers|
+| STRING           | str                                 | if they are text, and whole: some writers cut long ones |
 | DATE             | date from 1582-10-15 on             | from then on: earlier ones are of two calendars     |
 | others           | none: time zones of writers and readers, blanks, and a defect before ORC-517         |
 
@@ -20,11 +21,12 @@ from __future__ import annotations
 import struct
 from bisect import bisect_left
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from parquet_bloom.container.conditions import Compared, Condition, In
+from parquet_bloom.container.conditions import Condition, In
+from parquet_bloom.errors import UnsupportedError, ValueTypeError
 from parquet_bloom.orc.keys import SPARK_TYPE
 from parquet_bloom.orc.row_index import fits
 from parquet_bloom.orc.writers import CPP, HIVE_8732, JAVA
@@ -32,26 +34,40 @@ from parquet_bloom.values.given import plain_value
 
 if TYPE_CHECKING:
     from parquet_bloom.orc.columns import OrcColumn
+    from parquet_bloom.orc.keys import AskedValues
     from parquet_bloom.orc.row_index import GroupStatistics, StatisticValue
     from parquet_bloom.orc.writers import Generation
 
 # Whether a group with these statistics may have such rows.
 MayHold: TypeAlias = "Callable[[GroupStatistics | None], bool]"
+# Whether one with these bounds may.
+Reaches: TypeAlias = "Callable[[Any, Any], bool]"
 
+_UNIX_EPOCH: Final = date(1970, 1, 1)
 _GREGORIAN: Final = date(1582, 10, 15)
 
 
 def may_hold(generation: Generation, column: OrcColumn, condition: Condition) -> MayHold | None:
     """None if statistics cannot tell."""
+    if column.kind not in condition.tests:
+        condition.tests[column.kind] = _reaches(column.kind, condition)
+    return _by_statistics(generation, column, condition.tests[column.kind])
+
+
+def may_hold_any(generation: Generation, column: OrcColumn, asked: AskedValues) -> MayHold | None:
+    """The same for values that are looked for as they are stored."""
+    if column.kind not in asked.tests:
+        asked.tests[column.kind] = _reaches_any(column.kind, asked)
+    return _by_statistics(generation, column, asked.tests[column.kind])
+
+
+def _by_statistics(
+    generation: Generation, column: OrcColumn, reaches: Reaches | None
+) -> MayHold | None:
     is_trusted = generation.writer == CPP or (
         generation.writer == JAVA and generation.version >= HIVE_8732
     )
-    if not is_trusted or SPARK_TYPE in column.attributes:
-        return None
-    if column.kind not in condition.tests:
-        condition.tests[column.kind] = _reaches(column.kind, condition)
-    reaches = condition.tests[column.kind]
-    if reaches is None:
+    if not is_trusted or SPARK_TYPE in column.attributes or reaches is None:
         return None
 
     def holds(statistics: GroupStatistics | None) -> bool:
@@ -62,32 +78,60 @@ def may_hold(generation: Generation, column: OrcColumn, condition: Condition) ->
         if column.kind in ("FLOAT", "DOUBLE") and not _is_finite(statistics.sum):
             return True
         low, high = (_bound(column.kind, each) for each in (statistics.min, statistics.max))
-        return low is None or high is None or low > high or bool(reaches(low, high))
+        return low is None or high is None or low > high or reaches(low, high)
 
     return holds
 
 
-def _reaches(kind: str, condition: Condition) -> Callable[[Any, Any], bool] | None:
+def _reaches(kind: str, condition: Condition) -> Reaches | None:
     """Whether values of the condition are within bounds."""
-    values = condition.values if isinstance(condition, In) else [condition.value]
-    keys = [_key(kind, plain_value(value)) for value in values]
+    if isinstance(condition, In):
+        return _among([_key(kind, plain_value(value)) for value in condition.values])
+    key = _key(kind, plain_value(condition.value))
+    if key is None:
+        return None
+    reaches: dict[str, Reaches] = {
+        "<": lambda low, high: low < key,
+        "<=": lambda low, high: low <= key,
+        ">": lambda low, high: high > key,
+        ">=": lambda low, high: high >= key,
+    }
+    return reaches[condition.operator]
+
+
+def _reaches_any(kind: str, asked: AskedValues) -> Reaches | None:
+    """Whether stored values are within bounds."""
+    try:
+        stored, _ = asked.to_compare()
+    except (UnsupportedError, ValueTypeError):
+        return None
+    return _among([_key(kind, _value(kind, each)) for each in stored.tolist()])
+
+
+def _among(keys: list[Any]) -> Reaches | None:
+    """Whether one of these is within bounds."""
     if not keys or any(key is None for key in keys):
         return None
-    if isinstance(condition, Compared):
-        (key,) = keys
-        return {
-            "<": lambda low, high: low < key,
-            "<=": lambda low, high: low <= key,
-            ">": lambda low, high: high > key,
-            ">=": lambda low, high: high >= key,
-        }[condition.operator]
     keys.sort()
 
     def is_among(low: Any, high: Any) -> bool:
         at = bisect_left(keys, low)
-        return at < len(keys) and keys[at] <= high
+        return at < len(keys) and bool(keys[at] <= high)
 
     return is_among
+
+
+def _value(kind: str, stored: Any) -> object:
+    """A stored value as conditions have it; None if it has no place in the order."""
+    try:
+        match kind:
+            case "STRING":
+                return stored.decode()
+            case "DATE":
+                return _UNIX_EPOCH + timedelta(stored)
+    except (OverflowError, UnicodeDecodeError):
+        return None
+    return stored
 
 
 def _key(kind: str, value: Any) -> Any:
@@ -108,8 +152,9 @@ def _bound(kind: str, stored: StatisticValue) -> Any:
     """The same for what statistics say; None if it does not count."""
     match kind:
         case "STRING":
-            # What is no text is shown with backslashes.
-            return _text(stored) if "\\" not in str(stored) else None
+            # What is no text is shown with backslashes; ORC Java writes U+FFFD in its place.
+            is_whole = not {"\\", "\ufffd"} & {*str(stored)}
+            return _text(stored) if is_whole else None
         case "DATE":
             try:
                 return _key(kind, date.fromisoformat(str(stored)))

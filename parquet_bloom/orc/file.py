@@ -221,10 +221,7 @@ class OrcContainer(OrcReader):
     def _may_hold(
         self, column: OrcColumn, part: int, holds: MayHold | None, asked: AskedValues | None
     ) -> bool:
-        within = [True] * self.num_groups(part)
-        with suppress(ParquetBloomError):
-            if holds is not None and (entries := self.row_index(part, column)) is not None:
-                within = [holds(entry.statistics) for entry in entries]
+        within = self._within(column, part, holds)
         if asked is None or not any(within):
             return any(within)
         answers = self.prober(column, part).answers(asked)
@@ -232,6 +229,30 @@ class OrcContainer(OrcReader):
             is_within and not answer.are_absent
             for is_within, answer in zip(within, answers, strict=True)
         )
+
+    def _within(self, column: OrcColumn, part: int, holds: MayHold | None) -> list[bool]:
+        """Of each index group of a stripe, whether its statistics do not exclude it."""
+        with suppress(ParquetBloomError):
+            if holds is not None and (entries := self.row_index(part, column)) is not None:
+                return [holds(entry.statistics) for entry in entries]
+        return [True] * self.num_groups(part)
+
+    def within_bounds(
+        self, column: OrcColumn, parts: Sequence[int], asked: AskedValues
+    ) -> dict[int, Collection[int] | None]:
+        """Those of these stripes, and of their index groups, that statistics do not exclude."""
+        from parquet_bloom.orc.bounds import may_hold_any
+
+        self._will_read_indexes(parts, [column], FILTER_KINDS)
+        holds = may_hold_any(self.generation, column, asked)
+        left: dict[int, Collection[int] | None] = {}
+        for part in parts:
+            within = self._within(column, part, holds)
+            if all(within):
+                left[part] = None
+            elif any(within):
+                left[part] = [group for group, is_within in enumerate(within) if is_within]
+        return left
 
     def find_rows(
         self, column: OrcColumn, places: Mapping[int, Collection[int] | None], asked: AskedValues

@@ -258,6 +258,8 @@ class AskedValues:
         self._column, self._values = column, values
         self._unknown: dict[int, str] = {}
         self._hashes: dict[OrcKeyForm, KeyHashes] = {}
+        # What bounds must reach for them, kept for the next file by who knows.
+        self.tests: dict[str, Any] = {}
         owners: list[int] = []
         plain: list[bytes] = []
         self.never_absent: Final = never_absent(column)

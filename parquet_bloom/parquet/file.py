@@ -160,6 +160,19 @@ class ParquetContainer(OpenFile):
 
         return parts_left(self, condition, parts)
 
+    def within_bounds(
+        self, column: LeafColumn, parts: Sequence[int], asked: Asked
+    ) -> dict[int, None]:
+        """Those of these row groups that min/max statistics do not exclude."""
+        from parquet_bloom.parquet.filters.bounds import among
+
+        # Of a field of a VARIANT, other values are outside of its typed column.
+        bounds = None if shredded.is_in_variant(column) else among(column.type, asked)
+        if bounds is not None:
+            parts = [part for part in parts if bounds.hold(self, column, part)]
+        self.will_read_filters(parts, [column], len(asked))
+        return dict.fromkeys(parts)
+
     def find_rows(
         self, column: LeafColumn, places: Mapping[int, Collection[int] | None], asked: Asked
     ) -> Iterator[FoundIn]:

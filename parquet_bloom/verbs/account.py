@@ -36,8 +36,12 @@ PROOF: Final = (
     "generation",
     "num_files",
     "files_by_index",
+    "files_by_statistics",
     "files_by_filters",
     "files_read",
+    "row_groups_by_statistics",
+    "row_groups_by_filters",
+    "row_groups_read",
     "files_left_out",
 )
 SCHEMA: Final = pa.schema(

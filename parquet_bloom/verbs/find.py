@@ -1,4 +1,5 @@
-"""Find the rows that hold values: through an index or filters to row groups, and there in the column itself."""
+"""Find the rows that hold values: through an index, or min/max statistics and filters, to row groups, and there in the
+column itself."""
 
 from __future__ import annotations
 
@@ -118,12 +119,14 @@ class AbsentValues(LazyItems[Any]):
 @dataclass(frozen=True, slots=True, repr=False)
 class FindReport(VerbReport):
     """The `rows` that hold values of a column; `absent`: the values that no file holds, none while a file is
-    `unknown`. Of `num_files`, `files_by_index` hold none of the values by an `index` in its `generation`, and
-    `files_by_filters` none by their own filters, by pages with only nulls, or as they lack a column that their table
-    has, with null there; of `files_read`, values were read in `row_groups_read` row groups or stripes, there in
-    `pages_read` data pages. What could not be asked is `unknown`, or not for all values; of those that are `unverified`, the footer may not be the
-    one that was written. `deleted_in`: files of rows of which their table may have deleted some, by a deletion vector
-    or a delete file: they are still in the file, until it is written anew. `left_out`: files in the folders that were
+    `unknown`. Of `num_files`, `files_by_index` hold none of the values by an `index` in its `generation`,
+    `files_by_statistics` none by min/max statistics alone, and `files_by_filters` none by their own filters, where
+    statistics left any row groups, by pages with only nulls, or as they lack a column that their table has, with null
+    there; of `files_read`, values were read in `row_groups_read` row groups or stripes, there in `pages_read` data
+    pages. Of those of files that were asked themselves, `row_groups_by_statistics` and `row_groups_by_filters` were not
+    read. What could not be asked is `unknown`, or not for all values; of those that are `unverified`, the footer may
+    not be the one that was written. `deleted_in`: files of rows of which their table may have deleted some, by a
+    deletion vector or a delete file: they are still in the file, until it is written anew. `left_out`: files in the folders that were
     given, which nobody asked because of their names. `asked`: the files that were asked, each in its state; of those
     that no one has named, without what an index alone ruled out. `inputs`: the names that were given, none for all
     files of an index; `tables`: those that were asked, at their versions; `formats`: those of the files that were
@@ -137,8 +140,11 @@ class FindReport(VerbReport):
     generation: int | None
     num_files: int
     files_by_index: int
+    files_by_statistics: int
     files_by_filters: int
     files_read: int
+    row_groups_by_statistics: int
+    row_groups_by_filters: int
     row_groups_read: int
     pages_read: int
     bytes_read: int
@@ -237,10 +243,10 @@ def find(
     nested in them; a file that lacks one has nulls in it. Those of Hive partitions (`country=DE/`) are columns, too, as for rows; `column`
     itself is shown as the file has it.
 
-    Only row groups are read that filters, or an `index`, do not exclude, and only pages that the index or the file's
-    page indexes name; of a file that the index does not know in its state, its own filters are asked. hash_key: of the
-    index, as for Index. cache: a pb.Cache, for those who look more than once. progress: called
-    with (files done, files in all). All others as for inspect.
+    Only row groups are read that min/max statistics and filters, or an `index`, do not exclude, and only pages that the
+    index or the file's page indexes name; of a file that the index does not know in its state, its own statistics and
+    filters are asked. hash_key: of the index, as for Index. cache: a pb.Cache, for those who look more than once.
+    progress: called with (files done, files in all). All others as for inspect.
 
     Files that cannot be read or are not there are `unknown` in the report, and those whose column cannot hold one of the
     values, while the others are looked for. Raises ValueTypeError if one cannot be looked for, or none can be a value in any
@@ -331,10 +337,25 @@ Places: TypeAlias = Mapping[int, Collection[int] | None]
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     """A file to look into: if it is in this state, only in these row groups, and there in these pages of the column
-    (None: all); else where its filters do not exclude the values."""
+    (None: all); else where its statistics and filters do not exclude the values."""
 
     path: str
     places: Mapping[str, Places]
+
+
+class _Left(NamedTuple):
+    """Where in a file values may be, and how many of its row groups were ruled out."""
+
+    places: Places
+    by_statistics: int = 0
+    by_filters: int = 0
+
+    @property
+    def answered_by(self) -> AnsweredBy:
+        """What answers for the file: statistics only if they do alone."""
+        if self.places:
+            return "values"
+        return "statistics" if self.by_statistics and not self.by_filters else "filters"
 
 
 AnswerT = TypeVar("AnswerT")
@@ -373,7 +394,9 @@ class _RowSearch:
         self._made: float | None = None
         # Whether the index knew any of the files, and the values can be any of its column.
         self._is_by_index = False
-        self._num_files = self._files_by_filters = self._files_read = self._parts_read = 0
+        self._num_files = self._files_read = self._parts_read = 0
+        self._files_by_statistics = self._files_by_filters = 0
+        self._parts_by_statistics = self._parts_by_filters = 0
         self._pages_read = self._bytes_read = 0
         self._tables = _tables(columns)
         # Where columns may be that the files with rows lack.
@@ -519,8 +542,11 @@ class _RowSearch:
             generation=self._generation,
             num_files=self._num_files + len(not_listed),
             files_by_index=self._num_files - len(candidates),
+            files_by_statistics=self._files_by_statistics,
             files_by_filters=self._files_by_filters,
             files_read=self._files_read,
+            row_groups_by_statistics=self._parts_by_statistics,
+            row_groups_by_filters=self._parts_by_filters,
             row_groups_read=self._parts_read,
             pages_read=self._pages_read,
             bytes_read=self._bytes_read,
@@ -563,14 +589,14 @@ class _RowSearch:
         """What `answer` makes of the rows that a file has; None if it cannot be read."""
         path = candidate.path
         try:
-            known = self._places_by_cache(candidate, files)
+            known = self._left_by_cache(candidate, files)
             with files.open(path, self._keys, self._cache_for_rows) as file:
                 self._formats.add(file.format)
                 if file.unverified is not None:
                     self._unverified.append(UnverifiedFile(path, file.unverified))
                 try:
-                    places = self._places_in(file, candidate) if known is None else known
-                    found = self._found_in(file, places)
+                    left = self._left_of(file, candidate) if known is None else known
+                    found = self._found_in(file, left.places)
                     values = self._tables and self._values_of(file, self._tables, found, files)
                     file.source.check_one_version()
                 finally:
@@ -578,15 +604,18 @@ class _RowSearch:
                     self._pages_read += file.pages_read
                 if self._tables is not None:
                     self._tables.add(values)
-                self._files_read += bool(places)
+                self._files_read += bool(left.places)
+                self._parts_by_statistics += left.by_statistics
+                self._parts_by_filters += left.by_filters
                 # What has no column here is null, or would have been raised.
                 is_null = file.answer_to_all(self.column) is not None
                 problem = "" if is_null else self._encoded(file, file.column(self.column)).problem
+                by: AnsweredBy = "schema" if is_null else left.answered_by
                 if problem:
                     self._unknown.append(UnknownFile(path, problem))
                 else:
-                    self._files_by_filters += not places
-                by: AnsweredBy = "schema" if is_null else "values" if places else "filters"
+                    self._files_by_statistics += by == "statistics"
+                    self._files_by_filters += by in ("schema", "filters")
                 self._read[path] = AskedFile(path, file.source.size, file.source.version, by)
                 return answer(file, found)
         except (ParquetBloomError, OSError) as error:
@@ -599,28 +628,28 @@ class _RowSearch:
             )
             return None
 
-    def _places_by_cache(self, candidate: _Candidate, files: ListedFiles) -> Places | None:
+    def _left_by_cache(self, candidate: _Candidate, files: ListedFiles) -> _Left | None:
         """Where in a file values may be, and what says so stays in the cache; None without one."""
         if self.cache is None:
             return None
         with files.open(candidate.path, self._keys, self.cache) as file:
             try:
-                return self._places_in(file, candidate)
+                return self._left_of(file, candidate)
             finally:
                 self._bytes_read += file.source.bytes_read
 
-    def _places_in(self, file: Askable, candidate: _Candidate) -> Places:
+    def _left_of(self, file: Askable, candidate: _Candidate) -> _Left:
         """Where in a file values may be."""
         if told := file.answer_to_all(self.column):
             if told.verdict == "absent":
-                return {}
+                return _Left({})
             raise UnsupportedError(f"{file.path}: {told.reason}")
         column = file.column(self.column)
         file.check_row_counts()
         places = candidate.places.get(file.source.version)
         if places is None or max(places, default=0) >= file.num_parts:
-            places = dict(self._not_excluded(file, column))
-        return {part: places[part] for part in sorted(places)}
+            return self._not_excluded(file, column)
+        return _Left({part: places[part] for part in sorted(places)})
 
     def _found_in(self, file: Askable, places: Places) -> list[FoundIn]:
         if not places:
@@ -721,18 +750,25 @@ class _RowSearch:
                 tables.add(tables.read(self._row_source(file, tables, files), {}, ()))
                 self._bytes_read += file.source.bytes_read
 
-    def _not_excluded(
-        self, file: Askable, column: Column
-    ) -> Iterator[tuple[int, Collection[int] | None]]:
-        """The row groups in which the filters do not rule out every value, or the index groups of stripes."""
+    def _not_excluded(self, file: Askable, column: Column) -> _Left:
+        """The row groups in which neither statistics nor filters rule out every value, or the index groups of stripes."""
         asked = self._encoded(file, column).asked
-        file.will_read_filters(None, [column], len(self._values))
-        for part in range(file.num_parts):
-            are_absent = [each.are_absent for each in file.prober(column, part).answers(asked)]
-            if not any(are_absent):
-                yield part, None
-            elif not all(are_absent):
-                yield part, [number for number, absent in enumerate(are_absent) if not absent]
+        within = file.within_bounds(column, range(file.num_parts), asked)
+        places: dict[int, Collection[int] | None] = {}
+        by_filters = 0
+        for part, groups in within.items():
+            left, num_groups, has_rows = [], 0, False
+            for number, answers in enumerate(file.prober(column, part).answers(asked)):
+                num_groups += 1
+                has_rows |= any(each.num_rows for each in answers.distinct)
+                if (groups is None or number in groups) and not answers.are_absent:
+                    left.append(number)
+            if left:
+                places[part] = left if len(left) < num_groups else None
+            else:
+                # What has no rows, no filter ruled out.
+                by_filters += has_rows
+        return _Left(places, file.num_parts - len(within), by_filters)
 
 
 def _one_by_one(found: Sequence[FoundIn]) -> Iterator[tuple[int, int, int]]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -14,8 +15,9 @@ from pyarrow import orc
 
 import parquet_bloom as pb
 from parquet_bloom.container.conditions import Compared, In
-from parquet_bloom.orc.bounds import may_hold
+from parquet_bloom.orc.bounds import may_hold, may_hold_any
 from parquet_bloom.orc.columns import OrcColumn
+from parquet_bloom.orc.keys import AskedValues
 from parquet_bloom.orc.row_index import GroupStatistics
 from parquet_bloom.orc.writers import Generation
 
@@ -133,6 +135,7 @@ def statistics(kind: str, low: Any, high: Any, **more: Any) -> GroupStatistics:
         ("FLOAT", 0.1, statistics("double", 6.0, 9.0), False),
         ("STRING", "a", statistics("string", "b", "c"), True),
         ("STRING", "a", statistics("string", "b\\xff", "c"), False),
+        ("STRING", "a", statistics("string", "b", "\ufffd"), False),
         ("STRING", b"a", statistics("string", "b", "c"), False),
         ("STRING", "\ue000", statistics("string", "\U00010000", "\U00010001"), True),
         ("CHAR", "a", statistics("string", "b", "c"), False),
@@ -150,10 +153,68 @@ def test_only_what_is_certain_is_excluded(
     for generation in (JAVA, CPP):
         holds = may_hold(generation, column(kind), In("c", [value]))
         assert (holds is not None and not holds(found)) == is_excluded
+        if is_excluded:
+            holds = may_hold_any(generation, column(kind), AskedValues(column(kind), [value]))
+            assert holds is not None
+            assert not holds(found)
     for generation in (OLD, TRINO):
         assert may_hold(generation, column(kind), In("c", [value])) is None
     ntz = column(kind, **{"spark.sql.catalyst.type": "timestamp_ntz"})
     assert may_hold(JAVA, ntz, In("c", [value])) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "found"),
+    [
+        ("LONG", 5, statistics("int", 5, 9)),
+        ("DOUBLE", 5.0, statistics("double", 6.0, 9.0, sum="nan")),
+        ("FLOAT", 0.1, statistics("double", float(np.float32(0.1)), 9.0)),
+        ("DOUBLE", -0.0, statistics("double", 0.0, 9.0)),
+        ("STRING", b"\xff", statistics("string", "b", "c")),
+        ("CHAR", "a", statistics("string", "b", "c")),
+        ("DATE", datetime.date(1500, 1, 1), statistics("date", "2026-12-01", "2026-12-02")),
+        ("DECIMAL", 5, statistics("decimal", "6", "9")),
+        ("TIMESTAMP", datetime.datetime(2026, 1, 1), statistics("timestamp", 5, 6)),
+    ],
+)
+def test_so_it_is_of_values_as_they_are_stored(
+    kind: str, value: Any, found: GroupStatistics
+) -> None:
+    typed = replace(column(kind), length=9, precision=9)
+    for generation in (JAVA, CPP):
+        holds = may_hold_any(generation, typed, AskedValues(typed, [value]))
+        assert holds is None or holds(found)
+
+
+def test_rows_are_looked_for_in_groups_that_statistics_leave(tmp_path: Path) -> None:
+    path, built = tmp_path / "a.orc", tmp_path / "b.orc"
+    numbers = [n // 2 * 2 for n in range(6000)]
+    table = pa.table(
+        {"n": numbers, "t": [f"{n:05}" for n in numbers], "null": pa.nulls(6000, pa.int64())}
+    )
+    orc.write_table(table, path, row_index_stride=1000, stripe_size=1, batch_size=3000)
+    pb.build(path, built, columns=["n", "t"], fpp=1e-6)
+    for name, value, other in (("n", 4444, 4443), ("t", "04444", "04443")):
+        for each, by_filters in ((path, 0), (built, 1)):
+            report = pb.find(each, name, value)
+            assert [row.row for row in report.rows] == [4444, 4445]
+            read = (
+                report.row_groups_by_statistics,
+                report.row_groups_by_filters,
+                report.row_groups_read,
+            )
+            # A stripe is decoded from its start.
+            assert (read, report.pages_read) == ((1, 0, 1), 2)
+            report = pb.find(each, name, [other, value[:0] if name == "t" else -7])
+            read = (
+                report.row_groups_by_statistics,
+                report.row_groups_by_filters,
+                report.row_groups_read,
+            )
+            assert read == (1, by_filters, 1 - by_filters)
+            assert report.is_absent
+    report = pb.find(path, "null", 3)
+    assert (report.row_groups_by_statistics, report.files_by_statistics) == (2, 1)
 
 
 def test_comparisons_reach_to_their_ends() -> None:

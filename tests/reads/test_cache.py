@@ -129,7 +129,7 @@ def test_probe_and_find_ask_what_is_there(lake: S3Server) -> None:
     assert requests(lake) == {"HEAD": 1}
     held = cache.num_bytes
     report = pb.find(LAKE, "id", 2150, columns=["text"], **options)
-    assert (report.values["text"].to_pylist(), report.files_by_filters) == (["2150"], FILES - 1)
+    assert (report.values["text"].to_pylist(), report.files_by_statistics) == (["2150"], FILES - 1)
     # Of one file, the pages, which are not kept.
     assert (requests(lake), cache.num_bytes) == ({"GET": 1, "LIST": 1}, held)
     lake.put("lake/in/2.parquet", lake.objects["lake/in/3.parquet"])

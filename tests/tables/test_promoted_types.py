@@ -75,6 +75,20 @@ def test_delta(delta, column, value, num_rows, has_filters):
         assert (len({(row.path, row.row) for row in report.rows}), report.unknown) == (num_rows, ())
 
 
+@pytest.mark.parametrize(
+    ("column", "values", "by_statistics"),
+    [
+        ("n", 5, 2), ("n", 100, 1), ("n", [5, LATER + 1], 2), ("n", LATER, 0), ("n", 1 << 40, 1),
+        ("f", 7.0, 2), ("f", 7.5, 1), ("f", 7.2, 1), ("d", Decimal("3.5000"), 2), ("d", Decimal("0.5"), 0),
+        ("t", DAY + datetime.timedelta(days=9), 2),
+    ],
+)  # fmt: skip
+def test_min_and_max_are_of_the_type_of_the_file(delta, column, values, by_statistics):
+    """A value that it does not hold reaches no bounds, and is absent there in any case."""
+    report = pb.find(delta, column, values, table="delta")
+    assert (report.unknown, report.files_by_statistics) == ((), by_statistics)
+
+
 def test_probe(delta):
     arguments = ("--table", "delta", "-c", "n", "-v")
     result = outcome("probe", delta, *arguments, LATER)

@@ -26,7 +26,11 @@ def lake(tmp_path: Path) -> Path:
     folder.mkdir()
     for number in range(4):
         ids = range(100 * number, 100 * number + 50)
-        pq.write_table(pa.table({"id": ids}), folder / f"{number}.parquet", row_group_size=20)
+        # The last two have no min/max statistics, by which alone the first one answers, and the last no filters, either.
+        pq.write_table(
+            pa.table({"id": ids}), folder / f"{number}.parquet", row_group_size=20,
+            write_statistics=number < 2,
+        )  # fmt: skip
         if number < 3:
             pb.build(folder / f"{number}.parquet", in_place=True, columns=["id"], fpp=1e-9)
     return folder
@@ -63,8 +67,12 @@ def test_found_and_absent(lake: Path) -> None:
             "state": "absent",
             "num_files": 4,
             "files_by_index": 0,
-            "files_by_filters": 2,
+            "files_by_statistics": 1,
+            "files_by_filters": 1,
             "files_read": 2,
+            "row_groups_by_statistics": 5,
+            "row_groups_by_filters": 3,
+            "row_groups_read": 4,
             "files_left_out": 1,
         },
     ]
@@ -75,13 +83,17 @@ def test_the_proof_names_the_index(lake: Path, tmp_path: Path) -> None:
     pb.Index.build(index, lake, "id").close()
     pq.write_table(pa.table({"id": [9000]}), lake / "new.parquet")
     (absent,) = of_ids(pb.find(lake, "id", 60, index=index).account(60)).to_pylist()
-    assert {name: absent[name] for name in SCHEMA.names[8:15]} == {
+    assert {name: absent[name] for name in SCHEMA.names[8:19]} == {
         "index": str(index),
         "generation": 1,
         "num_files": 5,
         "files_by_index": 4,
+        "files_by_statistics": 1,
         "files_by_filters": 0,
-        "files_read": 1,
+        "files_read": 0,
+        "row_groups_by_statistics": 1,
+        "row_groups_by_filters": 0,
+        "row_groups_read": 0,
         "files_left_out": 0,
     }
 
@@ -104,7 +116,7 @@ def states_of(paths: Iterable[Path]) -> list[tuple[str, int, str]]:
 
 def test_each_file_that_was_asked_is_there_in_its_state(lake: Path) -> None:
     now = states_of(lake.iterdir())
-    by = ["filters", "values", "filters", "values"]
+    by = ["statistics", "values", "filters", "values"]
     expected = [(*each, how) for each, how in zip(now, by, strict=True)]
     report = pb.find(lake, "id", [125, 60])
     assert asked(report.account([125, 60])) == expected
@@ -143,8 +155,12 @@ def test_what_is_true_of_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "generation": None,
         "num_files": report.num_files,
         "files_by_index": 0,
-        "files_by_filters": report.files_by_filters,
-        "files_read": report.files_read,
+        "files_by_statistics": 2,
+        "files_by_filters": 0,
+        "files_read": 0,
+        "row_groups_by_statistics": 6,
+        "row_groups_by_filters": 0,
+        "row_groups_read": 0,
         "files_left_out": 0,
         "left_out": [],
     }
@@ -158,8 +174,8 @@ def test_a_file_that_cannot_be_asked_leaves_no_value_absent(lake: Path) -> None:
     assert account["reason"].to_pylist()[1] == "1 file could not be asked"
     assert account["path"].to_pylist()[2] == str(lake / "bad.parquet")
     assert account["num_files"].to_pylist() == [None] * 3
-    counted = report.files_by_index + report.files_by_filters + report.files_read
-    assert counted + len(report.unknown) == report.num_files == 5
+    counted = report.files_by_statistics, report.files_by_filters, report.files_read
+    assert (report.num_files, report.files_by_index, counted) == (5, 0, (1, 1, 2))
 
 
 def test_a_folder_that_cannot_be_listed_leaves_no_value_absent(

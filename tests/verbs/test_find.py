@@ -1,11 +1,13 @@
 """The rows that hold values: all of them, and no others, with filters, with an index, and without either."""
 
 import random
+import re
 import shutil
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -16,7 +18,7 @@ import pytest
 from make.commands import outcome
 from make.encrypted_files import OWN, encrypted, keys_of
 from make.encrypting import Recipe
-from make.footers import footer_of, with_footer
+from make.footers import edited, footer_of, meta_of, with_footer
 from make.orc_defects import of_another_row_count
 from make.parquet_files import open_parquet
 from pyarrow import orc
@@ -24,6 +26,7 @@ from pyarrow import orc
 import parquet_bloom as pb
 from parquet_bloom.errors import ColumnError, UnsupportedError, ValueTypeError
 from parquet_bloom.parquet.pages import runs
+from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.verbs.find import are_held
 
 TYPES = {
@@ -242,6 +245,148 @@ def test_only_what_may_hold_a_value_is_read(lake, tmp_path):
     assert (report.num_files, report.row_groups_read, report.rows) == (5, 0, ())
     assert report.is_absent
     assert pb.find(lake, "int", value, index=tmp_path / "index").row_groups_read > 0
+
+
+def test_row_groups_that_min_max_excludes_are_not_read(tmp_path):
+    path, ids = tmp_path / "a.parquet", np.arange(1000).repeat(2) * 2
+    pq.write_table(pa.table({"id": ids}), path, row_group_size=100, use_dictionary=False)
+
+    def counted(values: object) -> tuple[int, ...]:
+        report = pb.find(path, "id", values)
+        assert [row.row for row in report.rows] == np.flatnonzero(np.isin(ids, values)).tolist()
+        in_all = report.row_groups_by_statistics, report.row_groups_by_filters
+        assert sum(in_all) + report.row_groups_read == 20
+        files = report.files_by_statistics, report.files_by_filters, report.files_read
+        assert sum(files) == 1
+        return (*in_all, report.pages_read)
+
+    assert counted([842]) == (19, 0, 1)
+    assert counted([842, 843, 1500, 9999]) == (18, 0, 2)
+    assert counted(np.arange(0, 700, 2)) == (13, 0, 7)
+    assert counted([-1]) == (20, 0, 0)
+    said = outcome("find", path, "-c", "id", "-v", "842", "-v", "-1").stdout.splitlines()[-1]
+    told = "2 rows in 1 file: 1 row group of 1 file read, excluded: 19 by min/max, "
+    assert (said.startswith(told), said.endswith("; 1 of 2 values in no file")) == (True, True)
+    pb.build(path, in_place=True, columns=["id"], fpp=1e-9)
+    assert counted([842, 843, 1501]) == (18, 1, 1)
+    assert counted([843]) == (19, 1, 0)
+    said = outcome("find", path, "-c", "id", "-v", "843").stdout
+    told = "0 rows in 1 file: 0 row groups of 0 files read, excluded: 19 by min/max, 1 by filters, "
+    assert said.startswith(told)
+    (asked,) = pb.find(path, "id", 843).asked
+    assert asked.answered_by == "filters"
+    (asked,) = pb.find(path, "id", -1).asked
+    assert asked.answered_by == "statistics"
+    pq.write_table(pa.table({"id": ids[:0]}), path)
+    said = outcome("find", path, "-c", "id", "-v", "843").stdout
+    assert said.startswith("0 rows in 1 file: 0 row groups of 0 files read, ")
+    assert "excluded" not in said
+
+
+NARROW = {
+    "int": ([5, 9], pa.int64(), (8).to_bytes(8, "little"), (9).to_bytes(8, "little")),
+    "unsigned": ([5, 9], pa.uint32(), (8).to_bytes(4, "little"), (9).to_bytes(4, "little")),
+    "text": (["a", "c"], pa.string(), b"b", b"c"),
+    "decimal": ([Decimal(5), Decimal(9)], pa.decimal128(20, 0), (8).to_bytes(9), (9).to_bytes(9)),
+    "float": ([5.0, 9.0], pa.float64(), np.float64(8).tobytes(), np.float64(9).tobytes()),
+}
+
+
+@pytest.mark.parametrize("column", NARROW)
+def test_min_and_max_are_believed_where_their_order_is_known(tmp_path, column):
+    """As engines do; and an index was made of the values."""
+    (value, last), kind, low, high = NARROW[column]
+    pq.write_table(pa.table({"c": pa.array([value, last], kind)}), tmp_path / "a.parquet")
+    original = (tmp_path / "a.parquet").read_bytes()
+
+    def found(changed: dict[str, object], with_orders: bool = True, **options: object) -> bool:
+        def edit(footer: ttypes.FileMetaData) -> None:
+            names = dict.fromkeys(("min", "max", "min_value", "max_value"))
+            for name, bound in (names | changed).items():
+                setattr(meta_of(footer, 0, 0).statistics, name, bound)
+            footer.column_orders = footer.column_orders if with_orders else None
+
+        (tmp_path / "a.parquet").write_bytes(edited(original, edit))
+        if options:
+            pb.Index.build(options["index"], tmp_path / "a.parquet", "c").close()
+        report = pb.find(tmp_path / "a.parquet", "c", [value], **options)
+        assert report.unknown == ()
+        return bool(report.rows)
+
+    narrow = {"min_value": low, "max_value": high}
+    assert not found(narrow)
+    assert found(narrow, index=tmp_path / "index")
+    assert [each.rule for each in pb.validate(tmp_path / "a.parquet", pages=True).findings] == [
+        "PB125"
+    ]
+    assert found(narrow, with_orders=False)
+    assert found({"min_value": high, "max_value": low})
+    assert found({"min_value": low})
+    assert found({"min": low, "max": high}) == (column != "int")
+    if column == "float":
+        assert found(narrow | {"max_value": np.float64("nan").tobytes()})
+    if column != "text":
+        assert found({"min_value": low[1:], "max_value": high[1:]})
+
+
+def test_what_has_no_order_that_all_know_is_read(tmp_path):
+    moments = pa.array([datetime(2026, 1, 1), datetime(2026, 1, 3)])
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"c": moments}), path, use_deprecated_int96_timestamps=True)
+
+    def edit(footer: ttypes.FileMetaData) -> None:
+        meta_of(footer, 0, 0).statistics = ttypes.Statistics(
+            min_value=bytes(12), max_value=bytes(12)
+        )
+
+    path.write_bytes(edited(path.read_bytes(), edit))
+    assert len(pb.find(path, "c", datetime(2026, 1, 3)).rows) == 1
+
+
+ORDERED = {
+    "int8": lambda n: n % 251 - 125,
+    "uint32": lambda n: n * 17_179_869 % 2**32,
+    "uint64": lambda n: n * 73_786_976_294_838_206 % 2**64,
+    "float32": lambda n: [0.0, -0.0, float("inf"), float("nan"), (n - 125) / 8][min(n % 9, 4)],
+    "float64": lambda n: [0.0, -0.0, float("-inf"), float("nan"), (n - 125) / 7][min(n % 9, 4)],
+    "string": lambda n: "\ue000\U0010ffffé"[n % 3] * (n % 80) + str(n),
+    "binary": lambda n: bytes([n % 2 * 255]) * (n % 70) + bytes([n]),
+    "decimal128(9, 2)": lambda n: Decimal(n - 125) / 4,
+    "decimal128(30, 2)": lambda n: Decimal(n - 125) / 4,
+    "date32": lambda n: datetime(1970, 1, 1).date() + timedelta(n - 125),
+    "timestamp[us]": lambda n: datetime(1970, 1, 1) + timedelta(hours=n - 125),
+}
+
+
+@pytest.mark.parametrize("kind", ORDERED)
+def test_no_row_is_lost_to_statistics(tmp_path, kind):
+    """Sorted or not, with and without filters, by three writers."""
+    chance, of = random.Random(kind), ORDERED[kind]
+    arrow = pa.decimal128(*map(int, re.findall(r"\d+", kind)[1:])) if "(" in kind else kind
+    excluded = 0
+    for number in range(8):
+        values = [of(chance.randrange(250)) for _ in range(400 if number < 6 else 5000)]
+        if number % 2:
+            values.sort(key=lambda value: (str(value) == "nan", value), reverse=number > 4)
+        values = [None if chance.random() < 0.1 else value for value in values]
+        path = tmp_path / f"{number}.parquet"
+        written = pa.table({"c": pa.array(values, arrow)})
+        if number < 4:
+            pq.write_table(written, path, row_group_size=20, version="2.6" if number < 2 else "1.0")
+        elif number < 6:
+            pl.from_arrow(written).write_parquet(path, row_group_size=20)
+        else:
+            duckdb.sql(f"copy (from written) to '{path}' (row_group_size 2048)")
+        if number % 3 == 0:
+            pb.build(path, in_place=True, columns=["c"])
+        stored = written["c"].to_pylist()
+        asked = [each for each in map(of, chance.sample(range(250), 4)) if str(each) != "nan"]
+        for sought in ([each] for each in pa.array(asked, arrow).to_pylist()):
+            report = pb.find(path, "c", pa.array(sought, arrow))
+            rows = [row for row, value in enumerate(stored) if value == sought[0]]
+            assert [row.row for row in report.rows] == rows, (path, sought)
+            excluded += report.row_groups_by_statistics
+    assert excluded > 50
 
 
 def test_files_that_the_index_does_not_know_are_asked_themselves(lake, tmp_path):
@@ -543,7 +688,9 @@ def test_those_of_all_files_that_have_the_rows_are_counted(tmp_path):
     assert repr(report) == "<FindReport id: 1 row in 1 of 3 files>"
     assert report.found_in == (str(tmp_path / "1.parquet"),)
     said = outcome("find", tmp_path, "-c", "id", "-v", "1").stdout.splitlines()[-1]
-    assert said.startswith("1 row in 1 of 3 files: 3 row groups of 3 files read,")
+    assert said.startswith(
+        "1 row in 1 of 3 files: 2 row groups of 2 files read, excluded: 1 by min/max,"
+    )
     assert repr(pb.find(tmp_path, "id", 9)) == "<FindReport id: 3 rows in 3 files>"
     assert repr(pb.find(tmp_path, "id", 5)) == "<FindReport id: 0 rows in 3 files>"
 

@@ -475,6 +475,8 @@ def test_find_looks_into_typed_leaves_alone(path):
         "row group 1, column v:a: 1 value of the field is not shredded: look for the rows with an"
         " engine"
     )
+    # Outside of the bounds of the typed leaf, too.
+    assert len(pb.find(path, "v:a", [99]).unknown) == 1
     other = path.with_name("whole.parquet")
     other.write_bytes(variant_file([[(0, {"a": ("int32", 40)})]], {"a": "int32"}))
     assert [each.row for each in pb.find(other, "v:a", [40]).rows] == [0]

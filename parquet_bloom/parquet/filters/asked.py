@@ -21,6 +21,7 @@ from parquet_bloom.container.doubts import Doubts
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.parallel import read_once
+from parquet_bloom.parquet.footer.value_order import key_of, number_kind
 from parquet_bloom.parquet.pages.runs import FixedRun, Run, run_of
 from parquet_bloom.values.encode import NAN, Encodings, integer_range
 from parquet_bloom.values.given import python_values
@@ -66,6 +67,29 @@ class Asked:
     @read_once
     def stored(self) -> Stored:
         return stored_of(self._leaf, self._values)
+
+    @read_once
+    def plain(self) -> Sequence[bytes]:
+        """All that may be stored for any of them."""
+        if self.is_many:
+            return list(self.stored.run.values())
+        return [each for encodings in self.encodings for each in encodings.plain]
+
+    @read_once
+    def keys(self) -> list[Any] | None:
+        """The places of all that in the order of the type, ascending; None if it has none. NaN has no place."""
+        key = key_of(self._leaf)
+        if key is None:
+            return None
+        kind = number_kind(self._leaf)
+        if self.is_many and kind and not self._leaf.is_float:
+            run = self.stored.run
+            if isinstance(run, FixedRun):
+                integers: list[Any] = np.sort(run.numbers(kind)).tolist()
+                return integers
+        found: list[Any] = [key(each) for each in self.plain]
+        # No bytes at all, which are a zero of DECIMAL, have no place; others are the same zero.
+        return sorted(each for each in found if each is not None)
 
 
 asked_of: Final[AskedOnce[LeafType, Asked]] = AskedOnce(Asked)

@@ -8,10 +8,9 @@ A row group is excluded only by what no engine reads otherwise, see `agreed`; an
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from parquet_bloom.container.conditions import Compared, Condition, In
 from parquet_bloom.errors import ColumnError, ValueTypeError
@@ -24,11 +23,10 @@ from parquet_bloom.parquet.filters.agreed import SLACK, has_nanoseconds, is_agre
 from parquet_bloom.parquet.filters.ahead import FEW_BYTES, beginning, block_ranges, filter_ranges
 from parquet_bloom.parquet.filters.asked import Asked
 from parquet_bloom.parquet.filters.bloom import encode_header
+from parquet_bloom.parquet.filters.bounds import Bounds, among, compared
 from parquet_bloom.parquet.filters.clear import are_clear
 from parquet_bloom.parquet.filters.probe import BYTES_PER_VALUE, ChunkProber
 from parquet_bloom.parquet.footer import shredded
-from parquet_bloom.parquet.footer.value_order import Key, is_signed, key_of, number_kind
-from parquet_bloom.parquet.pages.runs import FixedRun
 from parquet_bloom.parquet.sealed.protection import UNPROTECTED
 from parquet_bloom.values.types import LeafType
 
@@ -58,7 +56,7 @@ def parts_left(file: OpenFile, condition: Condition, parts: Sequence[int]) -> Se
     test = condition.tests[column.type]
     if test is None:
         return parts
-    left = [part for part in parts if _within(file, column, part, test)]
+    left = [part for part in parts if test.bounds is None or test.bounds.hold(file, column, part)]
     return _by_filters(file, column, left, test.asked) if test.asked is not None else left
 
 
@@ -66,26 +64,11 @@ def parts_left(file: OpenFile, condition: Condition, parts: Sequence[int]) -> Se
 # What a condition asks of a type
 
 
-class _Test:
-    """`reaches`: whether chunks with these bounds may have such values; None: bounds do not tell. `asked`: what to
-    look up in filters, None if they do not tell. `finds_nan`: NaN, which is in no bounds, is such a value in some
-    engines."""
+class _Test(NamedTuple):
+    """`bounds`: None if they do not tell. `asked`: what to look up in filters, None if they do not tell."""
 
-    def __init__(
-        self,
-        leaf: LeafType,
-        reaches: Callable[[Key, Key], bool] | None,
-        asked: _Hashed | None = None,
-        finds_nan: bool = False,
-    ) -> None:
-        is_sure = leaf.logical_name != "DECIMAL" or leaf.physical != "BYTE_ARRAY"
-        # Some writers compared decimals of different lengths as bytes.
-        self.key = key_of(leaf) if reaches is not None and is_sure else None
-        # Those of floats are wrong in some files with NaN.
-        self.takes_deprecated = leaf.physical in ("INT32", "INT64") and is_signed(leaf)
-        self.reaches = reaches
-        self.asked = asked
-        self.finds_nan = finds_nan
+    bounds: Bounds | None
+    asked: _Hashed | None = None
 
 
 def _test(leaf: LeafType, condition: Condition) -> _Test | None:
@@ -101,68 +84,9 @@ def _test(leaf: LeafType, condition: Condition) -> _Test | None:
     if asked.unknown:
         return None
     slack = SLACK if has_nanoseconds(leaf) else 0
-    hashed = _Hashed(asked)
-    keys = _keys(leaf, hashed)
     if isinstance(condition, Compared):
-        return None if keys is None else _compared(leaf, condition, keys[0], slack)
-    return _Test(leaf, _among(keys, slack) if keys else None, None if slack else hashed)
-
-
-def _keys(leaf: LeafType, hashed: _Hashed) -> list[Any] | None:
-    """The places of stored values in the order, ascending."""
-    key = key_of(leaf)
-    if key is None:
-        return None
-    kind = number_kind(leaf)
-    if hashed.asked.is_many and kind and not leaf.is_float:
-        run = hashed.asked.stored.run
-        if isinstance(run, FixedRun):
-            integers: list[Any] = np.sort(run.numbers(kind)).tolist()
-            return integers
-    found = [key(each) for each in hashed.plain]
-    # No bytes at all, which are a zero of DECIMAL, have no place; others are the same zero.
-    return sorted(each for each in found if each is not None)
-
-
-def _among(keys: list[Any], slack: int) -> Callable[[Any, Any], bool]:
-    def reaches(low: Any, high: Any) -> bool:
-        if slack:
-            low, high = low - slack, high + slack
-        at = bisect_left(keys, low)
-        return at < len(keys) and bool(keys[at] <= high)
-
-    return reaches
-
-
-def _compared(leaf: LeafType, condition: Compared, key: Any, slack: int) -> _Test | None:
-    is_less = condition.operator[0] == "<"
-    is_equal = condition.operator[1:] == "="
-    if slack:
-        key, is_equal = key + slack if is_less else key - slack, True
-
-    def reaches(low: Any, high: Any) -> bool:
-        if is_less:
-            return bool(low <= key if is_equal else low < key)
-        return bool(high >= key if is_equal else high > key)
-
-    return _Test(leaf, reaches, finds_nan=leaf.is_float and not is_less)
-
-
-# ------------------------------------------------------------------------------------------------
-# Min/max statistics
-
-
-def _within(file: OpenFile, column: LeafColumn, part: int, test: _Test) -> bool:
-    """Whether the bounds of a chunk do not exclude it."""
-    if test.key is None or test.reaches is None:
-        return True
-    if test.finds_nan and not file.footer.lacks_nan(part, column):
-        return True
-    stored = file.footer.stored_bounds(part, column, test.takes_deprecated)
-    if stored is None:
-        return True
-    low, high = map(test.key, stored)
-    return low is None or high is None or low > high or test.reaches(low, high)  # type: ignore[operator]
+        return _Test(compared(leaf, condition.operator, asked, slack))
+    return _Test(among(leaf, asked, slack), None if slack else _Hashed(asked))
 
 
 # ------------------------------------------------------------------------------------------------
@@ -176,23 +100,17 @@ class _Hashed:
         self.asked = asked
 
     @read_once
-    def plain(self) -> Sequence[bytes]:
-        if self.asked.is_many:
-            return list(self.asked.stored.run.values())
-        return [each for encodings in self.asked.encodings for each in encodings.plain]
-
-    @read_once
     def few(self) -> Sequence[tuple[bytes, int]] | None:
         """Each with the half of its hash that selects the block; None for more than a few."""
-        if self.asked.is_many or len(self.plain) > _FEW:
+        if self.asked.is_many or len(self.asked.plain) > _FEW:
             return None
-        return [(each, _kernel.xxh64(each) >> 32) for each in self.plain]
+        return [(each, _kernel.xxh64(each) >> 32) for each in self.asked.plain]
 
     @read_once
     def hashes(self) -> NDArray[np.uint64]:
         if self.asked.is_many:
             return self.asked.stored.hashes
-        return np.array([_kernel.xxh64(each) for each in self.plain], np.uint64)
+        return np.array([_kernel.xxh64(each) for each in self.asked.plain], np.uint64)
 
 
 def _by_filters(
