@@ -14,6 +14,7 @@ and bytes are in hexadecimal.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, fields, is_dataclass
 from functools import cache
@@ -150,10 +151,18 @@ def _facts(report: Any) -> Iterator[str]:
         if isinstance(value, _COLLECTIONS):
             name = key_of(each.name, units)
             named = all(isinstance(item, str) for item in value) and len(str(value)) < LONGEST_SHOWN
-            yield f"{name}={list(value)}" if named and value else f"{len(value):,} {name}"
+            counted = f"{len(value):,} {name}{_actions(value)}"
+            yield f"{name}={list(value)}" if named and value else counted
         elif not isinstance(value, str) or len(value) <= LONGEST_SHOWN:
             shown = f"{value:.4g}" if isinstance(value, float) else repr(value)
             yield f"{key_of(each.name, units)}={shown}"
+
+
+def _actions(items: Iterable[object]) -> str:
+    """What was done, as in ` (3 appended, 20 too small)`; nothing of items to which nothing is done."""
+    counts = Counter(each.action for each in items if hasattr(each, "action"))
+    told = ", ".join(f"{count:,} {action}" for action, count in sorted(counts.items()))
+    return f" ({told})" if told else ""
 
 
 def _flat(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -121,7 +121,9 @@ class FilesReport(VerbReport, Generic[Report_co]):
         failed = [f"<li>{escape(each.message)}</li>" for each in self.failures[:MOST_ROWS]]
         left = len(self.failures) - len(failed)
         rest = f"<p>and {left:,} more failed</p>" if left else ""
-        return VerbReport._repr_html_(self) + (f"<ul>{''.join(failed)}</ul>" if failed else "") + rest
+        return (
+            VerbReport._repr_html_(self) + (f"<ul>{''.join(failed)}</ul>" if failed else "") + rest
+        )
 
     def __iter__(self) -> Iterator[Report_co]:
         """The reports."""
