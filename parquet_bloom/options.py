@@ -254,12 +254,14 @@ class TableView:
 
     @classmethod
     def given(cls, table: TableChoice | TableView | None) -> TableView | None:
-        """What a Python user gave; None if files are no tables."""
-        return (
-            table
-            if table is None or isinstance(table, cls)
-            else cls(kind=cast("TableChoice", table))
-        )
+        """What a Python user gave; None if files are no tables. Raises TypeError for a table itself, ValueError for
+        another word."""
+        if table is None or isinstance(table, cls):
+            return table
+        if not isinstance(table, str):
+            expected = "auto, delta, iceberg or a TableView; its folder or URL is what comes first"
+            raise TypeError(f"table: a {type(table).__name__}, expected {expected}")
+        return cls(kind=cast("TableChoice", table))
 
     @property
     def is_newest(self) -> bool:

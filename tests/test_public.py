@@ -266,6 +266,10 @@ def test_where_to_write_is_told_before_a_file_is_opened(verb, missing):
             "pb.inspect_summary([b'a'])",
             "paths: b'a', expected a path or a list of paths, as str or os.PathLike",
         ),
+        (
+            "pb.find('t', 'id', 1, table=pb.Keys())",
+            "table: a Keys, expected auto, delta, iceberg or a TableView; its folder or URL is what comes first",
+        ),
         ("pb.advise(5)", "path: 5, expected a path or a list of paths, as str or os.PathLike"),
         ("pb.advise(FILE, value_sample=[5])", "value_sample: a list, expected values by name"),
         ("pb.probe(FILE, 'int64', 5, row_groups=[])", "row_groups: none, expected at least one"),
@@ -308,7 +312,7 @@ def test_where_to_write_is_told_before_a_file_is_opened(verb, missing):
             "fpp: 2, expected more than 0 and less than 1",
         ),
     ],
-    ids=range(34),
+    ids=range(35),
 )
 def test_a_wrong_guess_is_told_in_one_line(call, message):
     assert _complaint(call, (TypeError, ValueError, pb.ParquetBloomError)) == message

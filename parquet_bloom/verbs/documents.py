@@ -14,6 +14,7 @@ and bytes are in hexadecimal.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, fields, is_dataclass
 from functools import cache
@@ -106,6 +107,22 @@ class VerbReport:
         left = self._num_rows() - len(rows)
         return f"<p>{escape(repr(self))}</p>{table}" + (f"<p>and {left:,} more</p>" if left else "")
 
+    def as_row(self) -> dict[str, Any]:
+        """What the report says, field by field, in a row about its file: of items, their number."""
+        units = units_of(self)
+        row: dict[str, Any] = {}
+        for each in _shown(self):
+            value = getattr(self, each.name)
+            name = each.name if each.name.startswith("path") else key_of(each.name, units)
+            is_many = isinstance(value, _COLLECTIONS) or (
+                isinstance(value, Sequence) and not isinstance(value, str)
+            )
+            if is_many:
+                row[name] = len(value)
+            elif value is None or isinstance(value, str | int | float):
+                row[name] = value
+        return row
+
     def _num_rows(self) -> int:
         """The number of items, which are not made for that."""
         outer, *inner = self._rows
@@ -134,27 +151,18 @@ def _facts(report: Any) -> Iterator[str]:
         if isinstance(value, _COLLECTIONS):
             name = key_of(each.name, units)
             named = all(isinstance(item, str) for item in value) and len(str(value)) < LONGEST_SHOWN
-            yield f"{name}={list(value)}" if named and value else f"{len(value):,} {name}"
+            counted = f"{len(value):,} {name}{_actions(value)}"
+            yield f"{name}={list(value)}" if named and value else counted
         elif not isinstance(value, str) or len(value) <= LONGEST_SHOWN:
             shown = f"{value:.4g}" if isinstance(value, float) else repr(value)
             yield f"{key_of(each.name, units)}={shown}"
 
 
-def as_row(report: Any) -> dict[str, Any]:
-    """What a report says, field by field, in a row about its file: of items, their number."""
-    units = units_of(report)
-    row: dict[str, Any] = {}
-    for each in _shown(report):
-        value = getattr(report, each.name)
-        name = each.name if each.name.startswith("path") else key_of(each.name, units)
-        is_many = isinstance(value, _COLLECTIONS) or (
-            isinstance(value, Sequence) and not isinstance(value, str)
-        )
-        if is_many:
-            row[name] = len(value)
-        elif value is None or isinstance(value, str | int | float):
-            row[name] = value
-    return row
+def _actions(items: Iterable[object]) -> str:
+    """What was done, as in ` (3 appended, 20 too small)`; nothing of items to which nothing is done."""
+    counts = Counter(each.action for each in items if hasattr(each, "action"))
+    told = ", ".join(f"{count:,} {action}" for action, count in sorted(counts.items()))
+    return f" ({told})" if told else ""
 
 
 def _flat(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -38,6 +38,7 @@ from parquet_bloom.parallel import check_fits, read_once, work_in_order
 from parquet_bloom.threads import threads_to_read
 from parquet_bloom.values.given import python_values, show_values
 from parquet_bloom.verbs.documents import VerbReport
+from parquet_bloom.verbs.keys import key_of, units_of
 from parquet_bloom.verbs.several import for_several, read_each
 
 if TYPE_CHECKING:
@@ -232,6 +233,14 @@ class ProbeReport(VerbReport):
         # A row is about a group: its own rows, which may be added up.
         for row in VerbReport._items(self):
             yield row | {"rows_to_read": 0 if row["verdict"] == "absent" else row["num_rows"]}
+
+    def as_row(self) -> dict[str, Any]:
+        row = VerbReport.as_row(self)
+        groups = key_of("groups", units_of(self))
+        row["is_absent"] = self.is_absent
+        row[groups] = self.results.num_groups
+        row[f"{groups}_to_read"] = int(self.to_read.any(axis=0).sum())
+        return row
 
     def _check_document(self) -> None:
         # In which every answer about every value is written out.

@@ -39,7 +39,7 @@ from parquet_bloom.storage.paths import (
 )
 from parquet_bloom.storage.source import is_url, local_path
 from parquet_bloom.threads import threads_for_files, threads_to_change
-from parquet_bloom.verbs.documents import VerbReport, as_row
+from parquet_bloom.verbs.documents import MOST_ROWS, VerbReport
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,7 +112,18 @@ class FilesReport(VerbReport, Generic[Report_co]):
         return joined(report.to_arrow() for report in self.reports)
 
     def _items(self) -> Iterator[dict[str, Any]]:
-        return map(as_row, self.reports)
+        return (report.as_row() for report in self.reports)
+
+    def _repr_html_(self) -> str:
+        """A row for each report, and the first failures."""
+        from html import escape
+
+        failed = [f"<li>{escape(each.message)}</li>" for each in self.failures[:MOST_ROWS]]
+        left = len(self.failures) - len(failed)
+        rest = f"<p>and {left:,} more failed</p>" if left else ""
+        return (
+            VerbReport._repr_html_(self) + (f"<ul>{''.join(failed)}</ul>" if failed else "") + rest
+        )
 
     def __iter__(self) -> Iterator[Report_co]:
         """The reports."""

@@ -209,6 +209,7 @@ def test_small_files_are_left(table):
         "too small",
         f"{file.recorded:,} bytes, fewer than 4,194,304",
     )
+    assert f" {len(report.files)} files ({len(report.files)} too small), " in repr(report)
 
 
 def test_small_files_say_what_takes_them(table):

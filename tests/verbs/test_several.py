@@ -262,6 +262,19 @@ def test_a_notebook_has_a_row_for_each_file(lake):
     assert f"<td>{A}</td><td>parquet</td>" in page
 
 
+def test_a_notebook_sees_what_remains_to_be_read(lake):
+    page = pb.probe("lake", "id", [2, 900])._repr_html_()
+    assert "<th>is_absent</th><th>row_groups</th><th>row_groups_to_read</th>" in page
+    assert f"<td>{A}</td>" in page
+
+
+def test_a_notebook_names_what_failed(lake):
+    (lake / "<b>.parquet").write_bytes(b"PAR1")
+    page = pb.validate("lake")._repr_html_()
+    message = "lake/&lt;b&gt;.parquet: not a Parquet file: 4 bytes, expected 12 or more"
+    assert f"<ul><li>{message}</li></ul>" in page
+
+
 def test_tables(lake):
     deltalake = pytest.importorskip("deltalake")
     deltalake.write_deltalake("table", pa.table({"id": [1, 2, 3]}))
