@@ -261,7 +261,7 @@ class TableView:
         if not isinstance(table, str):
             expected = "auto, delta, iceberg or a TableView; its folder or URL is what comes first"
             raise TypeError(f"table: a {type(table).__name__}, expected {expected}")
-        return cls(kind=cast("TableChoice", table))
+        return cls(kind=table)
 
     @property
     def is_newest(self) -> bool:

@@ -107,7 +107,7 @@ class VerbReport:
         left = self._num_rows() - len(rows)
         return f"<p>{escape(repr(self))}</p>{table}" + (f"<p>and {left:,} more</p>" if left else "")
 
-    def as_row(self) -> dict[str, Any]:
+    def _as_row(self) -> dict[str, Any]:
         """What the report says, field by field, in a row about its file: of items, their number."""
         units = units_of(self)
         row: dict[str, Any] = {}

@@ -234,8 +234,8 @@ class ProbeReport(VerbReport):
         for row in VerbReport._items(self):
             yield row | {"rows_to_read": 0 if row["verdict"] == "absent" else row["num_rows"]}
 
-    def as_row(self) -> dict[str, Any]:
-        row = VerbReport.as_row(self)
+    def _as_row(self) -> dict[str, Any]:
+        row = VerbReport._as_row(self)
         groups = key_of("groups", units_of(self))
         row["is_absent"] = self.is_absent
         row[groups] = self.results.num_groups

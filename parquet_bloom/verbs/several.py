@@ -112,7 +112,7 @@ class FilesReport(VerbReport, Generic[Report_co]):
         return joined(report.to_arrow() for report in self.reports)
 
     def _items(self) -> Iterator[dict[str, Any]]:
-        return (report.as_row() for report in self.reports)
+        return (report._as_row() for report in self.reports)
 
     def _repr_html_(self) -> str:
         """A row for each report, and the first failures."""
