@@ -592,7 +592,8 @@ def test_quick_commands_load_no_more_than_they_use(verb, tmp_path):
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = run.stdout.splitlines()[-1].split()
     assert modules[0] == "modules"
-    assert not UNUSED & {name.split(".")[0] for name in modules}
+    unused = UNUSED - ({"glob"} if sys.version_info >= (3, 13) else set())  # pathlib loads it there
+    assert not unused & {name.split(".")[0] for name in modules}
     assert not OF_URLS & {*modules}
     assert verb not in READERS or not OF_WRITERS & {*modules}
 

@@ -84,7 +84,7 @@ def test_tab_completion_offers_public_names_and_nothing_else():
 
 def test_help_on_a_file_shows_what_is_offered():
     text = pydoc.plain(pydoc.render_doc(pb.ParquetFile))
-    assert "bloom_filter(self" in text
+    assert "|  bloom_filter(" in text
     assert "describe_chunks" not in text
 
 

@@ -438,7 +438,7 @@ def test_nulls_and_nan_are_not_looked_for(tmp_path: Path, missing: str) -> None:
     """As by find: some engines find null by null, some find nothing, and a gap among ids is no wish for all rows without one."""
     pd = pytest.importorskip("pandas")
     value = {
-        "None": None, "NaT": pd.NaT, "NA": pd.NA, "numpy": np.datetime64("NaT"), "nan": float("nan"),
+        "None": None, "NaT": pd.NaT, "NA": pd.NA, "numpy": np.datetime64("NaT", "s"), "nan": float("nan"),
     }[missing]  # fmt: skip
     path, what = tmp_path / "a.parquet", "NaN" if missing == "nan" else "null"
     pq.write_table(pa.table({"id": [5, None]}), path)

@@ -435,7 +435,7 @@ def kind_of(value):
         ([1.0, Decimal("nan")], f"{NAN}: cannot be looked for, leave it out"),
         ([1.0, pd.NaT], f"{NULL}: cannot be looked for, leave it out"),
         ([1.0, pd.NA], f"{NULL}: cannot be looked for, leave it out"),
-        ([1.0, np.datetime64("NaT")], f"{NULL}: cannot be looked for, leave it out"),
+        ([1.0, np.datetime64("NaT", "s")], f"{NULL}: cannot be looked for, leave it out"),
         (np.array(["2024-01-01", "NaT"], "M8[s]"), f"{NULL}: cannot be looked for, leave it out"),
         (
             np.array([1, np.nan, 2, np.nan]),
