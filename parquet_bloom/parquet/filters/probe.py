@@ -193,7 +193,7 @@ class ChunkProber:
 
     @read_once
     def _has_only_nulls(self) -> bool:
-        if self._chunk.may_have_values:
+        if not self._chunk.seems_null:
             return False
         from parquet_bloom.parquet.pages.chunk_values import is_known_to_be_null
 

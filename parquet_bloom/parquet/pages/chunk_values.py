@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from parquet_bloom.errors import ParquetBloomError, TamperedError
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.footer import Footer
@@ -11,9 +9,6 @@ from parquet_bloom.parquet.pages.page_reader import DATA_PAGES, PageReader
 from parquet_bloom.parquet.pages.pages import DICTIONARY_ENCODINGS, all_pages, decoded_pages
 from parquet_bloom.parquet.thrift.ttypes import Encoding, PageType
 from parquet_bloom.storage.source import Source
-
-# Levels of nulls take a few bytes for a page. To read more is no quick look.
-_MOST_OF_NULLS: Final = 1 << 20
 
 
 def most_values(source: Source, footer: Footer, chunk: ColumnChunk) -> int | None:
@@ -59,9 +54,7 @@ def is_all_dictionary(footer: Footer, chunk: ColumnChunk) -> bool:
 def is_known_to_be_null(source: Source, footer: Footer, chunk: ColumnChunk) -> bool:
     """Whether all is null in a chunk by what the footer says and, if they are few bytes, by its pages. Raises
     TamperedError."""
-    if chunk.may_have_values or chunk.stored_bytes > _MOST_OF_NULLS:
-        return False
-    return holds_only_nulls(source, footer, chunk)
+    return chunk.seems_null and holds_only_nulls(source, footer, chunk)
 
 
 def holds_only_nulls(source: Source, footer: Footer, chunk: ColumnChunk) -> bool:
