@@ -285,7 +285,8 @@ LATE = {
     },
     "for some of what can be done with a file": {
         *("container.column_filter", "container.data_file", "container.descriptions"),
-        *("orc.bounds", "orc.build", "orc.describe", "orc.keys", "orc.probe", "orc.row_index"),
+        *("orc.bounds", "orc.build", "orc.describe", "orc.keys", "orc.membership", "orc.probe"),
+        "orc.row_index",
         *("orc.row_reader", "orc.rows"),
         *("orc.writer", "parquet.filters.agreed", "parquet.filters.bounds", "parquet.filters.left"),
         *("parquet.edit.build", "parquet.edit.ends", "parquet.edit.obstacles"),

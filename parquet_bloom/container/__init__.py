@@ -197,8 +197,8 @@ class Bits(Protocol):
 @slim_record
 class Answer(Located):
     """What the filter of one group says about a value: `num_rows` rows from `first_row`, counted
-    from the start of the file. `reason`: why the verdict is `unknown`, or `maybe` although the filter has
-    not got it."""
+    from the start of the file. `reason`: why the verdict is `unknown`, `maybe` although the filter has
+    not got it, or `absent` without a filter."""
 
     place: Place
     verdict: Verdict

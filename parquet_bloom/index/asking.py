@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from parquet_bloom.container.asked_once import those_held
 from parquet_bloom.errors import EncryptionError, MissingKeyError, ValueTypeError
 from parquet_bloom.index.keys import MOST_PLACES, WIDE_PLACE_BITS
-from parquet_bloom.index.kinds import AskedHashes, ManyHashes, asked_hashes
+from parquet_bloom.index.kinds import AskedHashes, ManyHashes, asked_hashes, asked_hashes_among
 from parquet_bloom.index.manifest import Manifest, Places
 from parquet_bloom.index.opened import OpenLasting, OpenSegment
 from parquet_bloom.index.units import Unit
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.storage import open_source
 from parquet_bloom.storage.folder import Folder
+from parquet_bloom.vocabulary import BEYOND_TYPE
 
 if TYPE_CHECKING:
     from parquet_bloom.index.hash_key import HashKey
@@ -93,7 +94,7 @@ class AskedIndex:
 
     def look_up(self, column: str, values: Sequence[Any] | Array) -> FoundValues:
         """Raises ValueTypeError if the column can hold all values in no file."""
-        asked = ValuesByKind(values, self._key)
+        asked = ValuesByKind(values, self._key, self._kinds(column))
         found = self._look_up(column, asked)
         asked.check()
         return found
@@ -101,10 +102,17 @@ class AskedIndex:
     def look_up_some(self, column: str, values: Sequence[Any] | Array) -> FoundValues:
         """The same, but raises ValueTypeError if the column can hold none of the values in any file: what can hold some
         of them is unknown."""
-        asked = ValuesByKind(values, self._key)
+        asked = ValuesByKind(values, self._key, self._kinds(column))
         found = self._look_up(column, asked)
         asked.check_some()
         return found
+
+    def _kinds(self, column: str) -> Sequence[str]:
+        """Of a column of tables, which may have widened its type; none of loose files, where nobody has."""
+        if not self.manifest.tables:
+            return ()
+        known = (each.about.kind for each in self.of_column(column) if each.places is not None)
+        return [*dict.fromkeys(known)]
 
     def _look_up(self, column: str, asked: ValuesByKind) -> FoundValues:
         to_ask: list[tuple[OpenSegment, Any]] = []
@@ -122,7 +130,8 @@ class AskedIndex:
                     unit._replace(reason=f"{asked.problem}") for _, unit in segment.live_units()
                 ]
                 continue
-            not_asked.update(found.unknown)
+            # What is beyond the type of a file is not there.
+            not_asked.update((at, why) for at, why in found.unknown.items() if why != BEYOND_TYPE)
             to_ask.append((segment, found))
             unknown_parts += segment.unknown_units()
         return FoundValues(self._hits_of_each(to_ask), unknown, unknown_parts, not_asked)
@@ -174,8 +183,11 @@ def key_of(index: str, manifest: Manifest, hash_key: bytes | str | None) -> Hash
 class ValuesByKind:
     """Values, hashed for each kind that a column has."""
 
-    def __init__(self, values: Sequence[Any] | Array, key: HashKey | None) -> None:
-        self._values, self._key = values, key
+    def __init__(
+        self, values: Sequence[Any] | Array, key: HashKey | None, kinds: Sequence[str] = ()
+    ) -> None:
+        """`kinds`: of the column in files of tables, which may have widened its type."""
+        self._values, self._key, self._kinds = values, key, kinds
         self._known: dict[str, Any] = {}
         self.problem: ValueTypeError | None = None
 
@@ -184,11 +196,17 @@ class ValuesByKind:
         if kind not in self._known:
             self._known[kind] = None
             try:
-                found = asked_hashes(kind, self._values)
+                found = self._hashes(kind)
                 self._known[kind] = found.keyed(self._key) if self._key else found
             except ValueTypeError as error:
                 self.problem = error
         return self._known[kind]
+
+    def _hashes(self, kind: str) -> AskedHashes | ManyHashes:
+        try:
+            return asked_hashes(kind, self._values)
+        except ValueTypeError:
+            return asked_hashes_among(kind, self._kinds, self._values)
 
     def check(self) -> None:
         """Raise ValueTypeError if there are columns, and none can hold the values."""

@@ -9,7 +9,7 @@ What is asked of an index is encoded and hashed for each kind that a column has 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -20,6 +20,7 @@ from parquet_bloom.errors import FormatError
 from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.values.literals import encode_given
+from parquet_bloom.values.promotion import promoted_among
 from parquet_bloom.values.types import LeafType, LogicalType
 
 if TYPE_CHECKING:
@@ -114,6 +115,19 @@ def asked_hashes(kind: str, values: Sequence[Any] | Array) -> AskedHashes | Many
         found = json.loads(kind)
         of = _TYPES[found["format"]](found)
     return of(values)
+
+
+def asked_hashes_among(
+    kind: str, kinds: Iterable[str], values: Sequence[Any] | Array
+) -> AskedHashes | ManyHashes:
+    """The same where files of one table have columns of these `kinds`: a value that only a wider one of them holds is
+    unknown, as one beyond the type. Raises as asked_hashes."""
+    if format_of(kind) != "parquet":
+        return asked_hashes(kind, values)
+    of_parquet = [each for each in (kind, *kinds) if format_of(each) == "parquet"]
+    with _known(kind):
+        leaf, *others = [_leaf(json.loads(each)) for each in of_parquet]
+    return _of_parquet(promoted_among(leaf, others), values)
 
 
 @contextmanager

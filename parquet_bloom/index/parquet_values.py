@@ -26,6 +26,7 @@ from parquet_bloom.parquet.filters.legacy_kind import private_or_reason
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.footer.shredded import ShreddedField
+from parquet_bloom.parquet.pages.chunk_values import is_known_to_be_null
 from parquet_bloom.parquet.pages.pages import (
     ChunkRun,
     PageRows,
@@ -117,9 +118,9 @@ class ParquetValues:
             return chunk.no_key
         except ParquetBloomError as error:
             return str(error).removeprefix(f"{footer.where}: {chunk.where}: ")
-        if stored is None and bloom.has_no_rows(footer, chunk):
-            return _OF_NOTHING
         if stored is None:
+            if bloom.has_no_rows(footer, chunk) or is_known_to_be_null(source, footer, chunk):
+                return _OF_NOTHING
             older, reason = private_or_reason(self.file, chunk, bloom.no_filter_reason(chunk))
             return f"only a filter of the dialect {older.dialect}" if older else reason
         return FoundFilter(stored.num_bytes, lambda: _bitset(source, stored))

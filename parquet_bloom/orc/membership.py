@@ -7,7 +7,7 @@ have hashed them. Bits that only the stored filter has come from values that the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import partial
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from parquet_bloom.container.missing_rows import MissingRows, missing_rows
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import ParquetBloomError
 from parquet_bloom.filters.hashers import Hashes
 from parquet_bloom.filters.k_hash import KHashFilter
 from parquet_bloom.filters.look_up import Membership
@@ -24,10 +25,14 @@ from parquet_bloom.orc.bloom import OrcKeyForm
 from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.keys import lookup_hashes
 from parquet_bloom.orc.reader import OrcReader
+from parquet_bloom.orc.row_index import IndexEntry
 from parquet_bloom.orc.stripe import OrcChunk
 from parquet_bloom.orc.values import GroupValues, groups
 
 _FLOATS = ("FLOAT", "DOUBLE")
+
+# A stream that says that all is null takes a few bytes. To read more is no quick look.
+_MOST_OF_NULLS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,3 +135,16 @@ def _lone_zero(column: OrcColumn, values: Values, forms: Hashes, filter: KHashFi
 def stores_values(file: OrcReader, chunk: OrcChunk) -> bool:
     """Whether a chunk has non-null values."""
     return any(group.num_values for group in groups(file, chunk))
+
+
+def is_known_to_be_null(file: OrcReader, chunk: OrcChunk, entries: Iterable[IndexEntry]) -> bool:
+    """Whether all is null in a chunk by the statistics of its row index and, if they are few bytes, by its streams."""
+    has_none = all(
+        each.statistics is not None and each.statistics.num_values == 0 for each in entries
+    )
+    if not has_none or chunk.stored_bytes > _MOST_OF_NULLS:
+        return False
+    try:
+        return not stores_values(file, chunk)
+    except ParquetBloomError:
+        return False

@@ -11,7 +11,14 @@ from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from parquet_bloom.container import STRIPES, Answer, Explanation, GroupAnswers, Place
+from parquet_bloom.container import (
+    STRIPES,
+    Answer,
+    AnswerToAll,
+    Explanation,
+    GroupAnswers,
+    Place,
+)
 from parquet_bloom.container.column_filter import ColumnFilter
 from parquet_bloom.container.conditions import Condition, In
 from parquet_bloom.container.doubts import Doubts
@@ -24,6 +31,7 @@ from parquet_bloom.orc.columns import OrcColumn
 from parquet_bloom.orc.row_index import IndexEntry, fits
 from parquet_bloom.parallel import read_once
 from parquet_bloom.values.given import plain_value
+from parquet_bloom.vocabulary import NO_FILTER
 
 if TYPE_CHECKING:
     from parquet_bloom.orc.bloom import StoredIndex
@@ -31,6 +39,9 @@ if TYPE_CHECKING:
     from parquet_bloom.orc.reader import OrcReader
     from parquet_bloom.orc.stripe import OrcChunk
     from parquet_bloom.vocabulary import Verdict
+
+# Why no value is in a stripe without filters, which then needs none.
+NULLS_SHOWN: Final = "only nulls, by its row index and its streams"
 
 # Of types that all engines compare as they are stored: what a value of a condition has to be.
 _COMPARED_ALIKE: Final[dict[str, type[Any]]] = {
@@ -69,7 +80,7 @@ class StripeProber:
 
     def __init__(self, file: OrcReader, chunk: OrcChunk, stored: StoredIndex | None = None) -> None:
         self._file = file
-        self._stripe, self._column = chunk.stripe, chunk.column
+        self._chunk, self._stripe, self._column = chunk, chunk.stripe, chunk.column
         self._given = stored
 
     def answers(self, asked: AskedValues) -> Iterator[GroupAnswers]:
@@ -110,10 +121,12 @@ class StripeProber:
         place = Place(self._stripe.index, group, STRIPES)
         return ColumnFilter(place, self._column.name, "orc", stored.filters[group], ask)
 
-    def _answers(self, question: _Question | str, num_values: int, group: int) -> GroupAnswers:
+    def _answers(
+        self, question: _Question | AnswerToAll, num_values: int, group: int
+    ) -> GroupAnswers:
         """What one index group answers."""
-        if isinstance(question, str):
-            return GroupAnswers([self._answer(group, "unknown", question)], [0] * num_values)
+        if isinstance(question, AnswerToAll):
+            return GroupAnswers([self._answer(group, *question)], [0] * num_values)
         filter = question.stored.filters[group]
         picks = question.doubts.picks(question.hashes.found_in(filter))
         known = [self._answer(group, "maybe")] * 2
@@ -129,14 +142,16 @@ class StripeProber:
         place = Place(stripe.index, group, STRIPES)
         return Answer(place, verdict, reason, stripe.group_num_rows(group), first_row)
 
-    def _question(self, asked: AskedValues) -> _Question | str:
-        """What to ask the filters, or why they cannot be asked about any value."""
+    def _question(self, asked: AskedValues) -> _Question | AnswerToAll:
+        """What to ask the filters, or what is said of all values where these cannot be asked, and why."""
         if doubt := self._file.tail.row_count_doubt:
-            return doubt
+            return AnswerToAll("unknown", doubt)
         stored, reason = self._stored
         if stored is None:
+            if reason == NO_FILTER and not asked.never_absent and self._has_only_nulls:
+                return AnswerToAll("absent", NULLS_SHOWN)
             # Where a filter could not tell either, none should be built.
-            return asked.never_absent or reason
+            return AnswerToAll("unknown", asked.never_absent or reason)
         keys = asked.hashes(stored.key_form)
         generation = self._file.generation
         unknown: dict[int, str] = {}
@@ -162,6 +177,13 @@ class StripeProber:
         except ParquetBloomError as error:
             return None, self._file.why(error, self._stripe.index, self._column)
 
+    @read_once
+    def _has_only_nulls(self) -> bool:
+        from parquet_bloom.orc.membership import is_known_to_be_null
+
+        entries, _ = self._row_index
+        return bool(entries) and is_known_to_be_null(self._file, self._chunk, entries or ())
+
     def _doubt_about_group(self, stored: StoredIndex, group: int) -> str:
         """Why a filter without the bits of a value does not prove that it is absent."""
         entries, problem = self._row_index
@@ -181,9 +203,9 @@ class StripeProber:
         return "" if is_later else "timestamps before 1970, which ORC C++ rounded up"
 
 
-def _looks(question: _Question | str, index: int, group: int) -> list[LookUp]:
+def _looks(question: _Question | AnswerToAll, index: int, group: int) -> list[LookUp]:
     """How each hash of a value meets one filter."""
-    if isinstance(question, str) or index in question.unknown:
+    if isinstance(question, AnswerToAll) or index in question.unknown:
         return [LookUp("", ())]
     filter, hashes = question.stored.filters[group], question.hashes.of(index)
     return [in_k_hash(filter, hashes[at : at + 1]) for at in range(len(hashes))]

@@ -6,6 +6,7 @@ Every method imports what it needs when it is called, so that nothing is loaded 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from threading import local
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -295,17 +296,18 @@ class ParquetContainer(OpenFile):
         num_values: int | None = None,
     ) -> None:
         """Fetch them ahead, if the file is remote: whole, or what is quickest for so many values of
-        one column."""
+        one column, with what there is instead of a filter."""
         if not self.source.is_remote:
             return
-        from parquet_bloom.parquet.filters.ahead import block_ranges, filter_ranges
+        from parquet_bloom.parquet.filters.ahead import block_ranges, filter_ranges, null_ranges
 
         wanted = self.select_parts(parts)
         if num_values is None:
             self.source.will_read(filter_ranges(self, wanted, columns))
         else:
             (column,) = columns
-            self.source.will_read(block_ranges(self, wanted, column, num_values))
+            nulls = null_ranges(self, wanted, column)
+            self.source.will_read(chain(nulls, block_ranges(self, wanted, column, num_values)))
 
     def will_read_values(self, chunks: Sequence[ColumnChunk]) -> None:
         """Fetch their pages ahead, if the file is remote."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Collection
 from dataclasses import replace
 from decimal import Decimal
 from typing import Final
@@ -43,6 +44,14 @@ def promoted(stored: LeafType, kind: str) -> LeafType:
     wider one."""
     table = _type_of(kind)
     return stored if table is None or not _is_wider(stored, table) else replace(stored, wide=table)
+
+
+def promoted_among(stored: LeafType, others: Collection[LeafType]) -> LeafType:
+    """The same for a table of which only the types in its files are known, if one of them is such a wider one."""
+    for table in reversed(_OF_TABLES.values()):
+        if table in others and _is_wider(stored, table):
+            return replace(stored, wide=table)
+    return stored
 
 
 def narrowed(stored: LeafType, wide: LeafType, encodings: Encodings) -> Encodings:

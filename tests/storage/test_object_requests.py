@@ -117,6 +117,24 @@ def test_large_filters_are_asked_for_single_blocks(server, tmp_path):
     assert server.bytes_down <= MIB
 
 
+def test_pages_of_nulls_are_fetched_together(server, tmp_path):
+    """Which show that no filter is needed."""
+    path, size = tmp_path / "nulls.parquet", 20_000
+    numbers = np.random.default_rng(1).integers(0, 1 << 60, 20 * size)
+    ids = pa.array(numbers, mask=np.arange(20 * size) // size % 2 == 1)
+    table = pa.table({"a": numbers, "id": ids})
+    options = {"compression": "none", "use_dictionary": False}
+    pq.write_table(table, tmp_path / "p", row_group_size=size, **options)
+    assert len(pb.build(tmp_path / "p", path, columns=["id"]).skipped) == 10
+    server.put("lake/nulls.parquet", path.read_bytes())
+    server.delay = 0.05
+    report = pb.probe("s3://lake/nulls.parquet", "id", [-5], storage_options=server.options)
+    assert report.is_absent
+    assert report.results == pb.probe(path, "id", [-5]).results
+    assert len(server.asked) <= 12
+    assert server.most_at_once >= 4
+
+
 def test_a_name_without_a_listing_takes_one_request_to_open(server, hundred_groups):
     server.put("lake/groups.parquet", hundred_groups.read_bytes())
     with pb.open("s3://lake/groups.parquet", storage_options=server.options) as file:

@@ -106,6 +106,34 @@ def test_probe(delta):
         ]
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "old", "new"),
+    [
+        ("n", 7, "maybe", "absent"), ("n", LATER, "absent", "maybe"), ("n", 1 << 40, "absent", "absent"),
+        ("t", DAY, "maybe", "maybe"), ("t", MOMENT, "absent", "maybe"), ("s.n", LATER, "absent", "maybe"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("count", [1, 300])
+def test_an_index_of_a_table_knows_wider_types(delta, tmp_path, column, value, old, new, count):
+    """By those of its other files."""
+    with pb.Index.build(tmp_path / "index", delta, column, table="delta") as index:
+        for files in (None, delta):
+            view = None if files is None else "delta"
+            report = index.probe(column, [value] * count, files=files, table=view)
+            verdicts = dict.fromkeys(("old", "new"), "absent")
+            for file in report.results[count - 1].files:
+                verdicts["old" if file.path.endswith("old.parquet") else "new"] = file.verdict
+            assert (verdicts["old"], verdicts["new"]) == (old, new)
+        found = pb.find(delta, column, value, table="delta", index=tmp_path / "index")
+        assert len(found.rows) == len(pb.find(delta, column, value, table="delta").rows)
+
+
+def test_an_index_of_loose_files_does_not(delta, tmp_path):
+    with pb.Index.build(tmp_path / "index", [*delta.glob("*.parquet")], "n") as index:
+        (result,) = index.probe("n", LATER).results
+        assert sorted(file.verdict for file in result.files) == ["maybe", "unknown"]
+
+
 def test_iceberg(tmp_path, monkeypatch):
     use_catalog(tmp_path, monkeypatch)
     columns = ["n", "f", "d"]

@@ -126,6 +126,20 @@ def test_files_as_places(lake, tmp_path, form):
         assert report.rows == pb.find(lake, "id", list(range(25))).rows
 
 
+def test_row_groups_with_only_nulls_need_no_filter(lake, tmp_path):
+    values = pa.array([*range(60), *[None] * 60, *range(60)], pa.int64())
+    pq.write_table(pa.table({"id": values}), lake / "p", row_group_size=60)
+    part = lake / "nulls.parquet"
+    report = pb.build(lake / "p", part, columns=["id"])
+    assert [each.row_group for each in report.skipped] == [1]
+    (lake / "p").unlink()
+    with pb.Index.build(tmp_path / "index", lake, "id", form="slices") as index:
+        assert index.probe("id", 1 << 41, files=part).is_absent
+        (result,) = index.probe("id", 5, files=part).results
+        assert [(file.verdict, file.row_groups) for file in result.files] == [("maybe", (0, 2))]
+        assert index.check(deep=True).ok
+
+
 def test_slices_of_no_filters_are_told(tmp_path):
     lake = tmp_path / "lake"
     lake.mkdir()

@@ -178,6 +178,37 @@ def test_a_column_without_filters_is_unknown(tmp_path):
     assert (result.verdict, result.rows_to_read) == ("unknown", 10)
 
 
+OF_NULLS = {
+    "flat": (pa.nulls(20_000, pa.float64()), "a"),
+    "lists": (pa.array([[]] * 20_000, pa.list_(pa.float64())), "a._elem"),
+    "structs": (pa.array([{"x": None}] * 20_000, pa.struct([("x", pa.float64())])), "a.x"),
+}
+
+
+@pytest.mark.parametrize("name", OF_NULLS)
+def test_where_there_are_only_nulls_no_value_is(tmp_path, name):
+    """Build gives them no filters, and they must not keep all values from being absent."""
+    array, column = OF_NULLS[name]
+    path = tmp_path / "nulls.orc"
+    orc.write_table(pa.table({"a": array}), path)
+    nulls = "absent", "only nulls, by its row index and its streams"
+    assert answers(path, 5.0, column) == [nulls] * 2
+    assert probe(path, column, [5.0] * 300).is_absent
+    explained = probe(path, column, [5.0], explain=True).explanations
+    assert [each.reason for each in explained] == [nulls[1]] * 2
+
+
+@pytest.mark.parametrize("data", [b"\x07\x0a", b""], ids=["ten fives", "damaged"])
+def test_nobody_believes_that_all_are_null_because_the_row_index_says_so(tmp_path, data):
+    index = row_index(statistics("LONG", num_values=0))
+    stripe = Stripe(10, [Stream(ROW_INDEX, 1, index), Stream(DATA, 1, data)])
+    path = write(tmp_path / "a.orc", forge(table(a="LONG"), [stripe], stride=10))
+    with open_file(path) as file:
+        assert file.row_index(0, file.column("a"))[0].statistics.num_values == 0
+    assert answers(path, 5) == answers(path, 77) == [("unknown", "no filter")]
+    assert len(pb.find(path, "a", 5).rows) == (10 if data else 0)
+
+
 @pytest.mark.parametrize("value", ["x", 1.5, 2**63])
 def test_what_is_no_value_of_the_column_is_an_error_even_without_filters(tmp_path, value):
     path = forged(tmp_path, "LONG", [Stream(ROW_INDEX, 1, row_index({}))])

@@ -103,3 +103,9 @@ def pages_range(file: OpenFile, chunk: ColumnChunk) -> Range:
 def pages_ranges(file: OpenFile, chunks: Iterable[ColumnChunk]) -> Iterator[Range]:
     """Those of many chunks; lazily, as only a remote source asks for them."""
     return (pages_range(file, chunk) for chunk in chunks)
+
+
+def null_ranges(file: OpenFile, parts: Iterable[int], leaf: LeafColumn) -> Iterator[Range]:
+    """The pages that show whether all is null in chunks without a filter, see chunk_values."""
+    chunks = (file.footer.chunk(part, leaf) for part in parts)
+    return pages_ranges(file, (each for each in chunks if not each.has_filters and each.seems_null))

@@ -51,9 +51,6 @@ if TYPE_CHECKING:
 # To read so much of a filter takes about as long as to read one block by itself.
 BYTES_PER_VALUE: Final = 16 << 10
 
-# Levels of nulls take a few bytes for a page. To read more is no quick look.
-_MOST_OF_NULLS: Final = 1 << 20
-
 # Why NaN is `absent`, which has no bytes to look up.
 NO_NAN: Final = "nan_count is 0"
 NO_ROWS: Final = "the row group has no rows"
@@ -196,13 +193,11 @@ class ChunkProber:
 
     @read_once
     def _has_only_nulls(self) -> bool:
-        """As the footer says, and the pages, if these are few bytes."""
-        chunk = self._chunk
-        if chunk.may_have_values or chunk.stored_bytes > _MOST_OF_NULLS:
+        if not self._chunk.seems_null:
             return False
-        from parquet_bloom.parquet.pages.chunk_values import holds_only_nulls
+        from parquet_bloom.parquet.pages.chunk_values import is_known_to_be_null
 
-        return holds_only_nulls(self._file.source, self._file.footer, chunk)
+        return is_known_to_be_null(self._file.source, self._file.footer, self._chunk)
 
     def _answer(self, verdict: Verdict, reason: str | None = None) -> Answer:
         at, groups = self._chunk.row_group, self._file.footer.row_groups

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Final
 
 from parquet_bloom.container import Place, slim_record
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey
 from parquet_bloom.parquet.footer.schema import LeafColumn
 from parquet_bloom.parquet.sealed.modules import LockedModules, Modules
 from parquet_bloom.vocabulary import NO_KEY
+
+# Levels of nulls take a few bytes for a page. To read more is no quick look.
+_MOST_OF_NULLS: Final = 1 << 20
 
 
 @slim_record
@@ -76,6 +80,11 @@ class ColumnChunk:
     def may_have_values(self) -> bool:
         """False if it certainly has no values that are not null."""
         return self.known_non_null != 0
+
+    @property
+    def seems_null(self) -> bool:
+        """Whether all is null by what the footer says, and the pages that show whether it is are few bytes."""
+        return not self.may_have_values and self.stored_bytes <= _MOST_OF_NULLS
 
     @property
     def pages_start(self) -> int | None:

@@ -51,6 +51,12 @@ def is_all_dictionary(footer: Footer, chunk: ColumnChunk) -> bool:
     return others == {Encoding.PLAIN_DICTIONARY}
 
 
+def is_known_to_be_null(source: Source, footer: Footer, chunk: ColumnChunk) -> bool:
+    """Whether all is null in a chunk by what the footer says and, if they are few bytes, by its pages. Raises
+    TamperedError."""
+    return chunk.seems_null and holds_only_nulls(source, footer, chunk)
+
+
 def holds_only_nulls(source: Source, footer: Footer, chunk: ColumnChunk) -> bool:
     """Whether a chunk has nothing but nulls by the levels in its pages, in as many rows as its row group has; of others, the
     pages up to the first value are read. Not if these cannot be read. Raises TamperedError."""
