@@ -124,7 +124,7 @@ def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
     """The verdict on a column that can have filters, and the reason."""
     skip = _reason_to_skip(evidence)
     if skip:
-        return "skip", skip
+        return "skip", "; ".join(filter(None, (skip, _those_for_nothing(evidence))))
     doubt = _reason_to_doubt(evidence)
     saves = _not_needed_for(evidence) if evidence.is_alone else _saved_for_others(evidence)
     reasons = [_those_there(evidence), doubt, saves, *_notes(evidence)]
@@ -235,6 +235,14 @@ def _those_there(evidence: Evidence) -> str:
         f"every {evidence.unit} already has a filter, whose FPP plays no part here (inspect shows it):"
         " the figures are of new ones, which --existing replace builds"
     )
+
+
+def _those_for_nothing(evidence: Evidence) -> str:
+    """That there are filters, of a column that needs none."""
+    already = evidence.counts.already
+    have = "has a filter" if already == 1 else "have filters"
+    where = number_of(already, evidence.unit)
+    return f"{where} {have}, which pbloom strip removes" if already else ""
 
 
 def _notes(evidence: Evidence) -> Iterator[str]:

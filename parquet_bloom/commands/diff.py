@@ -159,15 +159,15 @@ def _write_by_column(filters: Sequence[FilterDiff], units: Units) -> None:
 
 
 def _wrong_lines(filters: Iterable[FilterDiff], verbose: bool) -> Iterator[str]:
-    """What the values of each file say about its filters, a line for the like in several groups."""
+    """What the values of each file say about its filters, as `validate` says it, a line for the like in several groups."""
     groups = grouped if verbose else grouped_for_terminal
     looked_up = [item for item in filters if item.wrong_a is not None]
     for side in ("a", "b"):
         wrong = [each for item in looked_up for each in getattr(item, f"wrong_{side}")]
         for group in groups(wrong):
-            yield f"{side}: {group.text}"
-            if group.diagnosis is not None:
-                yield f"    {group.diagnosis}"
+            first, *others = group.painted_lines
+            yield f"{side}: {first}"
+            yield from others
         right = [item for item in looked_up if not getattr(item, f"wrong_{side}")]
         for column in dict.fromkeys(item.column for item in right):
             places = [item.place for item in right if item.column == column]

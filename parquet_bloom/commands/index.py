@@ -57,10 +57,10 @@ if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.options import TableView
     from parquet_bloom.verbs.index_change import IndexChange, NotIndexed
-    from parquet_bloom.verbs.index_check import IndexCheck
+    from parquet_bloom.verbs.index_check import IndexCheck, IndexFinding
     from parquet_bloom.vocabulary import Verdict
 
-# What a terminal shows of the files of one value; all of them are in the document.
+# What is shown of the files of one value, or with one problem; all of them are in the document.
 MOST_FILES = 20
 
 _NO_FILTERS = "nothing is indexed, so that every answer is unknown: pbloom build adds filters, --form map indexes values instead"
@@ -343,8 +343,8 @@ def check(
     Without --deep, size, time of change or ETag tell whether a file has changed, and none is opened: one that can no
     longer be read goes unnoticed.
 
-    Exit code 1: something is wrong, in a line for each. What is new, changed or gone takes an `index add`;
-    anything else a new index.
+    Exit code 1: something is wrong, in a line for each, up to 20 of a kind. What is new, changed or gone takes an
+    `index add`; anything else a new index.
 
     \b
     Examples:
@@ -371,8 +371,7 @@ def check(
 
 def _write_check(report: IndexCheck) -> None:
     _name(report.not_indexed)
-    for finding in report.findings:
-        write_text(f"{finding.problem}: {finding.message}")
+    _write_findings(report.findings)
     left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}: pbloom index compact"
     left += f" removes {'it' if report.unneeded == 1 else 'them'}"
     num_unknown = len({each.path for each in report.not_indexed})
@@ -382,6 +381,18 @@ def _write_check(report: IndexCheck) -> None:
         f" {number_of(report.files, 'file')}, {_counts(report.keys, report.filters)}{_proved(report)}"
         f"{unknown}{left * bool(report.unneeded)}"
     )
+
+
+def _write_findings(findings: Sequence[IndexFinding]) -> None:
+    """Of each kind, so that many files that changed hide nothing else."""
+    by_problem: dict[str, list[str]] = {}
+    for finding in findings:
+        by_problem.setdefault(finding.problem, []).append(finding.message)
+    for problem, messages in by_problem.items():
+        for message in messages[:MOST_FILES]:
+            write_text(f"{problem}: {message}")
+        if len(messages) > MOST_FILES:
+            write_text(f"{problem}: {len(messages) - MOST_FILES:,} more: --json shows all")
 
 
 def _proved(report: IndexCheck) -> str:

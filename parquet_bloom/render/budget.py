@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
     """A line about the budget, one for each column that it is spent on, and one for each left out; `group`: what
     readers skip. Unless `in_full`, one for all columns of the same rate, or left out for the same reason."""
-    yield f"{size(plan.used)} of the budget of {size(plan.bytes)} are used, over all files"
+    yield f"{size(plan.used)} of the budget of {size(plan.bytes)} are used, over all files, without headers"
     said = [(each.column, _spent(each, group), exact_percent(each.fpp)) for each in plan.columns]
     said += [(each.column, f"left out: {each.reason}", "") for each in plan.left_out]
     alike: dict[tuple[str, ...], list[tuple[str, str]]] = {}

@@ -153,7 +153,7 @@ class RepairView(SummarizedView["RepairReport"]):
 
 
 def _repaired(numbers: Mapping[str, int]) -> str:
-    """`2 filters repaired, 1 dropped, 0 still wrong, 9 B removed`. That none is wrong nobody can say who looked up
+    """`2 filters repaired, 1 dropped, 0 still wrong, 9 B less`. That none is wrong nobody can say who looked up
     no values."""
     counts = {"repaired": numbers["repaired"] - numbers["dropped"], "dropped": numbers["dropped"]}
     first, *others = [done for done, count in counts.items() if count] or ["repaired"]
@@ -172,7 +172,8 @@ def _dropped(report: RepairReport) -> list[RepairedFilter]:
 
 
 def _difference(num_bytes: int) -> str:
-    return f"{size(-num_bytes)} removed" if num_bytes < 0 else f"{size(num_bytes)} added"
+    """By how much files grew, or shrank, as `removed` would be said of filters."""
+    return f"{size(-num_bytes)} less" if num_bytes < 0 else f"{size(num_bytes)} added"
 
 
 def _of_file(

@@ -554,9 +554,7 @@ def _check_sources(files: ListedFiles, known: Collection[str]) -> None:
         num_files = sum(_is_found_by(name, path) for path in known)
         if num_files:
             there = number_of(num_files, "file")
-            problem = (
-                f"{error.strerror}, and the index has {there} of it: index remove forgets them"
-            )
+            problem = f"{error.strerror}; the index has {there} of it: index remove forgets them"
             raise FileNotFoundError(errno.ENOENT, problem, name)
 
 

@@ -43,6 +43,15 @@ def test_a_good_column_is_built():
     assert judged() == ("build", reason)
 
 
+def test_filters_that_are_there_for_nothing_can_be_removed():
+    sorted_by_it = {"reads": reads(1, 1)}
+    nothing = "min/max alone leaves 1.00 of 20 row groups to read, so a filter would save nothing"
+    assert judged(**sorted_by_it) == ("skip", nothing)
+    for already, there in ((1, "1 row group has a filter"), (20, "20 row groups have filters")):
+        reason = f"{nothing}; {there}, which pbloom strip removes"
+        assert judged(**sorted_by_it, already=already) == ("skip", reason)
+
+
 @pytest.mark.parametrize(
     ("change", "verdict", "words"),
     [

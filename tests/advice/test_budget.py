@@ -284,7 +284,7 @@ def test_a_rate_for_each_column_of_an_orc_file(tmp_path):
 def test_the_command_says_what_fits_and_what_does_not(lake):
     result = outcome("advise", lake, "--budget", "40KiB")
     lines = result.stdout.splitlines()
-    assert lines[1].endswith(" of the budget of 40.0 KiB are used, over all files")
+    assert lines[1].endswith(" of the budget of 40.0 KiB are used, over all files, without headers")
     shown = [line for line in lines if " % or less take " in line or ": left out: " in line]
     assert len(shown) >= 2
     # Of what is built they are notes.

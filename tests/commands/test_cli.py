@@ -59,6 +59,12 @@ def test_one_filter_is_no_plural(run):
     assert result.stdout.startswith("out.parquet: 1 filter removed, 2.0 KiB less, ")
 
 
+def test_files_that_shrink_have_no_filters_removed(run):
+    run("build", "events.parquet", "-c", "user_id", "--fpp", "1e-5", "-o", "out.parquet")
+    again = ("build", "out.parquet", "-c", "user_id", "--existing", "replace", "--in-place")
+    assert run(*again).stdout.startswith("out.parquet: 2 filters, 12.0 KiB less (31 %), ")
+
+
 def test_build_text(run):
     result = run("build", "events.parquet", "-c", "user_id,flag", "-o", "out.parquet")
     assert result.code == 0

@@ -35,7 +35,7 @@ def test_another_hash_is_named():
     assert said("good.parquet", "murmur3.parquet") == [
         "a: column a, row group 0: nothing wrong is found",
         (
-            "b: column a, row group 0: 1,996 of 2,000 stored values are not in the filter: readers"
+            "b: error PB401 false-negatives: column a, row group 0: 1,996 of 2,000 stored values are not in the filter: readers"
             " lose their rows (expected 0, found 1996); in 1,996 rows, 0 to 1999, page 0"
         ),
         (
@@ -49,7 +49,7 @@ def test_another_hash_is_named():
 def test_the_values_that_one_side_lacks_are_named():
     assert said("cut.parquet", "good.parquet") == [
         (
-            "a: column a, row group 0: 400 of 2,000 stored values are not in the filter: readers lose"
+            "a: error PB401 false-negatives: column a, row group 0: 400 of 2,000 stored values are not in the filter: readers lose"
             " their rows (expected 0, found 400); in 400 rows, 1600 to 1999, page 0, only at the end"
             " of the row group"
         ),
@@ -66,7 +66,7 @@ def test_index_groups():
     of_a, of_b, tried = said("good.orc", "exchanged.orc")
     assert of_a == "a: column a, stripe 0, index groups 0, 1: nothing wrong is found"
     assert of_b == (
-        "b: column a, stripe 0, index groups 0, 1 (the first of them): 989 of 1,000 stored values are"
+        "b: error PB401 false-negatives: column a, stripe 0, index groups 0, 1 (the first of them): 989 of 1,000 stored values are"
         " not in the filter: readers lose their rows (expected 0, found 989); in 989 rows, 0 to 999"
     )
     assert (

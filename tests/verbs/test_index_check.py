@@ -1,5 +1,6 @@
 """What is wrong with an index, and what is only out of date."""
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -224,6 +225,24 @@ def test_the_command(lake, tmp_path):
     run = outcome("index", "compact", "--index", folder, "--older-than", "0s")
     assert run.stdout.startswith(f"{folder}: 0 merged, 1 segment now; 4 files removed, ")
     assert len(run.stdout.splitlines()) == 1
+
+
+def test_many_files_that_changed_hide_nothing_else(lake, tmp_path):
+    folder = tmp_path / "index"
+    pb.Index.build(folder, lake, "id").close()
+    (lake / "2.parquet").unlink()
+    for number in range(23):
+        shutil.copy(lake / "0.parquet", lake / f"new-{number:02}.parquet")
+    run = outcome("index", "check", "--index", folder)
+    assert run.stdout.splitlines() == [
+        *(f"new: {lake}/new-{number:02}.parquet: not in the index" for number in range(20)),
+        "new: 3 more: --json shows all",
+        f"gone: {lake}/2.parquet: is no more, or in no source of the index",
+        f"{folder}: 24 findings: 4 files, 3,600 keys; the files were not read: --deep does that",
+        f"next: pbloom index add --index {folder}",
+    ]
+    document = json.loads(outcome("index", "check", "--index", folder, "--json").stdout)
+    assert len(document["findings"]) == 24
 
 
 def test_add_is_named_only_if_it_mends_all(lake, tmp_path, monkeypatch):

@@ -169,4 +169,4 @@ def test_one_is_one_and_fewer_bytes_are_removed(
 ) -> None:
     path = write(with_meta(sound, 0, A, bloom_filter_offset=-1, bloom_filter_length=None))
     shown = outcome("repair", path, "--dry-run").stdout
-    assert shown.startswith(f"{path} (dry run): 1 filter dropped, 2 B removed, ")
+    assert shown.startswith(f"{path} (dry run): 1 filter dropped, 2 B less, ")
