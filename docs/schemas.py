@@ -35,13 +35,19 @@ REPORTS: dict[str, type] = {
     "clean-temp": pb.CleaningReport,
     "diff": pb.FileDiff,
     "find": pb.FindReport,
+    "index-add": pb.IndexChange,
+    "index-check": pb.IndexCheck,
+    "index-compact": pb.IndexCompaction,
     "index-probe": pb.IndexReport,
     "inspect": pb.FileInspection,
+    "inspect-summary": pb.InspectionSummary,
     "probe": pb.ProbeReport,
     "probe-by-value": pb.ValuesReport,
     "recover": pb.RecoveryReport,
     "repair": pb.RepairReport,
+    "repair-table": pb.TableRepairReport,
     "strip": pb.StripReport,
+    "strip-table": pb.TableStripReport,
     "validate": pb.ValidationReport,
 }
 
@@ -60,9 +66,14 @@ def schema(verb: str) -> Schema:
     ]
     about = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"pbloom {verb.replace('-table', ' --table').replace('-by-value', ' --by-value')} --json",
+        "title": f"pbloom {_words(verb)} --json",
     }
     return about | (forms[0] if len(forms) == 1 else {"oneOf": forms})
+
+
+def _words(verb: str) -> str:
+    """Of a command line."""
+    return re.sub("-(?=table|by-value|summary)", " --", verb).replace("index-", "index ")
 
 
 def of_class(kind: type[Any], units: Units, name_of_format: str = "") -> Schema:

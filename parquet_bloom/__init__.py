@@ -12,10 +12,12 @@ Public is what `dir(pb)` has; how the modules inside are named and what is in th
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+# As type checkers know it: typing and importlib are loaded by what needs them.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from parquet_bloom.container import Answer as Answer
     from parquet_bloom.container import BuiltFilters as BuiltFilters
     from parquet_bloom.container import Explanation as Explanation
@@ -193,6 +195,8 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
         value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
         return value
 

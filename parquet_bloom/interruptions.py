@@ -1,5 +1,6 @@
 """Where what ends the program has to wait: from where a file takes its name until that is counted, so that
-what is said at the end is true of what is on disk; and while a thread is started.
+what is said at the end is true of what is on disk; while a thread is started; and while a progress bar takes the
+terminal or gives it back.
 
 Only what works through files one by one counts. Signals are handled by the main thread, so that other
 threads need none of this: whoever waits for them counts what they have done.
@@ -16,7 +17,7 @@ class _State:
     # Whether somebody counts what is done, and will release what is held.
     is_counted = False
     is_held = False
-    is_starting = False
+    is_undisturbed = False
     pending: BaseException | None = None
 
 
@@ -32,7 +33,7 @@ def hold() -> None:
 
 def is_postponed(end: BaseException) -> bool:
     """Whether what a signal asks for is held back, to be raised later."""
-    waits = _State.is_held or _State.is_starting
+    waits = _State.is_held or _State.is_undisturbed
     if waits:
         _State.pending = end
     return waits
@@ -60,17 +61,18 @@ def counted() -> Iterator[None]:
 
 
 @contextmanager
-def starting_threads() -> Iterator[None]:
-    """What may start a thread: nothing ends the program before the end of this. Raised in the midst of
-    Thread.start, it would leave a thread that nobody waits for, or release the lock of one that then
-    never begins."""
+def undisturbed() -> Iterator[None]:
+    """What is soon over and must not be left half done: nothing ends the program before the end of this. Raised in
+    the midst of Thread.start, it would leave a thread that nobody waits for, or release the lock of one that then
+    never begins; in that of a progress bar, a terminal without a cursor."""
     if not _is_main():
         yield
         return
-    _State.is_starting = True
+    before = _State.is_undisturbed
+    _State.is_undisturbed = True
     try:
         yield
     finally:
-        _State.is_starting = False
-        if not _State.is_held:
+        _State.is_undisturbed = before
+        if not (before or _State.is_held):
             _raise_pending()

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from parquet_bloom.arguments import number_given
 from parquet_bloom.errors import UnsupportedError
-from parquet_bloom.interruptions import starting_threads
+from parquet_bloom.interruptions import undisturbed
 from parquet_bloom.vocabulary import NO_MEMORY
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ class Helper:
         self._thread = ThreadPoolExecutor(
             1, "pbloom-helper", initializer=_budget.work_for, initargs=(holder,)
         )
-        with starting_threads():
+        with undisturbed():
             self._work = self._thread.submit(work)
 
     def join(self) -> None:
@@ -308,7 +308,7 @@ def work_in_order(
                         break
                     held.append(needed)
                     chunk = ahead.popleft()
-                    with starting_threads():
+                    with undisturbed():
                         begun.append(_Begun(chunk, pool.submit(run.do, work, chunk)))
                     needed = None
                 yield _taken(begun)

@@ -158,6 +158,7 @@ def in_order() -> Iterator[None]:
 
 def _complain_of(ended: BaseException, *words: str) -> None:
     """Say what has ended the program, with what was noted on the way."""
+    terminal.show_cursor()
     said = [*words, *getattr(ended, "__notes__", ())]
     if said:
         terminal.complain("; ".join(said))
@@ -257,7 +258,8 @@ def run(commands: click.Group) -> NoReturn:
 def _run(commands: click.Group) -> None:
     with in_order():
         terminal.prepare()
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # A shell that runs it in the background has it ignored.
+        if callable(signal.getsignal(signal.SIGINT)):
             signal.signal(signal.SIGINT, _interrupt)
         for number in (signal.SIGTERM, signal.SIGHUP):
             # nohup ignores SIGHUP.

@@ -46,20 +46,54 @@ def test_it_is_handled_when_the_thread_is_known(monkeypatch):
     assert len(done) <= 1
 
 
-INTERRUPTED = """
+INTERRUPTING = """
 import os, signal, sys
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
 class Interrupting:
     def find_spec(self, name, *rest):
         if name == "parquet_bloom.program":
-            os.kill(os.getpid(), signal.SIGINT)
+            {}
 sys.meta_path.insert(0, Interrupting())
 from parquet_bloom.cli import main
 main()
 """
+AFTER_LOADING = """
+import os, signal
+from parquet_bloom import cli, program
+run = program.run
+def running(commands):
+    os.kill(os.getpid(), signal.SIGINT)
+    run(commands)
+program.run = running
+cli.main()
+"""
 
 
-def test_an_interrupt_while_the_program_is_loaded_shows_no_traceback():
+@pytest.mark.parametrize(
+    "program",
+    [
+        INTERRUPTING.format("interrupt()"),
+        # As locks of imports do, in callbacks: what is raised there is shown and forgotten.
+        INTERRUPTING.format("type('Forgetting', (), {'__del__': lambda self: interrupt()})()"),
+        AFTER_LOADING,
+    ],
+    ids=["in an import", "where exceptions are forgotten", "after loading"],
+)
+def test_an_interrupt_while_the_program_is_loaded_shows_no_traceback(program):
     ran = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "pbloom: interrupted\n")
+
+
+def test_what_is_ignored_while_the_program_is_loaded_is_ignored_later(tmp_path):
+    """As shells have it for what runs in the background."""
+    program = f"import os, signal; signal.signal(signal.SIGINT, signal.SIG_IGN){INTERRUPTING.format('interrupt()')}"
+    ran = subprocess.run(
+        [sys.executable, "-c", f"{program}", "--version"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")

@@ -23,6 +23,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Final, TextIO
 
 from parquet_bloom.errors import quoted_name
+from parquet_bloom.interruptions import undisturbed
 from parquet_bloom.render.palette import HEADINGS, in_color, painted, without_colors
 from parquet_bloom.render.table import (
     NAMES,
@@ -336,7 +337,8 @@ def _shown(said: Callable[[int, int], str]) -> Iterator[Callable[[int, int], Non
 
     with _bars() as bars:
         started = time.monotonic()
-        task = bars.add_task(label(0, 0), visible=False, total=None)
+        with undisturbed():
+            task = bars.add_task(label(0, 0), visible=False, total=None)
 
         def show(done: int, total: int) -> None:
             late = time.monotonic() - started > PATIENCE_SECONDS
@@ -354,8 +356,9 @@ def _shown(said: Callable[[int, int], str]) -> Iterator[Callable[[int, int], Non
             bars.remove_task(task)
 
 
-# The bars on the terminal, if there are any.
+# The bars on the terminal, if there are any; and the last that were.
 _live: list[Progress] = []
+_last: list[Progress] = []
 
 
 @contextmanager
@@ -366,7 +369,7 @@ def _bars() -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(
+    bars = Progress(
         console=Console(stderr=True),
         transient=True,
         disable=False,
@@ -374,12 +377,24 @@ def _bars() -> Iterator[Progress]:
         redirect_stderr=False,
         # The time left is told from all that was done: tasks on Spark may end minutes apart.
         speed_estimate_period=float("inf"),
-    ) as bars:
+    )
+    try:
+        with undisturbed():
+            _last[:] = [bars]
+            bars.start()
         _live.append(bars)
-        try:
-            yield bars
-        finally:
+        yield bars
+    finally:
+        with undisturbed():
             _live.clear()
+            bars.stop()
+
+
+def show_cursor() -> None:
+    """Once more, if there were bars: where ^C is typed, a terminal drops what it was sent and has not shown, so what
+    showed the cursor after them, too."""
+    for bars in _last:
+        bars.console.show_cursor()
 
 
 def _without_bars() -> AbstractContextManager[None]:
@@ -391,8 +406,10 @@ def _without_bars() -> AbstractContextManager[None]:
 
 @contextmanager
 def _stopped(bars: Progress) -> Iterator[None]:
-    bars.stop()
+    with undisturbed():
+        bars.stop()
     try:
         yield
     finally:
-        bars.start()
+        with undisturbed():
+            bars.start()

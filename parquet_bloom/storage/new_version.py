@@ -19,7 +19,7 @@ from pathlib import Path
 
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import REPLACE, REPLACE_OR_RESUME, ParquetBloomError, RewriteError
-from parquet_bloom.interruptions import hold, starting_threads
+from parquet_bloom.interruptions import hold, undisturbed
 from parquet_bloom.storage import address_of
 from parquet_bloom.storage.change import Change
 from parquet_bloom.storage.journal import recover_first
@@ -172,7 +172,7 @@ def _prefix_copied(source: Source, written: Output) -> Iterator[None]:
 
     with ThreadPoolExecutor(1, thread_name_prefix="pbloom-copy") as copier:
         try:
-            with starting_threads():
+            with undisturbed():
                 copied = copier.submit(written.copy_meanwhile, source).result
         except RuntimeError:
             # The system starts no more threads.

@@ -29,7 +29,10 @@ def hidden_name(name: str) -> str:
 
 
 def _cut(name: str) -> str:
-    return os.fsencode(name)[:NAME_BYTES].decode(errors="ignore")
+    """Whole characters, as some file systems take no others; what is no character is kept."""
+    while len(os.fsencode(name)) > NAME_BYTES:
+        name = name[:-1]
+    return name
 
 
 def is_temporary(name: str, of: str | None = None) -> bool:

@@ -1,11 +1,15 @@
 """Progress bars: one for all files, one for the file, and whatever else is written is not in their way."""
 
 import io
+import os
+import re
+import signal
 import sys
 
 import pytest
 from rich import console
 
+from parquet_bloom import program
 from parquet_bloom.render import terminal
 
 
@@ -63,3 +67,55 @@ def test_in_a_pipe_there_is_none(monkeypatch):
     with terminal.progress("x") as show:
         show(1, 2)
     assert sys.stderr.getvalue() == ""
+
+
+def a_bar():
+    with terminal.progress("x") as show:
+        show(1, 2)
+
+
+def a_line_between_bars():
+    with terminal.progress("x") as show:
+        show(1, 2)
+        terminal.write_line("y")
+
+
+@pytest.fixture
+def as_the_program():
+    before = signal.signal(signal.SIGINT, program._interrupt)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("as_the_program")
+@pytest.mark.parametrize("step", ["push_render_hook", "pop_render_hook"], ids=["start", "stop"])
+@pytest.mark.parametrize(("shows", "nth"), [(a_bar, 1), (a_line_between_bars, 2)])
+def test_an_interrupt_in_the_midst_of_it_leaves_the_cursor(monkeypatch, step, shows, nth):
+    terminal_shown, steps = on_a_terminal(monkeypatch), []
+    original = getattr(console.Console, step)
+
+    def interrupted(*given):
+        steps.append(step)
+        if len(steps) == nth:
+            os.kill(os.getpid(), signal.SIGINT)
+        return original(*given)
+
+    monkeypatch.setattr(console.Console, step, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        shows()
+    assert re.findall(r"\x1b\[\?25[hl]", terminal_shown.getvalue())[-1] == "\x1b[?25h"
+
+
+def interrupted_after_a_bar():
+    with program.in_order():
+        with terminal.progress("x"):
+            pass
+        raise KeyboardInterrupt
+
+
+def test_the_cursor_is_shown_again_after_an_interrupt(monkeypatch):
+    """The terminal drops what has not been shown yet when ^C is typed."""
+    shown = on_a_terminal(monkeypatch)
+    with pytest.raises(SystemExit):
+        interrupted_after_a_bar()
+    assert shown.getvalue().endswith("\r\x1b[?25hpbloom: interrupted\n")

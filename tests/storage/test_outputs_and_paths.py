@@ -4,6 +4,8 @@ import errno
 import os
 import shutil
 import stat
+import subprocess
+import sys
 from contextlib import closing, nullcontext
 from operator import itemgetter
 from pathlib import Path
@@ -19,7 +21,7 @@ from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.storage.local_output import COPY_CHUNK, default_mode, output_to
 from parquet_bloom.storage.paths import expand, outputs_in, with_parent
 from parquet_bloom.storage.source import Cut, is_url, local_path
-from parquet_bloom.storage.temporary_files import hidden_name, leftovers_below
+from parquet_bloom.storage.temporary_files import hidden_name, is_temporary, leftovers_below
 
 
 @pytest.fixture
@@ -490,3 +492,26 @@ def test_a_name_that_no_path_can_have(ask, name):
     with pytest.raises(OSError, match="has a character that no path can have") as raised:
         ask(f"/tmp/{name}")
     assert raised.value.filename == ascii(f"/tmp/{name}")[1:-1]
+
+
+def test_a_temporary_file_is_told_from_that_of_a_name_with_other_bytes():
+    temporary = hidden_name("x\udcff.parquet")
+    assert is_temporary(temporary, of="x\udcff.parquet")
+    assert not is_temporary(temporary, of="x\udcfe.parquet")
+
+
+def test_a_long_name_is_cut_between_characters():
+    temporary = hidden_name("日" * 80)
+    assert temporary.startswith("." + "日" * 66 + ".")
+    assert is_temporary(temporary, of="日" * 80)
+
+
+def test_a_name_that_the_locale_cannot_spell(tmp_path):
+    path = tmp_path / "日本.parquet"
+    shutil.copy(FIXTURES / "pyarrow_types.parquet", path)
+    plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    ran = subprocess.run(
+        [sys.executable, "-m", "parquet_bloom", "build", path, "-c", "int64", "--in-place"],
+        capture_output=True, text=True, check=False, env=os.environ | plain,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stderr) == (0, "")

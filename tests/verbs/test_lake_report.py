@@ -302,7 +302,9 @@ def test_columns_with_filters_in_some_files_alone(run):
     ) in text
     assert "Files None has errors or warnings: those with the highest FPP come first. " in text
     _, html = run("lake/day=1", "-c", "country", "--no-deep")
-    assert "Some files have" not in Document(html).text
+    text = Document(html).text
+    assert "Some files have" not in text
+    assert "Files None has a filter, an error or a warning. " in text
 
 
 def test_what_is_required_and_values_that_are_not_shown(run):
