@@ -621,6 +621,14 @@ def test_what_is_no_column_and_no_file_is_a_wrong_argument(lake, tmp_path):
         pb.find(file, "int", 5)
 
 
+def test_statistics_of_an_encrypted_column_count_with_its_key(tmp_path):
+    recipe = Recipe(columns={"int64": OWN})
+    path = encrypted(tmp_path, recipe)
+    least = -(2**63)
+    report = pb.find(path, "int64", least, keys=keys_of(recipe))
+    assert ([row.row for row in report.rows], report.row_groups_by_statistics) == ([0], 2)
+
+
 def test_files_without_a_key_for_any_are_an_error(tmp_path):
     recipe = Recipe(columns={"int64": OWN})
     for name in "ab":
