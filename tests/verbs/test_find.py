@@ -283,6 +283,22 @@ def test_row_groups_that_min_max_excludes_are_not_read(tmp_path):
     assert "excluded" not in said
 
 
+@pytest.mark.parametrize("kind", ["int32", "uint32", "uint64", "float32", "float64", "text"])
+def test_many_values_are_compared_with_bounds_at_once(tmp_path, kind):
+    numbers = np.arange(0, 8000, 4) + (2**31 - 4000 if kind[0] == "u" else -4000)
+    if kind == "text":
+        numbers = np.char.zfill((numbers + 4000).astype(str), 5)
+    values = numbers if kind == "text" else numbers.astype(kind)
+    pq.write_table(pa.table({"c": values}), tmp_path / "a.parquet", row_group_size=100)
+    more = numbers[100:400].astype(int) + 1
+    others = np.char.zfill(more.astype(str), 5) if kind == "text" else more.astype(kind)
+    asked = np.concatenate([values[[950]], others])
+    report = pb.find(tmp_path / "a.parquet", "c", asked)
+    assert [row.row for row in report.rows] == [950]
+    # Of the others, those between two row groups are in the bounds of neither.
+    assert (len(asked), report.row_groups_by_statistics) == (301, 16)
+
+
 NARROW = {
     "int": ([5, 9], pa.int64(), (8).to_bytes(8, "little"), (9).to_bytes(8, "little")),
     "unsigned": ([5, 9], pa.uint32(), (8).to_bytes(4, "little"), (9).to_bytes(4, "little")),
@@ -603,6 +619,14 @@ def test_what_is_no_column_and_no_file_is_a_wrong_argument(lake, tmp_path):
         ),
     ):
         pb.find(file, "int", 5)
+
+
+def test_statistics_of_an_encrypted_column_count_with_its_key(tmp_path):
+    recipe = Recipe(columns={"int64": OWN})
+    path = encrypted(tmp_path, recipe)
+    least = -(2**63)
+    report = pb.find(path, "int64", least, keys=keys_of(recipe))
+    assert ([row.row for row in report.rows], report.row_groups_by_statistics) == ([0], 2)
 
 
 def test_files_without_a_key_for_any_are_an_error(tmp_path):

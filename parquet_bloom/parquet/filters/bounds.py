@@ -55,7 +55,7 @@ def among(leaf: LeafType, asked: Asked, slack: int = 0) -> Bounds | None:
     if any(reason != BEYOND_TYPE for reason in asked.unknown.values()):
         return None
     keys = asked.keys
-    if not keys:
+    if keys is None or not len(keys):
         return None
 
     def reaches(low: Any, high: Any) -> bool:

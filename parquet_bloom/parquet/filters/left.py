@@ -102,9 +102,10 @@ class _Hashed:
     @read_once
     def few(self) -> Sequence[tuple[bytes, int]] | None:
         """Each with the half of its hash that selects the block; None for more than a few."""
-        if self.asked.is_many or len(self.asked.plain) > _FEW:
+        if self.asked.is_many:
             return None
-        return [(each, _kernel.xxh64(each) >> 32) for each in self.asked.plain]
+        plain = list(self.asked.plain)
+        return None if len(plain) > _FEW else [(each, _kernel.xxh64(each) >> 32) for each in plain]
 
     @read_once
     def hashes(self) -> NDArray[np.uint64]:
