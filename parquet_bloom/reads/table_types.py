@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_bloom.errors import UnsupportedError
 
 # By what Delta Lake calls them.
 PRIMITIVE: Final = {
@@ -57,8 +60,8 @@ def _field(stored: pa.Field, kind: Kind) -> pa.Field:
 
 def _as(stored: pa.DataType, kind: Kind) -> pa.DataType:
     if isinstance(kind, str):
-        wide = arrow_type(kind)
-        return wide if wide is not None and _is_wider(stored, wide) else stored
+        wide = arrow_type(kind) or _OTHERS.get(kind)
+        return wide if wide is not None and _is_other(stored, wide) else stored
     match kind["type"]:
         case "struct" if pa.types.is_struct(stored):
             there = {field.name: field for field in stored}
@@ -80,6 +83,51 @@ def _as(stored: pa.DataType, kind: Kind) -> pa.DataType:
                 _field(stored.item_field, kind["valueType"]),
             )
     return stored
+
+
+def converted(rows: pa.Table, wanted: pa.Schema) -> pa.Table:
+    """Rows of a file, of the types that in_table has for them. Raises UnsupportedError for what pyarrow does not convert."""
+    if rows.schema.equals(wanted):
+        return rows
+    try:
+        columns = [
+            pa.chunked_array([_converted(each, field.type) for each in column.chunks], field.type)
+            for column, field in zip(rows.columns, wanted, strict=True)
+        ]
+    except (pa.ArrowException, NotImplementedError) as error:
+        reason = " ".join(str(error).split())
+        raise UnsupportedError(f"columns of a table: pyarrow {pa.__version__}: {reason}") from None
+    return pa.table(columns, wanted)
+
+
+def _converted(stored: pa.Array, wanted: pa.DataType) -> pa.Array:
+    """Older versions of pyarrow do not add fields to structs."""
+    if stored.type.equals(wanted):
+        return stored
+    if pa.types.is_struct(wanted):
+        there = {field.name for field in stored.type}
+        fields = [
+            _converted(stored.field(each.name), each.type)
+            if each.name in there
+            else pa.nulls(len(stored), each.type)
+            for each in wanted
+        ]
+        return pa.StructArray.from_arrays(fields, fields=[*wanted], mask=stored.is_null())
+    if pa.types.is_list(wanted):
+        lengths = pc.fill_null(pc.list_value_length(stored), 0)
+        ends = pc.cumulative_sum(lengths).cast(pa.int32())
+        offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
+        values = _converted(stored.flatten(), wanted.value_type)
+        return pa.ListArray.from_arrays(offsets, values, wanted, mask=stored.is_null())
+    return stored.cast(wanted)
+
+
+def _is_other(stored: pa.DataType, wide: pa.DataType) -> bool:
+    """Whether it is another type than in the table: a narrower one, or that of views, of which pyarrow can do little;
+    delta-rs writes down that rows had it which it has written anew."""
+    if stored in (pa.string_view(), pa.binary_view()):
+        return wide in (pa.string(), pa.binary())
+    return _is_wider(stored, wide)
 
 
 def _is_wider(stored: pa.DataType, wide: pa.DataType) -> bool:

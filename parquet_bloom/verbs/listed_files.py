@@ -319,9 +319,9 @@ class _FileOfTable:
         self._kinds = table.kinds
 
     def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any:
-        """As Askable.read_rows, of the table's types where these are wider or have more fields."""
-        from parquet_bloom.reads.table_types import in_table
+        """As Askable.read_rows, of the table's types where these are wider or have more fields. Raises
+        UnsupportedError, too."""
+        from parquet_bloom.reads.table_types import converted, in_table
 
         found = self._file.read_rows(columns, rows)
-        wanted = in_table(found.schema, self._kinds)
-        return found if found.schema.equals(wanted) else found.cast(wanted)
+        return converted(found, in_table(found.schema, self._kinds))

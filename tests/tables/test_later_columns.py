@@ -409,3 +409,24 @@ def test_names_of_folders_say_nothing_of_a_table(iceberg):
     source = pb.polars_source(NAME, {"id": ["y", "z"]}, table=view)
     found = source.filter(pl.col("id").is_in(["y", "z"])).collect()
     assert dict(found.select("id", "t").rows()) == {"y": None, "z": "u"}
+
+
+def test_rows_that_delta_rs_has_written_anew(tmp_path):
+    """It notes that their text was in views, which pyarrow neither compares nor puts beside other text."""
+    folder = tmp_path / "events"
+    rows = {"id": [1, 2, 3], "t": ["a", "b", "c"], "s": [{"v": "a"}, {"v": None}, None], "l": [["x"], [], None], "k": [b"a", b"b", None]}  # fmt: skip
+    write_deltalake(folder, pa.table(rows))
+    DeltaTable(folder).delete("id = 1")
+    (path,) = [folder / file.name for file in pb.open_table(folder).files()]
+    assert pq.read_schema(path).field("t").type == pa.string_view()
+    write_deltalake(folder, pa.table(rows), mode="append")
+    judge = DeltaTable(folder).to_pyarrow_table().sort_by("id")
+    found = pb.rows(folder, [("id", ">", 0)], table="delta")
+    assert found.sort_by("id").to_pylist() == judge.to_pylist()
+    assert found.schema.field("t").type == pa.string()
+    assert pb.rows(folder, {"t": "b"}, ["id"], table="delta")["id"].to_pylist() == [2, 2]
+    assert pb.rows(folder, {"s.v": "a"}, ["id"], table="delta")["id"].to_pylist() == [1]
+    asked = pc.field("t") == "b"
+    of_dataset = pb.dataset(folder, {"t": "b"}, table="delta").to_table().filter(asked)
+    assert of_dataset["s"].to_pylist() == [{"v": None}, {"v": None}]
+    assert pb.polars_source(folder, table="delta").filter(pl.col("t") == "b").collect().height == 2
