@@ -17,7 +17,7 @@ from parquet_bloom.reads.columns import with_filtered
 from parquet_bloom.reads.filesystem import file_system
 from parquet_bloom.reads.partitions import Partitions, Stored
 from parquet_bloom.reads.pruning import Left
-from parquet_bloom.reads.table_types import widened
+from parquet_bloom.reads.table_types import Kind, in_table
 from parquet_bloom.storage.source import FileEnd, local_name
 
 if TYPE_CHECKING:
@@ -61,12 +61,12 @@ class Fragments:
         self,
         paths: Sequence[str],
         columns: Collection[str],
-        types_of: Callable[[str], Mapping[str, str]],
+        kinds_of: Callable[[str], Mapping[str, Kind]],
     ) -> pa.Schema:
         """Of all these files, if any `columns` are named only of those, of the types that tables have given them. Raises
         as schema."""
         found = self._with_partitions(
-            [widened(self._inspected(path), types_of(path)) for path in paths]
+            [in_table(self._inspected(path), kinds_of(path)) for path in paths]
         )
         names = {*(columns or found.names), *self._partitions.names}
         return pa.schema([field for field in found if field.name in names], found.metadata)

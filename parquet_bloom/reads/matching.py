@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Askable, Container, Overview
     from parquet_bloom.native.lazy import Array
     from parquet_bloom.reads.pruning import Group, Left
+    from parquet_bloom.reads.table_types import Kind
 
 # The number of a row.
 _ROW_BYTES: Final = 8
@@ -31,6 +32,10 @@ class ListedFiles(Protocol):
     @property
     def table_columns(self) -> tuple[str, ...]:
         """The whole columns of all tables; none if not all files are of tables."""
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """The types of the whole columns of all tables."""
 
     def as_listed(self, file: Askable, wanted: Collection[str]) -> RowSource:
         """A file with the columns that its table has, if it is one's. Raises UnsupportedError if the table says

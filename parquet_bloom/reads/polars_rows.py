@@ -53,13 +53,18 @@ class Rows:
         paths: Sequence[str],
         filtered: Sequence[str],
         left_by: LeftBy,
+        of_table: pl.Schema | None = None,
     ) -> None:
-        """`filtered`: columns that it has, too, if any of the files does."""
+        """`filtered`: columns that it has, too, if any of the files does; `of_table`: the columns of the table whose files
+        these are, for which names of folders say nothing."""
         self._paths, self._filtered, self._left_by = paths, filtered, left_by
+        self._of_table = of_table
 
     @read_once
     def schema(self) -> pl.Schema:
         """That of the first file, with partitions of the types that those of all files have; see reads.columns."""
+        if self._of_table is not None:
+            return self._of_table
         first, *others = telling(self._paths)
         # Without a schema, polars opens all files for it.
         with_partitions = self._scanned(self._paths, schema=self._stored(first)).collect_schema()
@@ -112,7 +117,7 @@ class Rows:
 
     def _scanned(self, paths: Sequence[str], **options: Any) -> pl.LazyFrame:
         names = [_name_of(path) for path in paths]
-        has_values = any("=" in str(path) for path in paths)
+        has_values = self._of_table is None and any("=" in str(path) for path in paths)
         options.setdefault("hive_partitioning", has_values)
         return pl.scan_parquet(names, glob=False, storage_options=_options_of(paths[0]), **options)
 
@@ -156,7 +161,7 @@ class RowsOfTables:
         query = _PushedQuery(columns, predicate)
         left = self._left_by(query.pushed.tree)
         if left and self._groups.are_plain(left, self._schema):
-            plain = Rows([each.path for each in left], (), lambda _: left)
+            plain = Rows([each.path for each in left], (), lambda _: left, self.schema)
             yield from plain(columns, predicate, num_rows, batch_size)
             return
         asked = [] if predicate is None else predicate.meta.root_names()

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.reads.partitions import PartitionedFile, Partitions
+from parquet_bloom.reads.table_types import whole_type
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Container
@@ -30,8 +31,8 @@ class WholeGroups:
         self._files, self._partitions, self._open = files, partitions, opener
 
     def schema(self, paths: Sequence[str]) -> pa.Schema:
-        """Of all columns of the tables, of the types that they have in the first of these files which has them. A
-        column that none has is of nulls."""
+        """Of all columns of the tables, of the types that they have in the first of these files which has them, as far as
+        the tables do not say otherwise."""
         names = dict.fromkeys((*self._files.table_columns, *self._partitions.names))
         found: dict[str, pa.Field] = {}
         for path in paths:
@@ -41,7 +42,10 @@ class WholeGroups:
                 source = self._source(file, self._files.table_columns)
                 schema = source.read_rows(source.top_columns, _NOTHING).schema
             found = {field.name: field for field in schema} | found
-        return pa.schema([found.get(name, pa.field(name, pa.null())) for name in names])
+        of_tables = {name: whole_type(kind) for name, kind in self._files.kinds.items()}
+        return pa.schema(
+            [found.get(name) or pa.field(name, of_tables.get(name, pa.null())) for name in names]
+        )
 
     def are_plain(self, left: Sequence[Left], schema: pa.Schema) -> bool:
         """Whether any reader of these files reads all of what the tables have, whose schema this is."""

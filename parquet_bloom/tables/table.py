@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, cast
 
 from parquet_bloom.container.in_commands import AsTable
 from parquet_bloom.container.protocols import Askable, Container, Overview, SchemaLeaf
@@ -167,7 +167,7 @@ class TableColumns:
     whole columns; `doubled`: names of several leaves; `names`: what each data file calls them; `partitions`: the table's name for
     the file's, of columns whose values are not in the files; `has_own_names`: whether files have the
     table's own names, but for what other writers call the inside of lists and maps; `types`: of leaves, by the table's
-    names, as Delta Lake calls primitive types."""
+    names, as Delta Lake calls primitive types; `kinds`: of whole columns, as a Delta table's schema has them in JSON."""
 
     leaves: Mapping[str, str]
     tops: tuple[str, ...]
@@ -176,6 +176,7 @@ class TableColumns:
     partitions: Mapping[str, str] = field(default_factory=dict)
     has_own_names: bool = False
     types: Mapping[str, str] = field(default_factory=dict)
+    kinds: Mapping[str, str | Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -185,6 +186,7 @@ class TableColumns:
         partitions: Mapping[str, str] | None = None,
         has_own_names: bool = False,
         types: Sequence[str] = (),
+        kinds: Mapping[str, str | Mapping[str, Any]] = MappingProxyType({}),
     ) -> Self:
         """`leaves`: the table's name and the file's of each, segment by segment; `types`: of each."""
         counts = Counter(".".join(logical) for logical, _ in leaves)
@@ -192,7 +194,7 @@ class TableColumns:
         found = {".".join(logical): ".".join(physical) for logical, physical in leaves}
         tops = tuple(dict.fromkeys(logical[0] for logical, _ in leaves))
         of_leaves = dict(zip(found, types, strict=True)) if types and not doubled else {}
-        return cls(found, tops, doubled, names, partitions or {}, has_own_names, of_leaves)
+        return cls(found, tops, doubled, names, partitions or {}, has_own_names, of_leaves, kinds)
 
     def physical(self, where: str, name: str) -> str:
         """The file's dotted name. Raises ColumnError."""
@@ -349,6 +351,11 @@ class LakeTable(ABC):
     def types(self) -> Mapping[str, str]:
         """Of its leaf columns, as Delta Lake calls primitive types."""
         return self._columns.types
+
+    @property
+    def kinds(self) -> Mapping[str, str | Mapping[str, Any]]:
+        """Of whole columns, see TableColumns."""
+        return self._columns.kinds
 
     @property
     def defaults(self) -> frozenset[str]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from parquet_bloom.reads.partitions import Partitions, Stored
     from parquet_bloom.reads.pruning import Open
     from parquet_bloom.reads.rows import RowSource
+    from parquet_bloom.reads.table_types import Kind
     from parquet_bloom.storage.cache import CacheUse
     from parquet_bloom.storage.left_out import LeftOut
     from parquet_bloom.storage.source import FileEnd
@@ -152,9 +153,14 @@ class ListedFiles:
                     raise UnsupportedError(f"{table.location}: {problem}")
         return found
 
-    def types_of(self, path: str) -> Mapping[str, str]:
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """See reads.matching.ListedFiles."""
+        return {name: kind for table in self._lake_tables for name, kind in table.kinds.items()}
+
+    def kinds_of(self, path: str) -> Mapping[str, Kind]:
         """What a file's table says about its columns, see TableColumns."""
-        return self._recorded[path][0].types
+        return self._recorded[path][0].kinds
 
     def is_called_alike(self, file: Overview) -> bool:
         """See reads.matching.ListedFiles."""
@@ -326,11 +332,12 @@ class _FileOfTable:
         """Raises as LakeTable.columns_in."""
         self.path, self._file = file.path, file
         self.top_columns = table.columns_in(file, recorded, wanted)
-        self._types = table.types
+        self._kinds = table.kinds
 
     def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any:
-        """As Askable.read_rows, of the table's types where these are wider than the file's."""
-        from parquet_bloom.reads.table_types import widened
+        """As Askable.read_rows, of the table's types where these are wider or have more fields. Raises
+        UnsupportedError, too."""
+        from parquet_bloom.reads.table_types import converted, in_table
 
         found = self._file.read_rows(columns, rows)
-        return found.cast(widened(found.schema, self._types))
+        return converted(found, in_table(found.schema, self._kinds))

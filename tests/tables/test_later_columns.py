@@ -6,11 +6,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable, Field, write_deltalake
+from deltalake.schema import ArrayType, MapType, StructType
 from make.commands import outcome
 from make.delta_features import mapped_field
 from make.delta_tables import build, write_commit
@@ -353,3 +355,78 @@ def test_the_names_of_partitions_are_those_of_now(iceberg):
     (partitioned,) = [file for file in table.files() if file.partition]
     assert {"day", "late"} <= {*table.valued_without(partitioned)}
     assert NULL in said(table, "day", "x")
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_fields_that_a_struct_got_later(delta, is_first):
+    """Whichever file is read first, rows have all fields that the table has."""
+    log = delta / "_delta_log" / f"{2:020}.json"
+    (new,) = [file.name for file in pb.open_table(delta).files() if file.name in log.read_text()]
+    there = "0.parquet" if is_first else "z.parquet"
+    log.write_text(log.read_text().replace(new, there))
+    (delta / new).rename(delta / there)
+    found = pb.rows(delta, [("id", "in", ["a", "d"])], ["id", "s"], table="delta").sort_by("id")
+    assert found.to_pylist() == [
+        {"id": "a", "s": {"x": "a", "y": None}},
+        {"id": "d", "s": {"x": "d", "y": None}},
+    ]
+    fields = pa.struct([("x", pa.string()), ("y", pa.string())])
+    assert pb.rows(delta, {"id": "a"}, "s", table="delta").schema.field("s").type == fields
+    assert pb.dataset(delta, {"id": "a"}, table="delta").schema.field("s").type == fields
+    for source in (pb.polars_source(delta, table="delta"),
+                   pb.polars_source(delta, table="delta").filter(pl.col("id").is_in(["a", "c"]))):  # fmt: skip
+        rows = {row["id"]: row["s"] for row in source.collect().rows(named=True)}
+        assert (rows["a"], rows["c"]) == ({"x": "a", "y": None}, {"x": "c", "y": "x"})
+    source = pb.polars_source(delta, {"id": ["a"]}, table="delta")
+    frame = source.filter(pl.col("id") == "a").collect()
+    assert frame.schema == source.collect_schema()
+
+
+def test_columns_that_no_file_has_yet(tmp_path):
+    """They are of the types that the table has given them."""
+    use = tmp_path / "events"
+    write_deltalake(use, pa.table({"id": ["a"]}))
+    DeltaTable(use).alter.add_columns(
+        [Field("n", "long"), Field("l", ArrayType("string")),
+         Field("s", StructType([Field("d", "decimal(9,2)"), Field("b", "binary")])),
+         Field("m", MapType("string", "double"))]
+    )  # fmt: skip
+    judge = DeltaTable(use).to_pyarrow_table()
+    found = pb.polars_source(use, table="delta").collect()
+    assert found.equals(pl.DataFrame(judge))
+    assert found.schema == pl.DataFrame(judge).schema
+
+
+def test_names_of_folders_say_nothing_of_a_table(iceberg):
+    """Iceberg puts the values of a partition there, too, and null as a word."""
+    with iceberg.update_schema() as update:
+        update.add_column("t", StringType())
+    with iceberg.update_spec() as update:
+        update.add_identity("t")
+    rows = {"id": ["y", "z"], "t": [None, "u"], "day": ["mon", "tue"], "late": ["l", "l"]}
+    iceberg.append(pa.table(rows))
+    view = pb.TableView(kind="iceberg", catalog=CATALOG)
+    source = pb.polars_source(NAME, {"id": ["y", "z"]}, table=view)
+    found = source.filter(pl.col("id").is_in(["y", "z"])).collect()
+    assert dict(found.select("id", "t").rows()) == {"y": None, "z": "u"}
+
+
+def test_rows_that_delta_rs_has_written_anew(tmp_path):
+    """It notes that their text was in views, which pyarrow neither compares nor puts beside other text."""
+    folder = tmp_path / "events"
+    rows = {"id": [1, 2, 3], "t": ["a", "b", "c"], "s": [{"v": "a"}, {"v": None}, None], "l": [["x"], [], None], "k": [b"a", b"b", None]}  # fmt: skip
+    write_deltalake(folder, pa.table(rows))
+    DeltaTable(folder).delete("id = 1")
+    (path,) = [folder / file.name for file in pb.open_table(folder).files()]
+    assert pq.read_schema(path).field("t").type == pa.string_view()
+    write_deltalake(folder, pa.table(rows), mode="append")
+    judge = DeltaTable(folder).to_pyarrow_table().sort_by("id")
+    found = pb.rows(folder, [("id", ">", 0)], table="delta")
+    assert found.sort_by("id").to_pylist() == judge.to_pylist()
+    assert found.schema.field("t").type == pa.string()
+    assert pb.rows(folder, {"t": "b"}, ["id"], table="delta")["id"].to_pylist() == [2, 2]
+    assert pb.rows(folder, {"s.v": "a"}, ["id"], table="delta")["id"].to_pylist() == [1]
+    asked = pc.field("t") == "b"
+    of_dataset = pb.dataset(folder, {"t": "b"}, table="delta").to_table().filter(asked)
+    assert of_dataset["s"].to_pylist() == [{"v": None}, {"v": None}]
+    assert pb.polars_source(folder, table="delta").filter(pl.col("t") == "b").collect().height == 2

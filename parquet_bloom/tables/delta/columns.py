@@ -165,11 +165,12 @@ def columns_of(snapshot: Snapshot, where: str) -> TableColumns:
         leaves = [
             leaf for each in fields if each["name"] not in named for leaf in _leaves(each, mode)
         ]
+        kinds = {_name(each): each["type"] for each in fields if each["name"] not in named}
     except _NO_SCHEMA:
         raise _no_schema(where) from None
     pairs = [(leaf.logical, leaf.physical) for leaf in leaves]
     types = [leaf.kind for leaf in leaves]
-    return TableColumns.of(pairs, _names(leaves, mode), partitions, mode == "none", types)
+    return TableColumns.of(pairs, _names(leaves, mode), partitions, mode == "none", types, kinds)
 
 
 def types_of_partitions(snapshot: Snapshot, where: str) -> dict[str, str]:

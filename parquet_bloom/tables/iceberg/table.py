@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
@@ -426,15 +426,38 @@ def columns_of(schema: Schema, mapping: NameMapping | None) -> TableColumns:
         ids={".".join(logical): number for logical, _, number, _ in found},
         mapped=None if mapping is None else dict(_mapped(mapping.root)),
     )
-    types = [_TYPES.get(kind, kind.replace(" ", "")) for *_, kind in found]
+    types = [_called_by_delta(kind) for *_, kind in found]
+    kinds = {each.name: _kind(each.field_type) for each in schema.fields}
     pairs = [(logical, physical) for logical, physical, *_ in found]
-    return TableColumns.of(pairs, names, types=types)
+    return TableColumns.of(pairs, names, types=types, kinds=kinds)
 
 
 # The table's name and the file's, segment by segment, the field id, and the type.
 _Leaf = tuple[tuple[str, ...], tuple[str, ...], int, str]
 # Those that Delta Lake calls otherwise.
 _TYPES: Final = {"int": "integer", "timestamp": "timestamp_ntz", "timestamptz": "timestamp"}
+
+
+def _called_by_delta(kind: str) -> str:
+    return _TYPES.get(kind, kind.replace(" ", ""))
+
+
+def _kind(kind: IcebergType) -> str | dict[str, Any]:
+    """See TableColumns."""
+    match kind:
+        case StructType():
+            fields = [{"name": each.name, "type": _kind(each.field_type)} for each in kind.fields]
+            return {"type": "struct", "fields": fields}
+        case ListType():
+            return {"type": "array", "elementType": _kind(kind.element_type)}
+        case MapType():
+            return {
+                "type": "map",
+                "keyType": _kind(kind.key_type),
+                "valueType": _kind(kind.value_type),
+            }
+        case _:
+            return _called_by_delta(str(kind))
 
 
 def _leaves_of(kind: IcebergType, number: int) -> Iterator[_Leaf]:
