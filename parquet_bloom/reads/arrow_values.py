@@ -149,11 +149,12 @@ class _Floats(ComparedType):
 
     def equal(self, value: object) -> Any:
         self._check(value)
+        number: Any = value
         try:
-            (found,) = struct.unpack(self._format, struct.pack(self._format, value))
+            (found,) = struct.unpack(self._format, struct.pack(self._format, _as_float(number)))
         except OverflowError:
             return None
-        return found if isfinite(found) or abs(value) == inf else None  # type: ignore[arg-type]
+        return found if isfinite(found) or abs(number) == inf else None
 
     def all_equal(self, values: Sequence[object] | Array) -> pa.Array:
         found = super().all_equal(values)
@@ -298,7 +299,7 @@ def _decimal(scale: int, unscaled: int) -> Decimal:
 
 
 # ------------------------------------------------------------------------------------------------
-# Dates and times
+# Dates and times. No integers: nobody here knows the unit in which they are stored.
 
 
 def _moments(kind: pa.DataType) -> ComparedType | None:
@@ -318,30 +319,19 @@ def _moments(kind: pa.DataType) -> ComparedType | None:
     return _Steps(kind, stored, _ends(kind.bit_width, is_signed=True), number)
 
 
-def _is_stored(value: object) -> bool:
-    """Whether it is the number that is stored."""
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _days(of_day: int, value: object) -> Any:
-    if _is_stored(value):
-        return value
+def _days(of_day: int, value: object) -> Number | str:
     moment = moment_of(value)
     if moment is None or moment.zoned:
         return "a date"
     return Fraction(moment.nanos * of_day, NANOS_PER_DAY)
 
 
-def _time(unit: int, value: object) -> Any:
-    if _is_stored(value):
-        return value
+def _time(unit: int, value: object) -> Number | str:
     nanos = time_nanos(value)
     return "a time" if nanos is None else Fraction(nanos, unit)
 
 
-def _timestamp(kind: pa.TimestampType, value: object) -> Any:
-    if _is_stored(value):
-        return value
+def _timestamp(kind: pa.TimestampType, value: object) -> Number | str:
     moment = moment_of(value)
     if moment is None:
         return "a timestamp"
@@ -352,11 +342,15 @@ def _timestamp(kind: pa.TimestampType, value: object) -> Any:
     return Fraction(moment.nanos, _NANOS_OF[kind.unit])
 
 
-def _duration(unit: int, value: object) -> Any:
-    if _is_stored(value):
+def _duration(unit: int, value: object) -> Number | str:
+    """An integer is one of such units, as others see nothing but integers in the file."""
+    if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, np.timedelta64):
-        return Fraction(int(value.astype("m8[ns]").astype(np.int64)), unit)
+        # Months and years are of no one length.
+        is_exact = not np.isnat(value) and np.datetime_data(value.dtype)[0] not in ("Y", "M")
+        nanos = int(value.astype("m8[ns]").astype(np.int64))
+        return Fraction(nanos, unit) if is_exact else "a duration"
     if not isinstance(value, timedelta):
         return "a duration"
     return Fraction(value // _MICROSECOND * 1000 + getattr(value, "nanoseconds", 0), unit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import uuid
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -297,6 +297,10 @@ LARGE = (1 << 53) + 1
         (("f", "<=", 0.1), [-0.0]),
         (("f", "in", [0]), [-0.0]),
         (("f", "==", 1e300), []),
+        (("f", "in", [2**70, 0.1]), [np.float32(0.1)]),
+        (("half", "!=", 2**70), [1.5, 2.5]),
+        (("half", "==", 2**2000), []),
+        (("half", "<", Decimal("1e400")), [1.5, 2.5]),
         (("half", "==", 1.5), [1.5]),
         (("half", "in", np.array([1.5, 2], np.float16)), [1.5]),
         (("half", ">", 2), [2.5]),
@@ -336,6 +340,8 @@ def test_numbers_are_compared_exactly(tmp_path: Path, condition: Any, held: list
         ("s", SOME, f"{SOME}: cannot be a value of string_view: expected text or bytes"),
         ("s", "\ud800", r"'\ud800': cannot be a value of string_view: expected text or bytes"),
         ("day", time(1), "01:00:00: cannot be a value of date32[day]: expected a date"),
+        ("day", 5, "5: cannot be a value of date32[day]: expected a date"),
+        ("at", 5, "5: cannot be a value of timestamp[us]: expected a timestamp"),
         ("clock", date(2024, 1, 1), "2024-01-01: cannot be a value of time64[us]: expected a time"),
         ("at", time(1), "01:00:00: cannot be a value of timestamp[us]: expected a timestamp"),
         ("flag", 1, "1: cannot be a value of bool: expected a boolean"),
@@ -420,6 +426,18 @@ def test_moments_of_numpy_arrays(tmp_path: Path, unit: str, zone: str | None) ->
     ):
         assert pb.rows(path, filters).num_rows == 1
     assert pb.rows(path, {"at": moments + np.timedelta64(1, "us")}).num_rows == 0
+
+
+def test_durations(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"d": pa.array([1500, None], pa.duration("us"))}), path)
+    one = timedelta(microseconds=1500)
+    for value in (one, np.timedelta64(1500, "us"), np.timedelta64(1_500_000, "ns"), 1500):
+        assert pb.rows(path, {"d": [value]})["d"].to_pylist() == [one]
+    assert pb.rows(path, [("d", "<", np.timedelta64(1, "h"))]).num_rows == 1
+    for value in (np.timedelta64("NaT"), np.timedelta64(1, "M")):
+        with pytest.raises(ValueTypeError, match=r"duration\[us\]: expected a duration$"):
+            pb.rows(path, {"d": value})
 
 
 def test_a_moment_is_no_day(tmp_path: Path) -> None:
