@@ -97,6 +97,10 @@ class JudgedColumn:
             self, evidence=evidence, verdict=verdict, reason=reason, fpp=offer.rate, offers=offers
         )
 
+    def left_out(self) -> Self:
+        """The same where a budget has no room for its filters."""
+        return replace(self, verdict="left out")
+
 
 # ------------------------------------------------------------------------------------------------
 # From files to the sketch of a table

@@ -45,7 +45,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse, engines_named
 from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.files import FORMATS, open_file
-from parquet_bloom.options import AdviseOptions, BuildOptions
+from parquet_bloom.options import DEFAULT_FPP, AdviseOptions, BuildOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import with_options
 from parquet_bloom.verbs.documents import VerbReport
@@ -93,7 +93,8 @@ class ColumnAdvice:
     In all files that were judged together: `groups` with a non-null value; `groups_*`: how many of
     them a look-up reads on average, by min/max statistics alone, with filters, and with filters if
     the value is not stored; `basis`: which values are looked up; `values_stored` of `values_asked`
-    are stored; `fpp`: the rate to build at, the target or a lower one, as there are many groups; `rates`: what
+    are stored; `fpp`: the rate to build at, the target, a lower one, as there are many groups, or that of a budget,
+    None where that leaves the column out; `rates`: what
     several would cost and save, None unless that was asked for.
     """
 
@@ -180,8 +181,8 @@ class BudgetPlan:
 @dataclass(frozen=True, slots=True, repr=False)
 class AdviceReport(VerbReport):
     """The advice on one file; `size` in bytes; `fpp`: the target; `files`: how many were judged
-    together, including this one; `recommended`: the columns whose verdict is `build`; `budget`: which of them fit,
-    and at which rates, None without a budget; `obstacles`: what
+    together, including this one; `recommended`: the columns whose verdict is `build`, which a budget has room for; `budget`: how
+    they share it, None without one; `obstacles`: what
     `build` would refuse the file for, or some of its columns, None for nothing; `requests`: sent to
     the object store that has the file, None for other files."""
 
@@ -375,13 +376,13 @@ def _reports(sketches: Iterable[TableSketch], options: AdviseOptions) -> Iterato
 
 
 def options_to_build(report: AdviceReport, options: BuildOptions) -> BuildOptions:
-    """`options` with the columns that the report recommends, which may be none, and the rate of each that is not the
-    target."""
+    """`options` with the columns that the report recommends, which may be none, and the rate of each that is not that
+    of the options."""
     if report.budget is None:
         rates = tuple(
             (each.column, each.fpp)
             for each in report.columns
-            if each.verdict == "build" and each.fpp is not None and each.fpp != report.fpp
+            if each.verdict == "build" and each.fpp not in (None, options.fpp or DEFAULT_FPP)
         )
         # Older dialects have sizes of their own.
         fpp_of = rates if options.dialect is None else ()
@@ -469,12 +470,19 @@ def _judged_tables(
     if options.budget is not None:
         plans = _plans(options.budget, options.fpp, tables)
     for (sketch, judged), plan in zip(tables, plans, strict=False):
-        within = {each.column: each for each in plan.columns} if plan else {}
         columns = [
-            found.at(within[subject.name].offer) if subject.name in within else found
+            _within(plan, subject.name, found) if plan else found
             for subject, found in zip(sketch.subjects, judged, strict=True)
         ]
         yield _JudgedTable(sketch, columns, options.target_fpp, plan)
+
+
+def _within(plan: BudgetPlan, name: str, found: JudgedColumn) -> JudgedColumn:
+    """The verdict on a column within the budget."""
+    offer = next((each.offer for each in plan.columns if each.column == name), None)
+    if offer is not None:
+        return found.at(offer)
+    return found.left_out() if name in {each.column for each in plan.left_out} else found
 
 
 def _plans(
@@ -567,7 +575,7 @@ def _advice(
         values_stored=reads.num_stored if reads else 0,
         verdict=judged.verdict,
         reason=judged.reason,
-        fpp=fpp,
+        fpp=None if judged.verdict == "left out" else fpp,
         settings=settings(fpp, counts) if counts.filter_bytes else (),
         rates=tuple(
             RateOffer(each.rate, each.num_bytes, each.num_bytes / table_size, each.groups_read)
