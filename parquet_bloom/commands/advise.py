@@ -197,11 +197,8 @@ class _Judged:
 
 
 def _judged(report: AdviceReport) -> list[_Judged]:
-    """In place of `build`, `keep` where every group has a filter already, and `rebuild` where one is too small."""
-    return [
-        _Judged(to_do(advice, has_all=advice.already >= advice.groups), advice)
-        for advice in report.columns
-    ]
+    """In place of `build`, `keep` where no group lacks a filter, and `rebuild` where one is too small."""
+    return [_Judged(to_do(advice, has_all=not advice.missing), advice) for advice in report.columns]
 
 
 def _by_verdict(judged: Sequence[_Judged]) -> Iterator[Cells]:

@@ -119,6 +119,7 @@ def build(
             fpp=options.fpp,
             max_bytes=options.max_bytes,
             budget=budget,
+            existing=options.existing,
             engines=engines,
             ignore_checksums=options.ignore_checksums,
             threads=options.threads,

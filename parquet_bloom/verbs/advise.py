@@ -15,10 +15,11 @@ from itertools import repeat
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
-from parquet_bloom.advice.budget import Offer, allot, offers_of
+from parquet_bloom.advice.budget import Claim, Offer, offers_of, settle
 from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.sketch import ColumnCounts, Subject, TableSketch
 from parquet_bloom.advice.table import (
+    AtRate,
     JudgedColumn,
     SurveyedColumn,
     SurveyedFile,
@@ -84,6 +85,7 @@ class ColumnAdvice:
     """One column. If it cannot have a filter, what was not counted is None or 0.
 
     In this file: `num_values`, with nulls in Parquet but not in ORC; `already`: groups with a filter;
+    `missing`: groups without one that would get one;
     `too_small`: groups whose filter is too small for their values, as far as lengths say;
     `ndv`: distinct non-null values of the whole column; `ndv_error`: relative standard error of
     `ndv`, None if exact; `group_ndv`: the highest of any group; `only_dictionary`: whether all values
@@ -104,6 +106,7 @@ class ColumnAdvice:
     num_values: int
     chunk_bytes: int
     already: int
+    missing: int
     too_small: int
     engines: tuple[EngineUse, ...]
     reason: str
@@ -168,14 +171,23 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptFilters:
+    """A column with filters that stay, and the bytes of their bitsets."""
+
+    column: str
+    filter_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class BudgetPlan:
-    """What to build within a budget of `bytes`, of which `used` are spent on all tables; `columns` and
-    `left_out` are those of this table."""
+    """What to build within a budget of `bytes`, of which `used` are spent on all tables, more where filters that stay
+    take more; `columns`, `left_out` and `kept` are those of this table."""
 
     bytes: int
     used: int
     columns: tuple[BudgetedColumn, ...]
     left_out: tuple[LeftOut, ...]
+    kept: tuple[KeptFilters, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -468,7 +480,7 @@ def _judged_tables(
     tables = [(sketch, judge_table(sketch, options)) for sketch in sketches]
     plans: Iterable[BudgetPlan | None] = repeat(None)
     if options.budget is not None:
-        plans = _plans(options.budget, options.fpp, tables)
+        plans = _plans(options.budget, options, tables)
     for (sketch, judged), plan in zip(tables, plans, strict=False):
         columns = [
             _within(plan, subject.name, found) if plan else found
@@ -485,43 +497,78 @@ def _within(plan: BudgetPlan, name: str, found: JudgedColumn) -> JudgedColumn:
     return found.left_out() if name in {each.column for each in plan.left_out} else found
 
 
+@dataclass(frozen=True, slots=True)
+class _Claimant:
+    """A column of the table at a place, and what it claims of the budget; `is_wanted`: filters are to be built."""
+
+    table: int
+    name: str
+    is_wanted: bool
+    claim: Claim
+
+
+def _claimants(
+    options: AdviseOptions, tables: Sequence[tuple[TableSketch, Sequence[JudgedColumn]]]
+) -> Iterator[_Claimant]:
+    for number, (sketch, judged) in enumerate(tables):
+        subjects = zip(sketch.subjects, sketch.columns, sketch.unread, judged, strict=True)
+        for subject, column, unread, found in subjects:
+            stay = options.existing != "replace" and not column.counts.too_small
+            lacks_some = any(rung.missing for rung in column.rungs.values())
+            ladder: tuple[Offer, ...] = ()
+            is_wanted = found.verdict == "build" and (lacks_some or not stay)
+            if is_wanted and found.reads:
+                ladder = offers_of(column, found.reads, options.fpp, stay=stay)
+            there, beside = column.counts.bytes_there, unread.counts.bytes_there
+            yield _Claimant(number, subject.name, is_wanted, Claim(ladder, there, beside))
+
+
 def _plans(
     budget: int,
-    fpp: float | None,
+    options: AdviseOptions,
     tables: Sequence[tuple[TableSketch, Sequence[JudgedColumn]]],
 ) -> Iterator[BudgetPlan]:
-    """What each table gets of a budget for all of them; `fpp`: the rate that was asked for, None for any."""
-    wanted = [
-        (number, subject.name, offers_of(column, found.reads, fpp))
-        for number, (sketch, judged) in enumerate(tables)
-        for subject, column, found in zip(sketch.subjects, sketch.columns, judged, strict=True)
-        if found.verdict == "build" and found.reads
-    ]
-    taken = allot(budget, [ladder for _, _, ladder in wanted])
-    used = sum(offer.num_bytes for offer in taken if offer)
-    chosen = list(zip(wanted, taken, strict=True))
+    """What each table gets of a budget for all of them."""
+    claimants = list(_claimants(options, tables))
+    taken = settle(budget, [each.claim for each in claimants])
+    chosen = list(zip(claimants, taken, strict=True))
+    used = sum(
+        _kept(each.claim, offer) + (offer.num_bytes if offer else 0) for each, offer in chosen
+    )
     for number in range(len(tables)):
-        here = [(name, ladder, offer) for (of, name, ladder), offer in chosen if of == number]
+        here = [(each, offer) for each, offer in chosen if each.table == number]
         yield BudgetPlan(
             bytes=budget,
             used=used,
             columns=tuple(
-                BudgetedColumn(name, offer.rate, offer.num_bytes, offer.groups_read, offer.saved)
-                for name, _, offer in here
+                BudgetedColumn(
+                    each.name, offer.rate, offer.num_bytes, offer.groups_read, offer.saved
+                )
+                for each, offer in here
                 if offer
             ),
             left_out=tuple(
-                LeftOut(name, _reason_left_out(ladder, budget - used))
-                for name, ladder, offer in here
-                if not offer
+                LeftOut(each.name, _reason_left_out(each.claim.costs, max(0, budget - used)))
+                for each, offer in here
+                if each.is_wanted and not offer
+            ),
+            kept=tuple(
+                KeptFilters(each.name, num_bytes)
+                for each, offer in here
+                if (num_bytes := _kept(each.claim, offer))
             ),
         )
 
 
-def _reason_left_out(ladder: Sequence[Offer], left: int) -> str:
-    if not ladder:
+def _kept(claim: Claim, offer: Offer | None) -> int:
+    """The bytes of filters that stay, and are not among those of the offer."""
+    return claim.beside + (0 if offer else claim.there)
+
+
+def _reason_left_out(costs: Sequence[Offer], left: int) -> str:
+    if not costs:
         return "filters save too little for their size"
-    return f"needs at least {ladder[0].num_bytes:,} bytes, and {left:,} of the budget are left"
+    return f"needs at least {costs[0].num_bytes:,} bytes, and {left:,} of the budget are left"
 
 
 def _if_absent(reads: ExpectedReads, read: float) -> float:
@@ -541,7 +588,7 @@ def _advice(
     settings: Callable[[float, ColumnCounts], tuple[WriterSettings, ...]],
 ) -> ColumnAdvice:
     counts, reads, fpp = column.counts, judged.reads, judged.fpp
-    filter_bytes = column.bytes_at.get(fpp, counts.filter_bytes)
+    filter_bytes, missing = column.at.get(fpp, AtRate(counts.filter_bytes, 0))
     known = ColumnAdvice(
         column=subject.name,
         physical_type=subject.physical_type,
@@ -549,6 +596,7 @@ def _advice(
         num_values=counts.num_values,
         chunk_bytes=counts.chunk_bytes,
         already=counts.already,
+        missing=0,
         too_small=counts.too_small,
         engines=subject.engines,
         reason=column.reason,
@@ -558,6 +606,7 @@ def _advice(
     read = judged.evidence.groups_read
     return replace(
         known,
+        missing=missing,
         eligible=True,
         ndv=column.ndv,
         ndv_exact=column.ndv_error is None,
