@@ -326,11 +326,13 @@ class ValidateOptions(ReadOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdviseOptions(ReadOptions):
-    """How to judge columns, see verbs.advise.advise."""
+    """How to judge columns, see verbs.advise.advise. `existing`: what building will do with filters that are there, and
+    so which of them a budget has to pay for."""
 
     fpp: float | None = None
     max_bytes: int | None = None
     budget: int | None = None
+    existing: Existing = "keep"
     rates: bool = False
     engines: tuple[str, ...] = ()
     value_sample: Mapping[str, Sequence[Any]] | None = None
@@ -339,6 +341,7 @@ class AdviseOptions(ReadOptions):
     def __post_init__(self) -> None:
         check_flags(self)
         check_sizing(self.fpp, self.max_bytes)
+        check_word("existing", self.existing, Existing)
         if self.budget is not None and self.budget < 1:
             raise ValueError(f"budget: {self.budget}, expected 1 or more")
 

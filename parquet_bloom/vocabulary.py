@@ -70,7 +70,7 @@ FailOn = Literal["error", "warning", "note", "never"]
 
 DiffStatus = Literal["same", "only in a", "only in b", "different", "folded", "unreadable"]
 
-AdviceVerdict = Literal["build", "optional", "skip"]
+AdviceVerdict = Literal["build", "left out", "optional", "skip"]
 
 # The look-ups that advice is based on.
 AdviceBasis = Literal["stored values", "value sample"]

@@ -13,17 +13,23 @@ that saves most groups per byte, as long as it fits; a last pass looks for steps
 columns are taken to be looked up equally often. The best choice saves at most twice as many groups: if the
 steps taken saved less than a single rung that fits could, that one is taken first.
 
+Filters that stay are spent before. Those that would be built again cost what they take more than the ones that are
+there: a column whose lowest rung is smaller than these begins on it.
+
 Source: Kellerer, Pferschy, Pisinger, "Knapsack Problems" (2004), 11.2, on the multiple-choice knapsack.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from math import inf
 from typing import Final
 
 from parquet_bloom.advice.lookups import FPP_UNIT, ExpectedReads
 from parquet_bloom.advice.sketch import ColumnSketch
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.filters.sizing import HIGH_FPP
 from parquet_bloom.options import AdviseOptions
 
 # Filters have sizes of powers of two, and half the size is a rate some 3 to 50 times as high.
@@ -50,6 +56,11 @@ def rates_of(options: AdviseOptions) -> tuple[float, ...]:
     return tuple(sorted(wanted)[::-1])
 
 
+def highest_rate(options: AdviseOptions) -> float:
+    """What more absent values pass than this is too small a filter: it excludes little, and is not what may be chosen."""
+    return max(HIGH_FPP, *rates_of(options))
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """All filters of a column at one rate: their bitsets in bytes, and how many groups a look-up reads, and
@@ -62,14 +73,22 @@ class Offer:
 
 
 def offers_of(
-    column: ColumnSketch, reads: ExpectedReads, fpp: float | None = None
+    column: ColumnSketch,
+    reads: ExpectedReads,
+    fpp: float | None = None,
+    *,
+    stay: bool = False,
 ) -> tuple[Offer, ...]:
     """The ladder of a column, each rung larger than the one before and saving more. Filters larger than the column
-    are left out. `fpp`: the only rate that is wanted, None for all."""
+    are left out. `fpp`: the only rate that is wanted, None for all. `stay`: filters that are there do, and others are
+    built beside them."""
     ladder: list[Offer] = []
     for offer in each_offer(column, reads):
         if fpp is not None and offer.rate != fpp:
             continue
+        if stay:
+            missing = column.rungs[offer.rate].missing_bytes
+            offer = replace(offer, num_bytes=column.counts.bytes_there + missing)
         if ladder and offer.num_bytes == ladder[-1].num_bytes:
             # The same filters, which keep a lower rate, too.
             ladder.pop()
@@ -95,6 +114,37 @@ def each_offer(column: ColumnSketch, reads: ExpectedReads) -> Iterator[Offer]:
         yield Offer(rung.rate, rung.filter_bytes, read, reads.by_statistics - read)
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a column may take of a budget: an offer of its `ladder`, or else the `there` bytes of the filters that it has;
+    `beside`: of filters that stay in any case."""
+
+    ladder: tuple[Offer, ...]
+    there: int = 0
+    beside: int = 0
+
+    @property
+    def least(self) -> int:
+        """What it takes at the least."""
+        return self.beside + min([self.there, *(each.num_bytes for each in self.ladder[:1])])
+
+    @property
+    def costs(self) -> tuple[Offer, ...]:
+        """The ladder, by what each rung takes more than the least."""
+        spent = self.least - self.beside
+        return tuple(replace(each, num_bytes=each.num_bytes - spent) for each in self.ladder)
+
+
+def settle(budget: int, claims: Sequence[Claim]) -> list[Offer | None]:
+    """The offer that each claim gets, or None. What is there may take more than the budget already."""
+    left = budget - sum(claim.least for claim in claims)
+    taken = allot(max(0, left), [claim.costs for claim in claims])
+    return [
+        next((each for each in claim.ladder if offer and each.rate == offer.rate), None)
+        for claim, offer in zip(claims, taken, strict=True)
+    ]
+
+
 def allot(budget: int, ladders: Sequence[Sequence[Offer]]) -> list[Offer | None]:
     """The offer to take of each ladder, or None, so that they take at most `budget` bytes together."""
     fitting = [[offer for offer in ladder if offer.num_bytes <= budget] for ladder in ladders]
@@ -114,7 +164,7 @@ def allot(budget: int, ladders: Sequence[Sequence[Offer]]) -> list[Offer | None]
 def _climbed(budget: int, ladders: Sequence[Sequence[Offer]]) -> list[Offer | None]:
     """The best steps that fit, in order; a ladder whose next step does not fit is climbed no further."""
     steps = [
-        (-step.saved / step.num_bytes, place, number, offer, step.num_bytes)
+        (-_per_byte(step), place, number, offer, step.num_bytes)
         for place, ladder in enumerate(ladders)
         for number, (offer, step) in enumerate(_steps(ladder))
     ]
@@ -152,6 +202,11 @@ def _step(start: Offer | None, end: Offer) -> Offer:
     )
 
 
+def _per_byte(step: Offer) -> float:
+    """Filters that take the place of larger ones cost nothing."""
+    return step.saved / step.num_bytes if step.num_bytes else inf
+
+
 def _is_steeper(one: Offer, other: Offer) -> bool:
     return one.saved * other.num_bytes > other.saved * one.num_bytes
 
@@ -164,7 +219,7 @@ def _filled(
     left = budget - sum(offer.num_bytes for offer in taken if offer)
     while True:
         steps = [
-            (step.saved / step.num_bytes, -place, offer, step.num_bytes)
+            (_per_byte(step), -place, offer, step.num_bytes)
             for place, ladder in enumerate(ladders)
             for offer in ladder
             if offer.saved > _saved([taken[place]])

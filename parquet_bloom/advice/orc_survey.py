@@ -41,7 +41,7 @@ from parquet_bloom.advice.sketch import ColumnCounts, GroupSurvey, Rung, Subject
 from parquet_bloom.advice.verdict import seldom_asked
 from parquet_bloom.engines.reading import ELEMENTS, EngineUse, orc_engine_uses
 from parquet_bloom.engines.settings import WantedFilter
-from parquet_bloom.errors import UnsupportedError
+from parquet_bloom.errors import ParquetBloomError, UnsupportedError
 from parquet_bloom.filters.sizing import MAX_BYTES
 from parquet_bloom.options import AdviseOptions, refuse
 from parquet_bloom.orc import writers
@@ -79,6 +79,7 @@ class OrcSurveyor:
         self.file = file
         self.parts = file.select_parts(options.parts)
         file.will_read_stripes(self.parts)
+        self._weighs_filters = options.budget is not None
         rates = rates_of(options)
         self._sizes = [OrcSize.usual(rate, file.tail) for rate in rates]
         # One of them is the target.
@@ -140,6 +141,8 @@ class OrcSurveyor:
         counts.chunk_bytes += chunk.stored_bytes
         if chunk.has_filters:
             counts.already += chunk.stripe.num_index_groups
+            if self._weighs_filters:
+                counts.bytes_there += _bytes_there(self.file, chunk)
 
     def room(self, chunk: OrcChunk) -> int:
         return room_for_values(self.file, chunk)
@@ -175,7 +178,18 @@ class OrcSurveyor:
             wanted = ladder[self._target]
             survey.filter_bytes, survey.fpp = wanted.num_bytes, wanted.fpp
             survey.rungs = ladder
+            survey.has_filter = chunk.has_filters
         return surveys
+
+
+def _bytes_there(file: OrcContainer, chunk: OrcChunk) -> int:
+    """The sizes of the bitsets of a chunk's filters."""
+    try:
+        stored = file.filters(chunk.stripe.index, chunk.column)
+    except ParquetBloomError:
+        # Nobody can read them; they take their place all the same.
+        return sum(stream.length for stream in chunk.filter_streams)
+    return sum(filter.num_bytes for filter in stored.filters) if stored else 0
 
 
 def _rung(hashes: NDArray[np.uint64], keys: float, size: OrcSize) -> Rung:

@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from parquet_bloom.advice.budget import rates_of
+from parquet_bloom.advice.budget import highest_rate, rates_of
 from parquet_bloom.advice.lookups import MinMax, make_bounds
 from parquet_bloom.advice.ndv import DistinctHashes
 from parquet_bloom.advice.order import KEY_BYTES, Keys
@@ -29,10 +29,9 @@ from parquet_bloom.advice.sketch import ColumnCounts, GroupSurvey, Rung, Subject
 from parquet_bloom.advice.verdict import seldom_asked
 from parquet_bloom.engines.reading import ELEMENTS, engine_uses
 from parquet_bloom.engines.settings import WantedFilter
-from parquet_bloom.errors import FormatError, UnsupportedError
+from parquet_bloom.errors import FormatError, ParquetBloomError, UnsupportedError
 from parquet_bloom.filters.sizing import (
     BLOCK_BYTES,
-    HIGH_FPP,
     MAX_BYTES,
     MIN_BYTES,
     Size,
@@ -43,6 +42,7 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.options import AdviseOptions
 from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.file import ParquetContainer
+from parquet_bloom.parquet.filters.bloom import read_header
 from parquet_bloom.parquet.filters.field import Elsewhere
 from parquet_bloom.parquet.filters.insertion import build_filter, reason_for_none
 from parquet_bloom.parquet.footer import shredded, value_order
@@ -85,6 +85,8 @@ class ParquetSurveyor:
         self.parts = file.select_parts(options.parts)
         self._size = Size(options.target_fpp, options.max_bytes or MAX_BYTES)
         self._rates = rates_of(options)
+        self._highest = highest_rate(options)
+        self._weighs_filters = options.budget is not None
         self._finest = replace(self._size, fpp=min((self._size.fpp, *self._rates)))
 
     @property
@@ -132,6 +134,8 @@ class ParquetSurveyor:
     def count(self, counts: ColumnCounts, chunk: ColumnChunk) -> None:
         counts.chunk_bytes += chunk.total_compressed_size or 0
         counts.already += chunk.has_filters
+        if self._weighs_filters:
+            counts.bytes_there += _bytes_there(self.file, chunk)
         rows = self.file.footer.row_group_num_rows(chunk.row_group)
         counts.group_rows = max(counts.group_rows, rows)
         if (field := self._fields.get(chunk.leaf.index)) is not None:
@@ -165,7 +169,8 @@ class ParquetSurveyor:
         found.rungs = [_rung(filter, rate) for rate in self._rates]
         wanted = _rung(filter, size.fpp)
         found.filter_bytes, found.fpp = wanted.num_bytes, wanted.fpp
-        found.has_too_small = _has_too_small(chunk, found.ndv, size.fpp)
+        found.has_filter = chunk.has_filters
+        found.has_too_small = _has_too_small(chunk, found.ndv, filter, self._highest)
         meta_data = file.footer.column_meta_data(chunk)
         found.in_alp = Encoding.ALP in (meta_data.encodings or ())
         if file.footer.is_ordered(chunk.leaf) is not False:
@@ -173,14 +178,34 @@ class ParquetSurveyor:
         return (found,)
 
 
-def _has_too_small(chunk: ColumnChunk, ndv: int, target: float) -> bool:
-    """Whether the length of the filter that is there tells that it is too full to exclude much of so many values, which
-    is not what was asked for."""
+def _has_too_small(
+    chunk: ColumnChunk, ndv: int, filter: SettledFilter | None, highest: float
+) -> bool:
+    """Whether the length of the filter that is there tells that more absent values pass it than at the `highest` rate
+    that may be chosen. `filter`: that of the values at the lowest."""
     length = chunk.bloom_filter_length
     if not chunk.has_filters or length is None:
         return False
     # Its header takes less than a block, unless it is encrypted.
-    return length // BLOCK_BYTES < min_blocks(ndv, max(HIGH_FPP, target))
+    blocks = length // BLOCK_BYTES
+    # The NDV may be an estimate; what is as large as what would be built in its place is not too small.
+    wanted = _rung(filter, highest).num_bytes // BLOCK_BYTES
+    return blocks < min(min_blocks(ndv, highest), wanted)
+
+
+def _bytes_there(file: ParquetContainer, chunk: ColumnChunk) -> int:
+    """The size of the bitset of a chunk's filter."""
+    length = chunk.bloom_filter_length
+    if not chunk.has_filters:
+        return 0
+    if length is not None and not chunk.has_crypto_metadata:
+        return max(0, length) // BLOCK_BYTES * BLOCK_BYTES
+    try:
+        stored = read_header(file.source, file.footer, chunk)
+    except ParquetBloomError:
+        # Nobody can read it; it takes its place all the same.
+        return max(0, length or 0)
+    return max(0, stored.num_bytes) if stored else 0
 
 
 def _rung(filter: SettledFilter | None, rate: float) -> Rung:

@@ -75,7 +75,8 @@ class GroupSurvey:
     that `build` would write, 0 and 1 if it would write none; `rungs`: the same at each rate of the
     ladder; `dictionary`: the number of entries of
     the dictionary page if it has all values, else 0; None in a format without such pages; `in_alp`: whether any page is
-    in that encoding, as the footer says; `has_too_small`: a filter that is too small for the values, as its length says.
+    in that encoding, as the footer says; `has_filter`: one is there; `has_too_small`: one that is too small for the
+    values, as its length says.
     """
 
     num_values: int
@@ -87,6 +88,7 @@ class GroupSurvey:
     rungs: Sequence[Rung] = ()
     dictionary: int | None = None
     in_alp: bool = False
+    has_filter: bool = False
     has_too_small: bool = False
 
     @property
@@ -108,7 +110,8 @@ class ColumnCounts:
     `largest_filter`, `group_ndv` (the most distinct values in one group), and `only_dictionary`:
     dictionary pages have all values, None in a format without them. `not_shredded`: groups in which a
     field of a VARIANT has values outside the column; `in_alp`: groups with pages in that encoding; `too_small`: those
-    that have a filter that is too small for them, as far as lengths say.
+    that have a filter that is too small for them, as far as lengths say; `bytes_there`: of the bitsets of filters that
+    are there, 0 unless there is a budget.
     """
 
     num_values: int = 0
@@ -125,6 +128,7 @@ class ColumnCounts:
     not_shredded: int = 0
     in_alp: int = 0
     too_small: int = 0
+    bytes_there: int = 0
 
     def merge(self, other: ColumnCounts) -> None:
         """Add what was counted elsewhere."""
@@ -142,16 +146,19 @@ class ColumnCounts:
         self.not_shredded += other.not_shredded
         self.in_alp += other.in_alp
         self.too_small += other.too_small
+        self.bytes_there += other.bytes_there
 
 
 @dataclass(slots=True)
 class RungCounts:
     """The filters of all groups with values at this rate: their sizes, and the sum of their FPPs in
-    FPP_UNITs."""
+    FPP_UNITs; `missing` groups have no filter yet, and theirs would have `missing_bytes`."""
 
     rate: float
     filter_bytes: int = 0
     fpp: int = 0
+    missing: int = 0
+    missing_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +225,9 @@ class ColumnSketch:
         self.counts.merge(ColumnCounts(num_values=group.num_values, filter_bytes=size))
         for rung in group.rungs:
             fpp = in_units(rung.fpp) if num_distinct else 0
-            self._add_rung(RungCounts(rung.rate, rung.num_bytes, fpp))
+            missing_bytes = 0 if group.has_filter else rung.num_bytes
+            missing = int(missing_bytes > 0)
+            self._add_rung(RungCounts(rung.rate, rung.num_bytes, fpp, missing, missing_bytes))
         if num_distinct == 0:
             return
         only_dictionary = None if group.dictionary is None else group.dictionary > 0
@@ -257,6 +266,8 @@ class ColumnSketch:
         whole = self.rungs.setdefault(rung.rate, RungCounts(rung.rate))
         whole.filter_bytes += rung.filter_bytes
         whole.fpp += rung.fpp
+        whole.missing += rung.missing
+        whole.missing_bytes += rung.missing_bytes
 
     def pack(self, limit: int) -> None:
         """Once a file is read: save memory, and keep no more than `limit` hashes."""

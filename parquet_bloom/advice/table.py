@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from hashlib import sha256
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from parquet_bloom.advice import ndv
-from parquet_bloom.advice.budget import SHOWN_RATES, Offer, each_offer
+from parquet_bloom.advice.budget import SHOWN_RATES, Offer, each_offer, highest_rate
 from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.rate import recommended_rate
 from parquet_bloom.advice.samples import GivenSample, Sample, StoredSample
@@ -39,22 +39,29 @@ from parquet_bloom.storage.traffic import Requests
 from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict
 
 
+class AtRate(NamedTuple):
+    """The size of all filters at a rate, and how many groups have none yet and would get one."""
+
+    filter_bytes: int
+    missing: int
+
+
 @dataclass(frozen=True, slots=True)
 class SurveyedColumn:
-    """One column: `ndv` and `ndv_error` as ColumnSketch.ndv; `bytes_at`: of all its filters, by their rate. With
+    """One column: `ndv` and `ndv_error` as ColumnSketch.ndv; `at`: all its filters, by their rate. With
     a `reason` why it cannot have a filter, only `counts` is known, from the footer."""
 
     counts: ColumnCounts
     reason: str
     ndv: int = 0
     ndv_error: float | None = None
-    bytes_at: Mapping[float, int] = field(default_factory=dict)
+    at: Mapping[float, AtRate] = field(default_factory=dict)
 
     @classmethod
     def of(cls, counts: ColumnCounts, sketch: ColumnSketch) -> Self:
         """`counts` are those that the sketch has, or a copy."""
-        bytes_at = {rung.rate: rung.filter_bytes for rung in sketch.rungs.values()}
-        return cls(counts, "", *sketch.ndv, bytes_at)
+        at = {each.rate: AtRate(each.filter_bytes, each.missing) for each in sketch.rungs.values()}
+        return cls(counts, "", *sketch.ndv, at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +104,10 @@ class JudgedColumn:
         return replace(
             self, evidence=evidence, verdict=verdict, reason=reason, fpp=offer.rate, offers=offers
         )
+
+    def left_out(self) -> Self:
+        """The same where a budget has no room for its filters."""
+        return replace(self, verdict="left out")
 
 
 # ------------------------------------------------------------------------------------------------
@@ -278,6 +289,7 @@ def _judged(table: TableSketch, place: int, options: AdviseOptions) -> JudgedCol
         reads=reads,
         unit=unit,
         other_rate=chosen,
+        highest_rate=highest_rate(options),
     )
     verdict, reason = judge(evidence)
     basis: AdviceBasis = "value sample" if sketch.is_measured else "stored values"

@@ -53,8 +53,10 @@ class Evidence:
     for as many as there are; `users`: the engines that use filters of the column;
     `seldom_asked`: what the values are, if
     they are rarely looked up by equality, else empty; `is_measured`: the user gives look-up values;
-    `engines`: for which alone to judge, none for all, `ignoring`: those of them that use no filter of any column; `reads`: None if nothing can be looked up; `unit`: what a group is called; `other_rate`: what to build in
-    place of the target, None for the target; `is_budgeted`: a budget has chosen it.
+    `engines`: for which alone to judge, none for all; `ignoring`: those of them that use no filter of any column;
+    `reads`: None if nothing can be looked up; `unit`: what a group is called; `other_rate`: what to build in
+    place of the target, None for the target; `is_budgeted`: a budget has chosen it; `highest_rate`: what filters that
+    more absent values pass are too small for.
     """
 
     files: int
@@ -71,6 +73,7 @@ class Evidence:
     engines: tuple[str, ...] = ()
     ignoring: tuple[str, ...] = ()
     sized_for: int = 0
+    highest_rate: float = HIGH_FPP
 
     @property
     def saved(self) -> float:
@@ -227,7 +230,7 @@ def _those_there(evidence: Evidence) -> str:
         have = "has a filter that is" if too_small == 1 else "have filters that are"
         return (
             f"{number_of(too_small, evidence.unit)} {have} too small for the values (more than"
-            f" {percent(HIGH_FPP)} of absent ones pass): --existing replace builds new ones"
+            f" {percent(evidence.highest_rate)} of absent ones pass): --existing replace builds new ones"
         )
     if evidence.counts.already < evidence.counts.groups:
         return ""

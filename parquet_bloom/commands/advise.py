@@ -202,15 +202,8 @@ class _Judged:
 
 
 def _judged(report: AdviceReport) -> list[_Judged]:
-    """In place of `build`, `keep` where every group has a filter already, `rebuild` where one is too small, `left out`
-    where the budget has no room for them."""
-    left_out = {each.column for each in report.budget.left_out} if report.budget else set()
-
-    def verdict(advice: ColumnAdvice) -> str:
-        found = to_do(advice, has_all=advice.already >= advice.groups)
-        return "left out" if found in ("build", "rebuild") and advice.column in left_out else found
-
-    return [_Judged(verdict(advice), advice) for advice in report.columns]
+    """In place of `build`, `keep` where no group lacks a filter, and `rebuild` where one is too small."""
+    return [_Judged(to_do(advice, has_all=not advice.missing), advice) for advice in report.columns]
 
 
 def _by_verdict(judged: Sequence[_Judged]) -> Iterator[Cells]:

@@ -119,6 +119,7 @@ def build(
             fpp=options.fpp,
             max_bytes=options.max_bytes,
             budget=budget,
+            existing=options.existing,
             engines=engines,
             ignore_checksums=options.ignore_checksums,
             threads=options.threads,
@@ -167,7 +168,7 @@ def _recommended(
     for table in tables:
         if not table.recommended:
             complain(f"{table.path}: no column that advise would build; `{why}` says why")
-        elif table.budget is not None:
+        if table.budget is not None:
             in_full = answers.verbose or len(table.columns) <= MOST_ROWS
             for line in budget_lines(table.budget, UNITS[table.format].group, in_full):
                 complain(f"{table.path}: note: {line}")

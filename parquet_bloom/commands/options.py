@@ -163,7 +163,7 @@ filter_budget = filters_option(
     "--budget",
     callback=budget_size,
     metavar=SIZE,
-    help="The most bytes of all new filters together, without their headers, over all files: takes the columns, and for"
+    help="The most bytes of all filters together, those that stay included, without their headers, over all files: takes the columns, and for"
     " each the rate, unless --fpp says it, that spare look-ups the most row groups.",
 )
 max_bytes = filters_option(

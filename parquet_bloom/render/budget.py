@@ -9,22 +9,37 @@ from parquet_bloom.filters.rates import exact_percent
 from parquet_bloom.render.wording import in_one, shortened, size, without_numbers
 
 if TYPE_CHECKING:
-    from parquet_bloom.verbs.advise import BudgetedColumn, BudgetPlan
+    from parquet_bloom.verbs.advise import BudgetedColumn, BudgetPlan, KeptFilters
 
 
 def budget_lines(plan: BudgetPlan, group: str, in_full: bool) -> Iterator[str]:
-    """A line about the budget, one for each column that it is spent on, and one for each left out; `group`: what
-    readers skip. Unless `in_full`, one for all columns of the same rate, or left out for the same reason."""
-    yield f"{size(plan.used)} of the budget of {size(plan.bytes)} are used, over all files, without headers"
+    """A line about the budget, one for each column that it is spent on, one for each left out, and one for each with
+    filters that stay; `group`: what readers skip. Unless `in_full`, one for all columns of the same rate, or left out for the same reason."""
+    yield _used(plan)
     said = [(each.column, _spent(each, group), exact_percent(each.fpp)) for each in plan.columns]
     said += [(each.column, f"left out: {each.reason}", "") for each in plan.left_out]
-    alike: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    said += [(each.column, _kept(each), "") for each in plan.kept]
+    alike: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for column, text, rate in said:
-        likeness = (column,) if in_full else (rate, without_numbers(text))
+        likeness = (column if in_full else rate, without_numbers(text))
         alike.setdefault(likeness, []).append((column, text))
     for those in alike.values():
         each = "each: " if len(those) > 1 else ""
         yield f"{shortened([column for column, _ in those])}: {each}{in_one(text for _, text in those)}"
+
+
+def _used(plan: BudgetPlan) -> str:
+    used, budget = size(plan.used), size(plan.bytes)
+    if plan.used > plan.bytes:
+        return (
+            f"{used} are used, over all files, without headers, more than the budget of {budget}: strip takes away"
+            " filters that are there, build does not"
+        )
+    return f"{used} of the budget of {budget} are used, over all files, without headers"
+
+
+def _kept(each: KeptFilters) -> str:
+    return f"filters that are there stay, and take {size(each.filter_bytes)}"
 
 
 def _spent(each: BudgetedColumn, group: str) -> str:

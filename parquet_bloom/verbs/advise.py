@@ -15,10 +15,11 @@ from itertools import repeat
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
-from parquet_bloom.advice.budget import Offer, allot, offers_of
+from parquet_bloom.advice.budget import Claim, Offer, offers_of, settle
 from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.sketch import ColumnCounts, Subject, TableSketch
 from parquet_bloom.advice.table import (
+    AtRate,
     JudgedColumn,
     SurveyedColumn,
     SurveyedFile,
@@ -45,7 +46,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.engines.reading import EngineUse, engines_named
 from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.files import FORMATS, open_file
-from parquet_bloom.options import AdviseOptions, BuildOptions
+from parquet_bloom.options import DEFAULT_FPP, AdviseOptions, BuildOptions
 from parquet_bloom.parallel import Progress
 from parquet_bloom.storage import with_options
 from parquet_bloom.verbs.documents import VerbReport
@@ -84,6 +85,7 @@ class ColumnAdvice:
     """One column. If it cannot have a filter, what was not counted is None or 0.
 
     In this file: `num_values`, with nulls in Parquet but not in ORC; `already`: groups with a filter;
+    `missing`: groups without one that would get one;
     `too_small`: groups whose filter is too small for their values, as far as lengths say;
     `ndv`: distinct non-null values of the whole column; `ndv_error`: relative standard error of
     `ndv`, None if exact; `group_ndv`: the highest of any group; `only_dictionary`: whether all values
@@ -93,7 +95,8 @@ class ColumnAdvice:
     In all files that were judged together: `groups` with a non-null value; `groups_*`: how many of
     them a look-up reads on average, by min/max statistics alone, with filters, and with filters if
     the value is not stored; `basis`: which values are looked up; `values_stored` of `values_asked`
-    are stored; `fpp`: the rate to build at, the target or a lower one, as there are many groups; `rates`: what
+    are stored; `fpp`: the rate to build at, the target, a lower one, as there are many groups, or that of a budget,
+    None where that leaves the column out; `rates`: what
     several would cost and save, None unless that was asked for.
     """
 
@@ -103,6 +106,7 @@ class ColumnAdvice:
     num_values: int
     chunk_bytes: int
     already: int
+    missing: int
     too_small: int
     engines: tuple[EngineUse, ...]
     reason: str
@@ -167,21 +171,30 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptFilters:
+    """A column with filters that stay, and the bytes of their bitsets."""
+
+    column: str
+    filter_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class BudgetPlan:
-    """What to build within a budget of `bytes`, of which `used` are spent on all tables; `columns` and
-    `left_out` are those of this table."""
+    """What to build within a budget of `bytes`, of which `used` are spent on all tables, more where filters that stay
+    take more; `columns`, `left_out` and `kept` are those of this table."""
 
     bytes: int
     used: int
     columns: tuple[BudgetedColumn, ...]
     left_out: tuple[LeftOut, ...]
+    kept: tuple[KeptFilters, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AdviceReport(VerbReport):
     """The advice on one file; `size` in bytes; `fpp`: the target; `files`: how many were judged
-    together, including this one; `recommended`: the columns whose verdict is `build`; `budget`: which of them fit,
-    and at which rates, None without a budget; `obstacles`: what
+    together, including this one; `recommended`: the columns whose verdict is `build`, which a budget has room for; `budget`: how
+    they share it, None without one; `obstacles`: what
     `build` would refuse the file for, or some of its columns, None for nothing; `requests`: sent to
     the object store that has the file, None for other files."""
 
@@ -375,13 +388,13 @@ def _reports(sketches: Iterable[TableSketch], options: AdviseOptions) -> Iterato
 
 
 def options_to_build(report: AdviceReport, options: BuildOptions) -> BuildOptions:
-    """`options` with the columns that the report recommends, which may be none, and the rate of each that is not the
-    target."""
+    """`options` with the columns that the report recommends, which may be none, and the rate of each that is not that
+    of the options."""
     if report.budget is None:
         rates = tuple(
             (each.column, each.fpp)
             for each in report.columns
-            if each.verdict == "build" and each.fpp is not None and each.fpp != report.fpp
+            if each.verdict == "build" and each.fpp not in (None, options.fpp or DEFAULT_FPP)
         )
         # Older dialects have sizes of their own.
         fpp_of = rates if options.dialect is None else ()
@@ -467,53 +480,95 @@ def _judged_tables(
     tables = [(sketch, judge_table(sketch, options)) for sketch in sketches]
     plans: Iterable[BudgetPlan | None] = repeat(None)
     if options.budget is not None:
-        plans = _plans(options.budget, options.fpp, tables)
+        plans = _plans(options.budget, options, tables)
     for (sketch, judged), plan in zip(tables, plans, strict=False):
-        within = {each.column: each for each in plan.columns} if plan else {}
         columns = [
-            found.at(within[subject.name].offer) if subject.name in within else found
+            _within(plan, subject.name, found) if plan else found
             for subject, found in zip(sketch.subjects, judged, strict=True)
         ]
         yield _JudgedTable(sketch, columns, options.target_fpp, plan)
 
 
+def _within(plan: BudgetPlan, name: str, found: JudgedColumn) -> JudgedColumn:
+    """The verdict on a column within the budget."""
+    offer = next((each.offer for each in plan.columns if each.column == name), None)
+    if offer is not None:
+        return found.at(offer)
+    return found.left_out() if name in {each.column for each in plan.left_out} else found
+
+
+@dataclass(frozen=True, slots=True)
+class _Claimant:
+    """A column of the table at a place, and what it claims of the budget; `is_wanted`: filters are to be built."""
+
+    table: int
+    name: str
+    is_wanted: bool
+    claim: Claim
+
+
+def _claimants(
+    options: AdviseOptions, tables: Sequence[tuple[TableSketch, Sequence[JudgedColumn]]]
+) -> Iterator[_Claimant]:
+    for number, (sketch, judged) in enumerate(tables):
+        subjects = zip(sketch.subjects, sketch.columns, sketch.unread, judged, strict=True)
+        for subject, column, unread, found in subjects:
+            stay = options.existing != "replace" and not column.counts.too_small
+            lacks_some = any(rung.missing for rung in column.rungs.values())
+            ladder: tuple[Offer, ...] = ()
+            is_wanted = found.verdict == "build" and (lacks_some or not stay)
+            if is_wanted and found.reads:
+                ladder = offers_of(column, found.reads, options.fpp, stay=stay)
+            there, beside = column.counts.bytes_there, unread.counts.bytes_there
+            yield _Claimant(number, subject.name, is_wanted, Claim(ladder, there, beside))
+
+
 def _plans(
     budget: int,
-    fpp: float | None,
+    options: AdviseOptions,
     tables: Sequence[tuple[TableSketch, Sequence[JudgedColumn]]],
 ) -> Iterator[BudgetPlan]:
-    """What each table gets of a budget for all of them; `fpp`: the rate that was asked for, None for any."""
-    wanted = [
-        (number, subject.name, offers_of(column, found.reads, fpp))
-        for number, (sketch, judged) in enumerate(tables)
-        for subject, column, found in zip(sketch.subjects, sketch.columns, judged, strict=True)
-        if found.verdict == "build" and found.reads
-    ]
-    taken = allot(budget, [ladder for _, _, ladder in wanted])
-    used = sum(offer.num_bytes for offer in taken if offer)
-    chosen = list(zip(wanted, taken, strict=True))
+    """What each table gets of a budget for all of them."""
+    claimants = list(_claimants(options, tables))
+    taken = settle(budget, [each.claim for each in claimants])
+    chosen = list(zip(claimants, taken, strict=True))
+    used = sum(
+        _kept(each.claim, offer) + (offer.num_bytes if offer else 0) for each, offer in chosen
+    )
     for number in range(len(tables)):
-        here = [(name, ladder, offer) for (of, name, ladder), offer in chosen if of == number]
+        here = [(each, offer) for each, offer in chosen if each.table == number]
         yield BudgetPlan(
             bytes=budget,
             used=used,
             columns=tuple(
-                BudgetedColumn(name, offer.rate, offer.num_bytes, offer.groups_read, offer.saved)
-                for name, _, offer in here
+                BudgetedColumn(
+                    each.name, offer.rate, offer.num_bytes, offer.groups_read, offer.saved
+                )
+                for each, offer in here
                 if offer
             ),
             left_out=tuple(
-                LeftOut(name, _reason_left_out(ladder, budget - used))
-                for name, ladder, offer in here
-                if not offer
+                LeftOut(each.name, _reason_left_out(each.claim.costs, max(0, budget - used)))
+                for each, offer in here
+                if each.is_wanted and not offer
+            ),
+            kept=tuple(
+                KeptFilters(each.name, num_bytes)
+                for each, offer in here
+                if (num_bytes := _kept(each.claim, offer))
             ),
         )
 
 
-def _reason_left_out(ladder: Sequence[Offer], left: int) -> str:
-    if not ladder:
+def _kept(claim: Claim, offer: Offer | None) -> int:
+    """The bytes of filters that stay, and are not among those of the offer."""
+    return claim.beside + (0 if offer else claim.there)
+
+
+def _reason_left_out(costs: Sequence[Offer], left: int) -> str:
+    if not costs:
         return "filters save too little for their size"
-    return f"needs at least {ladder[0].num_bytes:,} bytes, and {left:,} of the budget are left"
+    return f"needs at least {costs[0].num_bytes:,} bytes, and {left:,} of the budget are left"
 
 
 def _if_absent(reads: ExpectedReads, read: float) -> float:
@@ -533,7 +588,7 @@ def _advice(
     settings: Callable[[float, ColumnCounts], tuple[WriterSettings, ...]],
 ) -> ColumnAdvice:
     counts, reads, fpp = column.counts, judged.reads, judged.fpp
-    filter_bytes = column.bytes_at.get(fpp, counts.filter_bytes)
+    filter_bytes, missing = column.at.get(fpp, AtRate(counts.filter_bytes, 0))
     known = ColumnAdvice(
         column=subject.name,
         physical_type=subject.physical_type,
@@ -541,6 +596,7 @@ def _advice(
         num_values=counts.num_values,
         chunk_bytes=counts.chunk_bytes,
         already=counts.already,
+        missing=0,
         too_small=counts.too_small,
         engines=subject.engines,
         reason=column.reason,
@@ -550,6 +606,7 @@ def _advice(
     read = judged.evidence.groups_read
     return replace(
         known,
+        missing=missing,
         eligible=True,
         ndv=column.ndv,
         ndv_exact=column.ndv_error is None,
@@ -567,7 +624,7 @@ def _advice(
         values_stored=reads.num_stored if reads else 0,
         verdict=judged.verdict,
         reason=judged.reason,
-        fpp=fpp,
+        fpp=None if judged.verdict == "left out" else fpp,
         settings=settings(fpp, counts) if counts.filter_bytes else (),
         rates=tuple(
             RateOffer(each.rate, each.num_bytes, each.num_bytes / table_size, each.groups_read)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from parquet_bloom.legacy.murmur3.dialect import Murmur3
     from parquet_bloom.legacy.statistics.dialect import StatisticsFilter
     from parquet_bloom.storage.traffic import Requests
+    from parquet_bloom.verbs.advise import AdviceReport
 
 # Yields filters that were built elsewhere, see container.BuildChange.take.
 TakeFilters = Callable[[Container, Sequence[Any]], Generator[tuple[Any, Any]]]
@@ -64,7 +65,8 @@ def build(
     source: Any,
     output: str | os.PathLike[str] | None = None,
     *,
-    columns: SomeNames,
+    columns: SomeNames | None = None,
+    advice: AdviceReport | None = None,
     fpp: float | None = None,
     ndv: int | None = None,
     max_bytes: int | None = None,
@@ -90,7 +92,8 @@ def build(
     dialect: Murmur3 | StatisticsFilter | Dialect | None = None,
     progress: Progress | None = None,
 ) -> BuildReport:
-    """Write `source` with Bloom filters for `columns` (dotted leaf paths) to `output`.
+    """Write `source` with Bloom filters for `columns` (dotted leaf paths) to `output`, or for those that `advice`
+    recommends, which is what `advise` said of the same files, perhaps within a budget: each column at its rate.
 
     A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
     FilesReport, with the report on each, and the errors of files that failed. `output` is then the folder of the new files.
@@ -140,7 +143,7 @@ def build(
     RewriteError for outputs that must not be written, OSError.
     """
     given = locals()
-    options = BuildOptions.of(given, columns=columns_needed(columns))
+    options = _options(given, columns, advice)
     if append_in_place and (in_place or output is not None):
         raise ValueError("append_in_place: expected neither output nor in_place with it")
     destination = Destination.of(given, in_place=append_in_place or in_place)
@@ -154,6 +157,21 @@ def build(
         progress=progress,
     )
     return report
+
+
+def _options(
+    given: Mapping[str, Any], columns: SomeNames | None, advice: AdviceReport | None
+) -> BuildOptions:
+    """With columns, or with those that are advised and their rates."""
+    if advice is None:
+        return BuildOptions.of(given, columns=columns_needed(columns))
+    from parquet_bloom.verbs.advise import AdviceReport, options_to_build
+
+    if not isinstance(advice, AdviceReport):
+        raise TypeError(f"advice: {advice!r}, expected a report of advise on one table")
+    if columns is not None or given["fpp"] is not None:
+        raise TypeError("advice: expected neither columns nor fpp with it")
+    return options_to_build(advice, BuildOptions.of(given, columns=()))
 
 
 def build_file(

@@ -176,11 +176,47 @@ def test_what_is_built_takes_what_the_plan_says(lake, tmp_path, budget):
     (report,) = advisor.tables()
     plan = report.budget
     assert plan.used == sum(each.filter_bytes for each in plan.columns) <= budget
-    assert {each.column for each in (*plan.columns, *plan.left_out)} == set(report.recommended)
+    assert {each.column for each in plan.columns} == set(report.recommended)
     result = outcome("build", lake, "--auto", "--budget", budget, "--output-dir", tmp_path / "out")
     assert result.code == 0
     expected = {each.column: each.filter_bytes for each in plan.columns}
     assert filters_of(tmp_path / "out") == expected
+
+
+@pytest.mark.parametrize("budget", [8_000, 40_000, 150_000])
+def test_what_is_recommended_is_built_by_one_call_within_the_budget(lake, tmp_path, budget):
+    """At the rate of each column, as the command builds it, and as the plan says, to the byte."""
+    (report,) = pb.advise(lake, budget=budget).reports
+    built = pb.build(lake, tmp_path / "out", advice=report)
+    assert built.ok
+    assert filters_of(tmp_path / "out") == {
+        each.column: each.filter_bytes for each in report.budget.columns
+    }
+    assert sum(filters_of(tmp_path / "out").values()) <= budget
+
+
+def test_a_report_is_built_at_the_rate_that_it_was_asked_for(lake, tmp_path):
+    path = min(lake.iterdir())
+    out = tmp_path / f"out{path.suffix}"
+    report = pb.advise(path, fpp=0.2)
+    pb.build(path, out, advice=report)
+    sizes = {each.column: each.filter_bytes for each in report.columns if each.verdict == "build"}
+    assert Counter({name: filters for name, filters in sizes.items()}) == filters_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"columns": "id"}, r"^advice: expected neither columns nor fpp with it$"),
+        ({"fpp": 0.1}, r"^advice: expected neither columns nor fpp with it$"),
+        ({"advice": ("id",)}, r"^advice: \('id',\), expected a report of advise on one table$"),
+    ],
+)
+def test_advice_that_cannot_be(lake, tmp_path, given, message):
+    path = min(lake.iterdir())
+    with pytest.raises(TypeError, match=message):
+        pb.build(path, tmp_path / "out", **{"advice": pb.advise(path), **given})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_budget_can_be_for_some_columns_alone(lake, tmp_path):
@@ -252,6 +288,7 @@ def test_the_budget_changes_only_what_the_filters_to_build_cost_and_save(lake):
             "reason",
         )
         same = {name: getattr(usual, name) for name in of_rate}
+        assert column.verdict == usual.verdict
         assert replace(column, **same) == usual
     assert plain.budget is None
     assert "budget" not in plain.to_dict()
@@ -294,7 +331,8 @@ def test_the_command_says_what_fits_and_what_does_not(lake):
     assert built.stderr.splitlines() == notes
     (document, *_) = outcome("advise", lake, "--budget", "40KiB", "--json").stdout.splitlines()
     found = json.loads(document)["budget"]
-    assert (found["bytes"], found.keys()) == (40 << 10, {"bytes", "used", "columns", "left_out"})
+    assert found["bytes"] == 40 << 10
+    assert found.keys() == {"bytes", "used", "columns", "left_out", "kept"}
 
 
 @pytest.mark.parametrize(
@@ -326,6 +364,31 @@ def test_a_budget_in_python_is_a_number_of_bytes(lake):
         pb.advise(path, budget=0)
     with pytest.raises(TypeError, match=r"^budget: "):
         pb.advise(path, budget="1MiB")
+
+
+def test_what_the_budget_leaves_out_is_not_recommended_anywhere(lake):
+    """The command, its JSON and Python say the same."""
+    (report,) = pb.advise(lake, budget=8_000).reports
+    left_out = [each.column for each in report.budget.left_out]
+    assert left_out
+    verdicts = {each.column: (each.verdict, each.fpp) for each in report.columns}
+    assert {verdicts[name] for name in left_out} == {("left out", None)}
+    assert {name: rate for name, (verdict, rate) in verdicts.items() if verdict == "build"} == {
+        each.column: each.fpp for each in report.budget.columns
+    }
+    arguments = ("advise", lake, "--budget", 8_000)
+    documents = map(json.loads, outcome(*arguments, "--json").stdout.splitlines())
+    assert {
+        (tuple(each["recommended"]), *((one["verdict"], one["fpp"]) for one in each["columns"]))
+        for each in documents
+    } == {(report.recommended, *verdicts.values())}
+    rows = [row.split("\t") for row in outcome(*arguments).stdout.splitlines()]
+    shown = {row[0]: row[2] for row in rows if row[0] in verdicts}
+    assert shown == {name: verdict for name, (verdict, _) in verdicts.items()}
+    details = outcome(*arguments, "--details").stdout.split("\n\n")
+    for name in left_out:
+        (found,) = (each for each in details if each.startswith(f"{name}: left out\n"))
+        assert "recommended" not in found
 
 
 def test_what_the_budget_leaves_out_is_not_called_to_build(lake):

@@ -47,6 +47,7 @@ from parquet_bloom.verbs.advise import (
     BudgetedColumn,
     BudgetPlan,
     ColumnAdvice,
+    KeptFilters,
     LeftOut,
     RateOffer,
 )
@@ -159,7 +160,7 @@ def keys_of(field, report):
         "strip --table": (TableStripReport,),
         "advise": (
             *(AdviceReport, ColumnAdvice, EngineUse, WriterSettings),
-            *(BudgetPlan, BudgetedColumn, LeftOut, RateOffer),
+            *(BudgetPlan, BudgetedColumn, KeptFilters, LeftOut, RateOffer),
         ),
         "clean-temp": (CleaningReport, FoundLeftover),
         "diff": (FileDiff, FilterDiff, FilterDescription),

@@ -1,0 +1,138 @@
+"""Advice that was followed: asked again with the same options, nothing is to be done."""
+
+import shlex
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.orc as po
+import pyarrow.parquet as pq
+import pytest
+from make.commands import outcome
+
+import parquet_bloom as pb
+
+FILES, ROWS, GROUP = 6, 2_000, 500
+
+
+@pytest.fixture(scope="module", params=["parquet", "orc"])
+def lake(request, tmp_path_factory):
+    folder, rng = tmp_path_factory.mktemp(request.param), np.random.default_rng(7)
+    for number in range(FILES):
+        table = pa.table(
+            {
+                "order id": rng.integers(0, 1 << 60, ROWS),
+                "session": [f"s-{each:x}" for each in rng.integers(0, 1 << 40, ROWS)],
+                "user": rng.integers(0, 5_000, ROWS) * 7919,
+                "day": np.full(ROWS, number),
+                "amount": rng.random(ROWS),
+            }
+        )
+        if request.param == "parquet":
+            pq.write_table(table, folder / f"{number}.parquet", row_group_size=GROUP)
+        else:
+            po.write_table(table, folder / f"{number}.orc", row_index_stride=GROUP)
+    return folder
+
+
+# What was built before the advice, and from which files on.
+BEFORE = {
+    "nothing": [],
+    "one column, in full": [(0, ("-c", "order id", "--fpp", "0.0001"))],
+    "one that nobody would build": [(0, ("-c", "amount"))],
+    "some files": [(3, ("-c", "session,user", "--fpp", "0.001"))],
+    "what excludes little": [(0, ("-c", "user,session", "--fpp", "0.9"))],
+}
+OPTIONS = {
+    "plain": (),
+    "a rate": ("--fpp", "0.2"),
+    "a low rate": ("--fpp", "0.0001"),
+    "an engine": ("--engine", "duckdb"),
+    "a column": ("-c", "user,amount"),
+    "a small budget": ("--budget", "7000"),
+    "a budget": ("--budget", "30000"),
+    "a large budget": ("--budget", "1MiB"),
+    "a budget and a rate": ("--budget", "30000", "--fpp", "0.05"),
+}
+
+
+def copy_of(lake, before, folder):
+    shutil.copytree(lake, folder)
+    for first, arguments in BEFORE[before]:
+        paths = sorted(folder.iterdir())[first:]
+        assert outcome("build", *paths, *arguments, "--in-place").code == 0
+    return folder
+
+
+def next_commands(lines):
+    return [line.removeprefix("next: ") for line in lines if line.startswith("next: ")]
+
+
+@pytest.mark.parametrize("before", BEFORE)
+@pytest.mark.parametrize("options", OPTIONS)
+def test_nothing_is_to_be_done_once_advice_was_followed(lake, tmp_path, before, options):
+    folder = copy_of(lake, before, tmp_path / "lake")
+    advise = ("advise", folder, *OPTIONS[options])
+    for command in next_commands(outcome(*advise).stdout.splitlines()):
+        name, *arguments = shlex.split(command)
+        result = outcome(*arguments)
+        assert (name, result.code) == ("pbloom", 0)
+    lines = outcome(*advise).stdout.splitlines()
+    verdicts = {row[2] for row in (line.split("\t") for line in lines) if len(row) > 2}
+    assert next_commands(lines) == []
+    assert not {"build", "rebuild"} & verdicts
+
+
+def bytes_of(folder):
+    return sum(
+        column.filter.num_bytes
+        for path in folder.iterdir()
+        for part in pb.inspect(path).parts
+        for column in part.columns
+        if column.filter
+    )
+
+
+@pytest.mark.parametrize("budget", [7_000, 30_000, 1 << 20])
+@pytest.mark.parametrize("before", [name for name in BEFORE if name != "what excludes little"])
+def test_filters_that_stay_count(lake, tmp_path, before, budget):
+    """What is used is what is there in the end, to the byte, and above the budget only where it was before."""
+    folder = copy_of(lake, before, tmp_path / "lake")
+    there = bytes_of(folder)
+    advised, *_ = pb.advise(folder, budget=budget).reports
+    result = outcome("build", folder, "--auto", "--budget", budget, "--in-place")
+    assert result.code == 0
+    assert advised.budget.used == bytes_of(folder) <= max(budget, there)
+    again, *_ = pb.advise(folder, budget=budget).reports
+    assert (again.budget.used, again.budget.columns) == (advised.budget.used, ())
+    assert sum(each.filter_bytes for each in again.budget.kept) == again.budget.used
+
+
+@pytest.mark.parametrize("budget", [7_000, 30_000])
+@pytest.mark.parametrize("before", BEFORE)
+def test_filters_that_are_replaced_do_not_count(lake, tmp_path, before, budget):
+    """Columns that have filters have some in the end, at the highest rate if need be."""
+    folder = copy_of(lake, before, tmp_path / "lake")
+    there = bytes_of(folder)
+    build = ("build", folder, "--auto", "--budget", budget, "--existing", "replace", "--in-place")
+    assert outcome(*build).code == 0
+    (report,) = pb.advise(folder, budget=budget).reports
+    assert report.budget.used == bytes_of(folder)
+    assert report.budget.used <= max(budget, there)
+    if before == "one column, in full":
+        assert report.budget.used <= budget
+
+
+def test_a_column_is_kept_or_left_out_but_never_both(lake, tmp_path):
+    folder = copy_of(lake, "one column, in full", tmp_path / "lake")
+    there = pb.advise(folder, budget=1 << 20).reports[0].budget.kept[0].filter_bytes
+    heading, used, *lines = outcome("advise", folder, "--budget", "10000").stdout.splitlines()
+    assert heading.endswith("; keep the filters of order id")
+    assert used == (
+        f"{there / 1024:.1f} KiB are used, over all files, more than the budget of 9.8 KiB: strip"
+        " takes away filters that are there, build does not"
+    )
+    said = [line for line in lines if line.startswith("order id: ")]
+    assert said == [
+        f"order id: filters that are there stay, and take {there / 1024:.1f} KiB",
+    ]
