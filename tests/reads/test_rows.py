@@ -318,7 +318,7 @@ def test_numbers_are_compared_exactly(tmp_path: Path, condition: Any, held: list
         "small": pa.array(fives, getattr(pa, "decimal32", pa.decimal128)(9, 2)),
         "large": pa.array([Decimal(10**40), Decimal(7), None], pa.decimal256(50, 3)),
         "f": pa.array([0.1, -0.0, None], pa.float32()),
-        "half": pa.array([1.5, 2.5, None], pa.float16()),
+        "half": pa.array([np.float16(1.5), np.float16(2.5), None], pa.float16()),
         "long": pa.array([float(1 << 53), float(1 << 54), None]),
     }
     pq.write_table(pa.table(columns), tmp_path / "n.parquet")
