@@ -13,6 +13,7 @@ Source: Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filter
 parquet-format issue 547.
 """
 
+from fractions import Fraction
 from functools import lru_cache
 from math import ceil, exp, inf, lgamma, log, log1p, log2, sqrt
 from typing import Protocol
@@ -100,13 +101,16 @@ def estimate_ndv(bits_set: int, num_blocks: int) -> float:
 
 
 def parse_size(text: str) -> int:
-    """The bytes of `64`, of `1GiB` or `1G`, 1024^3, or of `1GB`, 1000^3. Raises ValueError for anything
-    else: see SIZES."""
+    """The bytes of `64`, of `1GiB` or `1G`, 1024^3, or of `1GB`, 1000^3; of `1.5MiB`, without what is less than a byte.
+    Raises ValueError for anything else: see SIZES."""
     digits = text.rstrip("bBiIkKmMgGtT ")
     unit = text[len(digits) :].strip().upper()
-    if not digits.isdecimal() or unit not in _UNITS:
+    whole, point, part = digits.partition(".")
+    # Bytes have no parts.
+    is_part = part.isdecimal() and unit not in ("", "B")
+    if not whole.isdecimal() or (point and not is_part) or unit not in _UNITS:
         raise ValueError(f"{text!r}: not a size: expected {SIZES}")
-    return int(digits) * _UNITS[unit]
+    return int(Fraction(digits) * _UNITS[unit])
 
 
 class MeasuredFilter(Protocol):

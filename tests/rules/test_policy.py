@@ -196,13 +196,33 @@ def test_what_is_no_text(tmp_path):
         ("1kb", 1000),
         ("2 TB", 2 * 10**12),
         ("1TiB", 1 << 40),
+        ("1.5MiB", 3 << 19),
+        ("0.25 GB", 250_000_000),
+        ("1.0001KiB", 1024),
     ],
 )
 def test_sizes(text, num_bytes):
     assert parse_size(text) == num_bytes
 
 
-@pytest.mark.parametrize("text", ["", "MiB", "1.5MiB", "-1", "1PiB", "1BB", "1iB", "1Gi"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "MiB",
+        "1.5",
+        "1.5B",
+        "1.MiB",
+        ".5MiB",
+        "1.5.5MiB",
+        "1,5MiB",
+        "-1",
+        "1PiB",
+        "1BB",
+        "1iB",
+        "1Gi",
+    ],
+)
 def test_no_sizes(text):
     with pytest.raises(
         ValueError, match="not a size: expected bytes, or a number with KiB, MiB, GiB or TiB"
