@@ -129,7 +129,7 @@ def test_a_column_is_kept_or_left_out_but_never_both(lake, tmp_path):
     heading, used, *lines = outcome("advise", folder, "--budget", "10000").stdout.splitlines()
     assert heading.endswith("; keep the filters of order id")
     assert used == (
-        f"{there / 1024:.1f} KiB are used, over all files, more than the budget of 9.8 KiB: strip"
+        f"{there / 1024:.1f} KiB are used, over all files, without headers, more than the budget of 9.8 KiB: strip"
         " takes away filters that are there, build does not"
     )
     said = [line for line in lines if line.startswith("order id: ")]
