@@ -138,7 +138,9 @@ HEADER = ("column", "type", "verdict", "NDV", "filters", "of the file", "{}s rea
 NARROW = ("column", "type", "verdict", "NDV", "filters", "of file", "groups read")
 # Of many columns.
 BY_VERDICT = ("verdict", "columns", "filters", "of file", "groups read")
-_BY_VERDICT_GIVES = ("of file",)
+_BY_VERDICT_GIVES = ("of file", "of files")
+# What a share is of, where several files are judged together.
+_OF_SEVERAL = {"of the file": "of all files", "of file": "of files"}
 VERDICTS = ("build", "rebuild", "keep", "left out", "optional", "skip")
 # What gives way there: what a filter costs and saves stays.
 _GIVES = ("type…", "type", "column…", "NDV", "filters")
@@ -177,20 +179,25 @@ class AdviceView(SummarizedView[AdviceReport]):
                 write_text(line)
         cells = list(map(_row, judged))
         if not sys.stdout.isatty():
-            write_table([name.format(unit) for name in HEADER], cells)
+            write_table([name.format(unit) for name in _head(HEADER, report)], cells)
             return
         is_summed_up = is_cut(len(cells)) and not verbose
         if is_summed_up:
-            write_table(BY_VERDICT, list(_by_verdict(judged)), _BY_VERDICT_GIVES)
+            head = _head(BY_VERDICT, report)
+            write_table(head, list(_by_verdict(judged)), _BY_VERDICT_GIVES)
         else:
             rows = [row[: len(NARROW)] for row in cells]
-            write_table(NARROW, rows, _GIVES, verbose)
+            write_table(_head(NARROW, report), rows, _GIVES, verbose)
         for line in _reasons(judged, verbose):
             write_text(line)
         if is_summed_up:
             write_text("-c NAME shows a column, --verbose shows all.")
         elif not verbose and any(map(_is_longer, report.columns)):
             write_text("Where reasons end with …, --verbose shows the rest.")
+
+
+def _head(names: Sequence[str], report: AdviceReport) -> list[str]:
+    return [_OF_SEVERAL.get(name, name) if report.files > 1 else name for name in names]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,12 @@ def exact_percent(fraction: float) -> str:
     return f"{_decimal(fraction, 12)} %"
 
 
+def percent_beyond(limit: float, fraction: float, digits: int = 2) -> str:
+    """As percent, with as many more digits as it takes to differ from exact_percent of a limit that it is not."""
+    shown = (percent(fraction, each) for each in range(digits, 17))
+    return next((text for text in shown if text != exact_percent(limit)), percent(fraction, digits))
+
+
 def parse_percent(percent: str) -> float:
     """What exact_percent was given."""
     return round(float(percent.removesuffix(" %")) / 100, 15)

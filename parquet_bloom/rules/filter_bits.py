@@ -11,7 +11,7 @@ from parquet_bloom.container import Place
 from parquet_bloom.container.protocols import Column
 from parquet_bloom.errors import did_you_mean
 from parquet_bloom.filters.look_up import Membership
-from parquet_bloom.filters.rates import exact_percent, percent
+from parquet_bloom.filters.rates import exact_percent, percent, percent_beyond
 from parquet_bloom.filters.sizing import (
     BLOCK_BYTES,
     HIGH_FPP,
@@ -68,7 +68,7 @@ def _too_full(view: FilterView, rule: str, what: str, limit: float) -> Finding:
         rule,
         f"{what}: about {view.bits.ndv_estimate:,.0f} values in {view.bits.num_bytes} bytes",
         expected=f"FPP of at most {exact_percent(limit)}",
-        found=percent(view.bits.fpp),
+        found=percent_beyond(limit, view.bits.fpp),
     )
 
 
@@ -118,7 +118,7 @@ def _check_limits(view: FilterView) -> Iterator[Finding]:
             "PB311",
             "the FPP is above the limit",
             expected=f"at most {exact_percent(max_fpp)}",
-            found=percent(view.bits.fpp, 3),
+            found=percent_beyond(max_fpp, view.bits.fpp, 3),
         )
     if max_bytes is not None and view.bits.num_bytes > max_bytes:
         yield view.finding(

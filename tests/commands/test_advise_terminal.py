@@ -149,6 +149,19 @@ def test_rates_that_cost_the_same_are_explained(tmp_path):
         assert (said in lines) == is_said
 
 
+def test_a_share_is_said_to_be_of_all_files_that_were_judged(tmp_path):
+    for number in range(2):
+        pq.write_table(pa.table({"a": range(ROWS)}), tmp_path / f"{number}.parquet")
+    one, several = tmp_path / "0.parquet", tmp_path
+    for path, shown, narrow in (
+        (one, "of the file", "of file"),
+        (several, "of all files", "of files"),
+    ):
+        assert outcome("advise", path).stdout.splitlines()[1].split("\t")[5] == shown
+        (head,) = (line for line in on_a_terminal(80, "advise", path) if line.startswith("column "))
+        assert f" {narrow}  groups read" in head
+
+
 def test_a_narrow_terminal_has_what_filters_cost_and_save(tmp_path):
     numbers = np.random.default_rng(4).permutation(ROWS)
     path = tmp_path / "t.parquet"

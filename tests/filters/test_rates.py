@@ -2,7 +2,7 @@
 
 import pytest
 
-from parquet_bloom.filters.rates import exact_percent, parse_percent, percent
+from parquet_bloom.filters.rates import exact_percent, parse_percent, percent, percent_beyond
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,17 @@ def test_a_rate_that_was_chosen_is_exact(fraction, text):
 @pytest.mark.parametrize("fraction", [0.01, 0.02, 0.0125, 0.07, 1e-4, 3e-6, 1e-9])
 def test_it_comes_back(fraction):
     assert f"{parse_percent(exact_percent(fraction)):g}" == f"{fraction:g}"
+
+
+@pytest.mark.parametrize(
+    ("limit", "fraction", "shown"),
+    [
+        (0.01, 0.010035, "1.004 %"),
+        (0.01, 0.0100000004, "1.00000004 %"),
+        (0.01, 0.0304, "3.04 %"),
+        (0.1, 0.10001, "10.001 %"),
+        (0.01, 0.01, "1 %"),
+    ],
+)
+def test_what_is_beyond_a_limit_looks_different(limit, fraction, shown):
+    assert percent_beyond(limit, fraction, 3) == shown
