@@ -308,14 +308,12 @@ def _answer(report: Report, as_json: bool, totals: bool) -> None:
 
 def _code(report: Report) -> int:
     """The exit code, as of the local verb."""
-    from parquet_bloom.spark.outcome import NOT_OK
     from parquet_bloom.spark.outcome import TROUBLE as TROUBLES
 
     if not TROUBLES.isdisjoint(report.counts):
         return TROUBLE
-    answers = [total.reason != NOT_OK for total in report.totals if total.status == "read"]
-    is_yes = {"validate": all(answers), "probe": any(answers)}
-    return FINE if is_yes.get(report.verb, True) else NO
+    is_no = {"validate": not report.ok, "probe": report.is_absent}
+    return NO if is_no.get(report.verb) else FINE
 
 
 def _build_in_tables(

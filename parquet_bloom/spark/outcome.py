@@ -207,10 +207,36 @@ class Report:
         return {status: count for status, count in counted.items() if count}
 
     @property
+    def num_not_ok(self) -> int:
+        """Files whose outcome is not `ok`: of validate, with findings that fail them; of probe, in which every value
+        is absent."""
+        return sum(total.files for total in self.totals if total.reason == NOT_OK)
+
+    @property
+    def ok(self) -> bool:
+        """Whether no file was refused or failed, nor validate says of any that it is not right."""
+        is_right = self.verb != "validate" or not self.num_not_ok
+        return is_right and TROUBLE.isdisjoint(self.counts)
+
+    @property
+    def is_absent(self) -> bool:
+        """Of probe: whether no value can be in any of the files; not if one was refused or failed."""
+        return self.ok and self.num_not_ok == self.files
+
+    @property
     def counts_in_words(self) -> str:
-        """`2 would be added, 1 error`; empty if there are no files."""
+        """`2 would be added, 1 error`, and what the verb answers: `10 read, 3 not ok`, `10 read, 7 may have a value`;
+        empty if there are no files."""
         states = {total.status: total.state for total in self.totals}
-        return ", ".join(f"{count:,} {states[status]}" for status, count in self.counts.items())
+        counted = [f"{count:,} {states[status]}" for status, count in self.counts.items()]
+        return ", ".join([*counted, *self._answer_in_words()])
+
+    def _answer_in_words(self) -> Iterator[str]:
+        num_read = self.counts.get("read", 0)
+        if self.verb == "validate" and self.num_not_ok:
+            yield f"{self.num_not_ok:,} not ok"
+        elif self.verb == "probe" and num_read:
+            yield f"{num_read - self.num_not_ok:,} may have a value"
 
     @property
     def files(self) -> int:
@@ -284,6 +310,8 @@ class Report:
             "seconds": self.seconds,
             "files": self.files,
             "counts": self.counts,
+            "ok": self.ok,
+            "not_ok": self.num_not_ok,
             "filters": self.filters,
             "bytes": self.bytes,
             "requests": self.requests,

@@ -46,7 +46,7 @@ from parquet_bloom.spark.tables import build_on_spark
 from parquet_bloom.tables.table import MIN_FILE_SIZE
 from parquet_bloom.verbs.build_table import TableBuildReport
 from parquet_bloom.verbs.table_runner import least_size_given
-from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, OrcStreams, TableChoice
+from parquet_bloom.vocabulary import Dialect, Existing, FailOn, FileLayout, OrcStreams, TableChoice
 
 
 def build(
@@ -213,6 +213,12 @@ def validate(
     deep: bool = True,
     diagnose: bool = False,
     policy: Policy | None = None,
+    require: SomeNames = (),
+    max_fpp: float | None = None,
+    max_bytes: int | None = None,
+    fail_on: FailOn | None = None,
+    ignore: SomeNames = (),
+    no_values: bool = False,
     ignore_checksums: bool = False,
     manifest: str | os.PathLike[str] | None = None,
     since: datetime | None = None,
@@ -224,9 +230,14 @@ def validate(
     run_id: str | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Check the filters of every file. See build, and parquet_bloom.validate."""
+    """Check the filters of every file. policy, and what extends it: as for parquet_bloom.validate. `ok` of the report
+    says whether all files are right, `ok` of an outcome whether its file is. See build, and parquet_bloom.validate."""
     given = locals()
-    options = ValidateOptions.of(given, policy=policy_given(policy), threads=1)
+    required = policy_given(policy).with_options(
+        require=require, max_fpp=max_fpp, max_bytes=max_bytes, fail_on=fail_on, ignore=ignore,
+        no_values=no_values,
+    )  # fmt: skip
+    options = ValidateOptions.of(given, policy=required, threads=1)
     return _report("validate", options, given)
 
 

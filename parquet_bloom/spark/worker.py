@@ -262,9 +262,10 @@ def _probe(planned: LakeFile, request: Request) -> Outcome:
         with open_file(planned.path, keys) as file:
             reports.append(probe_file(file, options))
             last = _read(file)
-    verdicts = [each for report in reports for result in report.results for each in result.verdicts]
-    filters = sum(verdict != "unknown" for verdict in verdicts)
-    is_maybe = any(result.verdict != "absent" for report in reports for result in report.results)
+    groups = [group for report in reports for group in report.results.groups]
+    # However many values are asked for.
+    filters = sum(any(each.verdict != "unknown" for each in group.distinct) for group in groups)
+    is_maybe = not all(report.is_absent for report in reports)
     return replace(last, filters=filters, document="\n".join(map(text_of, reports)), ok=is_maybe)
 
 

@@ -128,7 +128,7 @@ def test_validate_tells_by_its_exit_code(lake):
     result = run("validate", lake, "--no-config", "--max-fpp", "1e-9")
     assert result.code == 1
     assert lines(result)[:2] == [
-        "validate: 2 read",
+        "validate: 2 read, 2 not ok",
         "file\trule\tseverity\tcolumn\tfinding\ttimes",
     ]
     assert all("\terror\tid\t" in line for line in lines(result)[2:])
@@ -143,7 +143,13 @@ def test_probe_tells_by_its_exit_code(lake):
         f"{lake}/day=1/a.parquet\t1000003\tmaybe\t500",
     ]
     absent = run("probe", lake, "-c", "id", "-v", "-5", "-v", "-6")
-    assert (absent.code, lines(absent)) == (1, ["probe: 2 read", "-5, -6: absent in 2 files"])
+    assert (absent.code, lines(absent)) == (
+        1,
+        [
+            "probe: 2 read, 0 may have a value",
+            "-5, -6: absent in 2 files",
+        ],
+    )
     # 1000003 is absent from one of the files only.
     assert lines(run("probe", lake, "-c", "id", "-v", "1000003", "-v", "-5"))[1:] == [
         "-5: absent in 2 files",

@@ -47,7 +47,9 @@ def test_ten_minutes(spark, tmp_path):
         """With the lake in a folder of the test: Spark has a working directory of its own."""
         return re.sub("lake/(?=events|orc|users)", f"{tmp_path}/lake/", text)
 
-    make_lake, lookup, make_orc, from_python, ask_index = map(there, blocks(TEXT, "python"))
+    make_lake, lookup, make_orc, from_python, answers, ask_index = map(
+        there, blocks(TEXT, "python")
+    )
     exec(compile(make_lake, "lake.py", "exec"), {})  # noqa: S102
     exec(compile(make_orc, "orc.py", "exec"), {})  # noqa: S102
     for block in blocks(TEXT, "console"):
@@ -67,7 +69,12 @@ def test_ten_minutes(spark, tmp_path):
             ).stdout
         shown = without_seconds(there(expected))
         assert comparable(without_seconds(printed)) == comparable(shown)
-    exec(compile(from_python, "api.py", "exec"), {})  # noqa: S102
+    names = {}
+    exec(compile(from_python, "api.py", "exec"), names)  # noqa: S102
+    exec(compile(answers, "answers.py", "exec"), names)  # noqa: S102
+    assert [len(found) > 0 for found in names["files_of"].values()] == [True] * 3
+    days = spark.read.parquet(f"{tmp_path}/lake/events")
+    assert len(days.where("day = 1").inputFiles()) == len(days.inputFiles()) > 1
     exec(compile(ask_index, "ask.py", "exec"), {})  # noqa: S102
     assert "A look-up then reads 10,000 of 400,000 rows" in TEXT
     events = spark.read.orc(f"{tmp_path}/lake/orc")

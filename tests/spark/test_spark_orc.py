@@ -217,7 +217,7 @@ def test_tables_of_the_command(table):
     assert inspected[1].startswith("id\t2 of 2\t4 of 4\t")
     assert inspected[2] == "no filters: flag"
     assert run("probe", table / "*.orc", "-c", "id", "-v", "7919") == [
-        "probe: 2 read",
+        "probe: 2 read, 1 may have a value",
         "file\tvalue\tverdict\trows to read",
         f"{table}/a.orc\t7919\tmaybe\t1,000",
     ]

@@ -218,7 +218,7 @@ READERS = {
     "probe": (
         lambda spark, path: lake.probe(spark, path, "id", [5, 1250]),
         ["-c", "id", "-v", "5", "-v", "1250"],
-        8,
+        GROUPS,
     ),
 }
 
@@ -299,6 +299,36 @@ def test_validate_says_what_it_found(spark, table):
     expected = pb.validate(path, policy=policy, diagnose=True, deep=False)
     assert json.loads(found["other.parquet"].document)["ok"] == expected.ok
     assert found["other.parquet"].filters == expected.checked.filters > 0
+
+
+def test_what_fails_validation_is_in_the_report(spark, table):
+    """Which takes what extends a policy as parquet_bloom.validate does."""
+    files = [table / "part=0/0.parquet", table / "part=1/1.parquet"]
+    outcome("build", files[0], "--in-place", "-c", "id")
+    failed = lake.validate(spark, files, require=["id"], deep=False)
+    assert [each.ok for each in failed.outcomes] == [True, False]
+    assert (failed.ok, failed.num_not_ok, failed.counts) == (False, 1, {"read": 2})
+    assert [failed.to_dict()[name] for name in ("ok", "not_ok")] == [False, 1]
+    assert failed.counts_in_words == "2 read, 1 not ok"
+    assert ": 2 read, 1 not ok; " in failed.summary()
+    fine = lake.validate(spark, files, require=["id"], fail_on="never", deep=False)
+    assert (fine.ok, fine.num_not_ok, fine.counts_in_words) == (True, 0, "2 read")
+
+
+def test_probe_says_how_many_files_may_have_a_value(spark, table):
+    """And counts each filter once, however many values are asked for."""
+    files = [table / "part=0/0.parquet", table / "part=1/1.parquet"]
+    outcome("build", *files, "--in-place", "-c", "id")
+    report = lake.probe(spark, files, "id", [5, 6, 7])
+    assert [(each.filters, each.ok) for each in report.outcomes] == [
+        (GROUPS, True),
+        (GROUPS, False),
+    ]
+    assert (report.ok, report.is_absent) == (True, False)
+    assert report.counts_in_words == "2 read, 1 may have a value"
+    absent = lake.probe(spark, files, "id", [-5, -6])
+    assert (absent.ok, absent.is_absent) == (True, True)
+    assert absent.counts_in_words == "2 read, 0 may have a value"
 
 
 def test_probe_asks_each_of_several_columns(spark, table):
