@@ -110,6 +110,12 @@ def write_version(source: Source, target: Target, change: Change, verify: bool =
             return source.size
         if isinstance(source, LocalSource):
             check_replaceable(source.path)
+        elif is_in_store(source.path):
+            from parquet_bloom.storage.objects.object_source import ObjectSource
+            from parquet_bloom.storage.objects.replacement import adapter_of
+
+            assert isinstance(source, ObjectSource)
+            adapter_of(source.address)
         return imagined.size
     if target.in_place and not is_url(target.name):
         check_replaceable(target.name)

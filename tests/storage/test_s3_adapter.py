@@ -1,6 +1,7 @@
 """What only objects in S3 have: access control lists, tags, checksums, and what proxies answer. All else
 that is so when they are replaced is tested in test_replacement."""
 
+import sys
 from base64 import b64decode
 
 import pytest
@@ -29,6 +30,19 @@ def unknown_store(s3, old):
 
 def build(s3, **options):
     return pb.build(URL, columns=["int64"], in_place=True, storage_options=s3.options, **options)
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_dry_run_needs_the_library_that_replaces_too(s3, monkeypatch, dry_run):
+    for module in (s3_adapter, s3_client):
+        monkeypatch.delitem(sys.modules, module.__name__)
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    with pytest.raises(pb.UnsupportedError) as raised:
+        build(s3, dry_run=dry_run)
+    assert str(raised.value) == (
+        f"{URL}: to be replaced: needs boto3, which is not installed: pip install 'parquet-bloom[s3]'"
+    )
+    assert s3.objects[NAME] == OLD
 
 
 # ------------------------------------------------------------------------------------------------

@@ -42,10 +42,15 @@ from parquet_bloom.storage.objects.sending import Attempts
 from parquet_bloom.storage.source import LocalSource, Source, naming
 
 
+def adapter_of(address: Address) -> type[Adapter]:
+    """Raises UnsupportedError without the store's own library."""
+    _, name = address.store.adapter or ("", "")
+    return cast(type[Adapter], own_library(address, name, "to be replaced"))
+
+
 def _adapter_for(address: Address, old: ObjectSource, unconditional: bool) -> Adapter:
     """Raises UnsupportedError without the store's own library, RewriteError, OSError."""
-    _, name = address.store.adapter or ("", "")
-    adapter = cast(type[Adapter], own_library(address, name, "to be replaced"))
+    adapter = adapter_of(address)
     try:
         with reporting(address, adapter.failures):
             return adapter(address, old, unconditional)
