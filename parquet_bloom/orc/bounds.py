@@ -51,19 +51,21 @@ def may_hold(generation: Generation, column: OrcColumn, condition: Condition) ->
     """None if statistics cannot tell."""
     if column.kind not in condition.tests:
         condition.tests[column.kind] = _reaches(column.kind, condition)
-    return _by_statistics(generation, column, condition.tests[column.kind])
+    return _by_statistics(generation, column, condition.tests[column.kind], of_nulls=False)
 
 
 def may_hold_any(generation: Generation, column: OrcColumn, asked: AskedValues) -> MayHold | None:
-    """The same for values that are looked for as they are stored."""
+    """The same for values that are looked for as they are stored, and in a group of nulls if that is what it is: there
+    the streams can tell."""
     if column.kind not in asked.tests:
         asked.tests[column.kind] = _reaches_any(column.kind, asked)
-    return _by_statistics(generation, column, asked.tests[column.kind])
+    return _by_statistics(generation, column, asked.tests[column.kind], of_nulls=True)
 
 
 def _by_statistics(
-    generation: Generation, column: OrcColumn, reaches: Reaches | None
+    generation: Generation, column: OrcColumn, reaches: Reaches | None, *, of_nulls: bool
 ) -> MayHold | None:
+    """`of_nulls`: what is said of a group without values."""
     is_trusted = generation.writer == CPP or (
         generation.writer == JAVA and generation.version >= HIVE_8732
     )
@@ -74,7 +76,7 @@ def _by_statistics(
         if statistics is None or not fits(statistics, column):
             return True
         if statistics.num_values == 0:
-            return False
+            return of_nulls
         if column.kind in ("FLOAT", "DOUBLE") and not _is_finite(statistics.sum):
             return True
         low, high = (_bound(column.kind, each) for each in (statistics.min, statistics.max))

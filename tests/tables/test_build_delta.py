@@ -387,7 +387,7 @@ def test_versions(table):
     with pytest.raises(pb.RewriteError) as raised:
         open_table(table, version="q1")
     assert str(raised.value) == (
-        f"{table}: version q1: expected a number: in Delta Lake, versions have no names"
+        f"{table}: version 'q1': expected a number: in Delta Lake, versions have no names"
     )
 
 

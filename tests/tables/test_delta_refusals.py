@@ -257,7 +257,7 @@ def test_half_a_checkpoint(table):
         ("{", "line 1: "),
         ("[1]", "line 1: expected an action"),
         ("\udcff", "line 1: "),
-        ("[" * 100_000, "line 1: maximum recursion depth exceeded"),
+        ("[" * 100_000, "line 1: nested too deeply"),
         *(
             (text, f"an action that does not follow the protocol: {text}")
             for text in (
@@ -369,7 +369,6 @@ def test_wrong_arguments(table, options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"version": "1"}, "version: '1', expected a whole number"),
         ({"version": True}, "version: True, expected a whole number"),
         ({"as_of": "2026-11-20"}, "as_of: '2026-11-20', expected a datetime"),
         ({"catalog": 3}, "catalog: 3, expected one name"),

@@ -279,8 +279,10 @@ def _lines(data: bytes, where: str) -> Iterator[Action]:
             continue
         try:
             action = json.loads(line)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise FormatError(f"{where}: line {number}: {error}") from None
+        except RecursionError:
+            raise FormatError(f"{where}: line {number}: nested too deeply") from None
         if not isinstance(action, dict):
             raise FormatError(f"{where}: line {number}: expected an action")
         yield action
