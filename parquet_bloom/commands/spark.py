@@ -35,7 +35,7 @@ from parquet_bloom.commands.sections import (
 )
 from parquet_bloom.commands.table_options import building_in_tables, newest_tables
 from parquet_bloom.container import number_of
-from parquet_bloom.errors import SparkError, complaint, install
+from parquet_bloom.errors import SparkError, complaint, for_command, install
 from parquet_bloom.index.manifest import IndexForm, Places
 from parquet_bloom.options import BuildOptions, TableOptions
 from parquet_bloom.program import FINE, NO, TROUBLE, Ordered
@@ -294,7 +294,7 @@ def _advised(connected: Any, given: dict[str, Any]) -> Report:
 def _answer(report: Report, as_json: bool, totals: bool) -> None:
     with Complaints(report.files) as complaints:
         for outcome in report.troubles:
-            complaints.add(outcome.path, outcome.message or outcome.path)
+            complaints.add(outcome.path, for_command(outcome.message or outcome.path))
     if totals:
         write_line(json.dumps(report.to_dict()))
     elif as_json and report.index is not None:

@@ -30,6 +30,7 @@ from parquet_bloom.spark.plan import LakeFile
 from parquet_bloom.spark.request import Request
 from parquet_bloom.verbs.build import BuildReport, TakeFilters, build_opened
 from parquet_bloom.verbs.documents import as_json
+from parquet_bloom.verbs.several import message_of
 from parquet_bloom.vocabulary import HAS_ONE
 
 if TYPE_CHECKING:
@@ -67,7 +68,9 @@ def attempt(file: LakeFile, done: Callable[[], Outcome]) -> Outcome:
         outcome = done()
     except FAILURES as error:
         status: Status = "refused" if isinstance(error, REFUSALS) else "error"
-        outcome = Outcome(file.path, status, message=complaint_about(file.path, error))
+        # Of refusals as Python's callers say it; the command says it in its own words.
+        message = message_of if status == "refused" else complaint_about
+        outcome = Outcome(file.path, status, message=message(file.path, error))
     return replace(
         outcome,
         seconds=time.perf_counter() - started,

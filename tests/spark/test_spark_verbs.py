@@ -351,7 +351,11 @@ def test_probe_asks_each_of_several_columns(spark, table):
 def test_probe_refuses_what_is_no_value(spark, table):
     report = lake.probe(spark, table, "id", ["seven"])
     assert report.counts == {"refused": 2, "error": 1}
-    assert "seven" in report.troubles[-1].message
+    expected = "column id: 'seven': cannot be a value of INT64: expected an integer"
+    path = table / "part=1/1.parquet"
+    assert (
+        report.troubles[-1].message == f"{path}: {expected}, or pb.literal(…) to read it from text"
+    )
 
 
 def test_strip(spark, table, local):
