@@ -175,6 +175,7 @@ def test_a_body_that_was_cut_is_asked_for_again(store, cut):
 SLOW = "<Error><Code>SlowDown</Code><Message>Please\nreduce</Message></Error>"
 EXPIRED = "<Error><Code>ExpiredToken</Code><Message>The token has expired.</Message></Error>"
 DENIED = "<Error><Code>AccessDenied</Code></Error>"
+WRONG_KEY = "<Error><Code>SignatureDoesNotMatch</Code></Error>"
 NO_BUCKET = "<Error><Code>NoSuchBucket</Code></Error>"
 KEYS = (
     "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or the storage option"
@@ -200,7 +201,20 @@ REFUSALS = [
         "the credentials have expired (400 ExpiredToken): renew them",
         1,
     ),
-    (403, DENIED, PermissionError, f"reading was refused (403 AccessDenied): {KEYS}", 1),
+    (
+        403,
+        DENIED,
+        PermissionError,
+        "reading was refused (403 AccessDenied): the permissions s3:GetObject and s3:ListBucket are needed",
+        1,
+    ),
+    (
+        403,
+        WRONG_KEY,
+        PermissionError,
+        f"reading was refused (403 SignatureDoesNotMatch): {KEYS}",
+        1,
+    ),
     (401, "", PermissionError, f"reading was refused (401 Unauthorized): {KEYS}", 1),
     (404, NO_BUCKET, FileNotFoundError, "no bucket lake", 1),
     (
@@ -477,8 +491,10 @@ def test_a_listing_that_is_refused(tree):
     run = outcome("inspect", "s3://bucket/lake", *words(tree))
     assert (run.code, run.complaint) == (
         2,
-        "s3://bucket/lake: reading was refused (403 AccessDenied): "
-        + KEYS.replace("the storage option", "--storage-option"),
+        (
+            "s3://bucket/lake: reading was refused (403 AccessDenied): the permissions s3:GetObject and"
+            " s3:ListBucket are needed"
+        ),
     )
 
 

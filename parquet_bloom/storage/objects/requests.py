@@ -186,9 +186,9 @@ def _failure(address: Address, error: BaseException) -> OSError:
     if status == 400 and "Server Side Encryption" in line:
         return PermissionError(errno.EACCES, f"{_NO_KEY} ({shown})", path)
     if status in (401, 403):
-        return PermissionError(
-            errno.EACCES, f"reading was refused ({shown}): {address.store.credentials}", path
-        )
+        is_known = code == "AccessDenied" and address.store.to_read
+        what = address.store.to_read if is_known else address.store.credentials
+        return PermissionError(errno.EACCES, f"reading was refused ({shown}): {what}", path)
     if "without LOCATION" in line or status in (301, 307):
         return OSError(
             errno.EREMOTE,
