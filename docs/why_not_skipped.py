@@ -34,7 +34,8 @@ These hold for every engine:
 
 - Only `=`, `IN` and what an engine rewrites to them use a filter; ranges, `<>`, `LIKE 'x%'` and most
   functions of the column do not.
-- The literal must become the stored type. An integer column compared with `1.0` is compared as a double.
+- The literal must become the stored type. An integer column that is compared with a double
+  is compared as one; in Spark, `1.0` is none but a decimal, and only `1D` is a double.
 - Minimum and maximum come first, and what they exclude is not credited to a filter. On a sorted column
   filters have nothing left to do.
 - If all values of a chunk are in its dictionary, a filter may make no difference:

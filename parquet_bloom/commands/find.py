@@ -220,12 +220,15 @@ def _complain_of_unknown(report: FindReport, asked: Sequence[object]) -> None:
 
 
 def _not_found(report: FindReport, asked: Sequence[object]) -> str:
-    """Of several values, how many are in no file that could be asked."""
+    """Of several values, how many are in no file; where some files are unknown, only how many were found is known."""
     values = {*show_values(asked)}
     if len(values) < 2:
         return ""
     left = len(values - {show_value(row.value) for row in report.rows})
-    return f"; {left:,} of {len(values):,} values in no {'other ' * bool(report.unknown)}file"
+    if not report.unknown:
+        return f"; {left:,} of {len(values):,} values in no file"
+    unknown = number_of(len({file.path for file in report.unknown}), "file")
+    return f"; {len(values) - left:,} of {len(values):,} values found; {unknown} unknown"
 
 
 def _shown_values(report: FindReport) -> tuple[Sequence[str], Iterable[Sequence[str]]]:

@@ -46,7 +46,7 @@ def test_how_many_of_several_values_are_in_no_file(path):
     assert last.endswith("B; 2 of 3 values in no file")
     pq.write_table(pa.table({"other": [1]}), "b.parquet")
     found = outcome("find", path, "b.parquet", *asked)
-    assert found.stdout.splitlines()[-1].endswith("B; 2 of 3 values in no other file")
+    assert found.stdout.splitlines()[-1].endswith("B; 1 of 3 values found; 1 file unknown")
     alone = outcome("find", path, "-c", "id", "-v", "9")
     assert (alone.code, "in no" in alone.stdout) == (1, False)
 

@@ -491,7 +491,10 @@ def test_a_listing_that_is_refused(tree):
     run = outcome("inspect", "s3://bucket/lake", *words(tree))
     assert (run.code, run.complaint) == (
         2,
-        "s3://bucket/lake: reading was refused (403 AccessDenied): the permissions s3:GetObject and s3:ListBucket are needed",
+        (
+            "s3://bucket/lake: reading was refused (403 AccessDenied): the permissions s3:GetObject and"
+            " s3:ListBucket are needed"
+        ),
     )
 
 

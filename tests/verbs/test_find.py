@@ -573,7 +573,7 @@ def test_the_rows_of_a_file_that_is_unknown_for_another_value_are_counted(tmp_pa
     _, row, end = run.stdout.splitlines()
     assert row == f"18634\t{path}\t0\t0"
     assert end.startswith("1 row in 1 file: 1 row group of 1 file read, ")
-    assert end.endswith(" B; 1 of 2 values in no other file")
+    assert end.endswith(" B; 1 of 2 values found; 1 file unknown")
 
 
 def test_so_it_is_in_orc(tmp_path):
