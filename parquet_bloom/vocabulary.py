@@ -128,6 +128,10 @@ NULL_IN_TABLE: Final = f"{LACKS_COLUMN}, so the table reads null there"
 BEYOND_TYPE: Final = (
     "the column's type in the file, which the table has widened since, does not hold it"
 )
+# Of what is no integer, as which such a column would be stored if it had values.
+OF_NULLS: Final = "the column's type in the file has nothing but null"
+# Why a value is in no row, whatever is stored.
+NOT_HELD: Final = (BEYOND_TYPE, OF_NULLS)
 # A field of a VARIANT, which then is encoded in the residual of the VARIANT.
 NOT_SHREDDED: Final = "the field is not shredded in the file"
 ENCRYPTED: Final = "encrypted"

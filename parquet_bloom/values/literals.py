@@ -46,6 +46,7 @@ from parquet_bloom.values.types import (
     not_a_value,
     shown,
 )
+from parquet_bloom.vocabulary import OF_NULLS
 
 # Examples are at most this long, unless all of them are longer.
 LONGEST_EXAMPLE = 60
@@ -70,6 +71,8 @@ def encode_given(leaf: LeafType, value: object) -> Encodings:
     of the column."""
     if leaf.wide is not None:
         return narrowed(leaf, leaf.wide, encode_given(leaf.wide, value))
+    if leaf.logical_name == "UNKNOWN":
+        return _of_nulls(leaf, value)
     if isinstance(value, literal):
         try:
             return encode_literal(leaf, _literal_text(leaf, value), value.read_as)
@@ -85,6 +88,14 @@ def encode_given(leaf: LeafType, value: object) -> Encodings:
         problem = f"{text!r}{str(error).removeprefix(text)}" if is_quoted else str(error)
         place = f"{value.place}: " if isinstance(value, TextInFile) else ""
         raise ValueTypeError(f"{place}{problem}{_way_out(leaf, value)}") from None
+
+
+def _of_nulls(leaf: LeafType, value: object) -> Encodings:
+    """In a column that writers knew no type of, as they had nothing but nulls for it."""
+    try:
+        return encode_given(replace(leaf, logical=None), value)
+    except ValueTypeError:
+        return Encodings((), OF_NULLS)
 
 
 def _hint_at_hex(leaf: LeafType, given: literal) -> str:

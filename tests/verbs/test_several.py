@@ -12,12 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 from make.commands import outcome
 from make.footers import edited, meta_of
+from make.pages import data_page
+from make.parquet_files import Column, forge
 
 import parquet_bloom as pb
 from parquet_bloom.files import open_file
 from parquet_bloom.index import states
 from parquet_bloom.parquet.filters import asked
 from parquet_bloom.parquet.pages.pages import decoded_pages
+from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.values.literals import encode_given
 
 
@@ -388,6 +391,33 @@ def test_a_file_of_nulls_keeps_no_lake_from_being_absent(tmp_path):
     found = pb.find(tmp_path, "id", 77)
     by = found.files_by_statistics, found.files_by_filters
     assert (by, list(found.absent)) == ((1, 1), [77])
+
+
+def test_a_column_without_a_type_holds_no_value(tmp_path):
+    """pandas writes one in which it saw nothing, beside files in which it is text."""
+    pq.write_table(pa.table({"id": pa.nulls(9)}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"id": ["a"]}), tmp_path / "1.parquet")
+    pb.build(tmp_path / "1.parquet", columns="id", in_place=True)
+    assert pb.probe(tmp_path, "id", "b").is_absent
+    asked = pb.probe_values(tmp_path, "id", ["a", pb.literal("b")])
+    assert (asked.absent, asked.maybe, asked.unknown) == (1, 1, 0)
+    found = pb.find(tmp_path, "id", ["a", pb.literal("b"), b"c"])
+    assert ([row.value for row in found.rows], found.unknown) == (["a"], ())
+    path = tmp_path / "0.parquet"
+    reason = "the column's type in the file has nothing but null"
+    assert told(path, "zz") == ("absent", reason)
+    # Which it could be, and no statistics say that it has only nulls.
+    assert told(path, 5) == ("unknown", "no filter")
+
+
+def test_a_column_without_a_type_is_searched_for_what_it_can_store(tmp_path):
+    path = tmp_path / "lies.parquet"
+    element = {"logicalType": ttypes.LogicalType(UNKNOWN=ttypes.NullType())}
+    page = data_page((5).to_bytes(4, "little"), 1)
+    column = Column([page], 1, type=ttypes.Type.INT32, element=element)
+    path.write_bytes(forge(column))
+    assert [row.row for row in pb.find(path, "a", 5).rows] == [0]
+    assert pb.find(path, "a", "5").is_absent
 
 
 def test_to_strip_a_filter_of_nulls_changes_no_verdict(tmp_path):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from parquet_bloom.parquet.footer.value_order import is_signed, key_of
 from parquet_bloom.values.types import LeafType
-from parquet_bloom.vocabulary import BEYOND_TYPE
+from parquet_bloom.vocabulary import NOT_HELD
 
 if TYPE_CHECKING:
     from parquet_bloom.container.conditions import Operator
@@ -52,7 +52,7 @@ class Bounds:
 
 def among(leaf: LeafType, asked: Asked, slack: int = 0) -> Bounds | None:
     """For chunks with any of these values; None if bounds do not tell. `slack`: by which they are wider on each side."""
-    if any(reason != BEYOND_TYPE for reason in asked.unknown.values()):
+    if any(reason not in NOT_HELD for reason in asked.unknown.values()):
         return None
     keys = asked.keys
     if keys is None or not len(keys):

@@ -34,7 +34,7 @@ from parquet_bloom.parquet.filters import bloom
 from parquet_bloom.parquet.filters.clear import FIRST_BYTES, NO_BIT_SET, are_clear, is_clear_from
 from parquet_bloom.parquet.filters.legacy_kind import NOT_OF_DIALECT, private_or_reason
 from parquet_bloom.values.encode import NAN
-from parquet_bloom.vocabulary import BEYOND_TYPE, NULLS_NOT_SHOWN, NULLS_SHOWN, ONLY_NULLS
+from parquet_bloom.vocabulary import NOT_HELD, NULLS_NOT_SHOWN, NULLS_SHOWN, ONLY_NULLS
 
 if TYPE_CHECKING:
     from parquet_bloom.container.column_filter import ColumnFilter
@@ -175,7 +175,7 @@ class ChunkProber:
             return "unknown", why
         if self._has_no_rows:
             return "absent", None
-        if why == BEYOND_TYPE:
+        if why in NOT_HELD:
             return "absent", why
         if why in (ONLY_NULLS, NAN) and self._has_only_nulls:
             return "absent", NULLS_SHOWN

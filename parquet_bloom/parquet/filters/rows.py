@@ -35,7 +35,7 @@ from parquet_bloom.parquet.pages.pages import (
 from parquet_bloom.parquet.pages.runs import Run, run_of
 from parquet_bloom.values.encode import not_looked_for
 from parquet_bloom.values.types import LeafType
-from parquet_bloom.vocabulary import BEYOND_TYPE
+from parquet_bloom.vocabulary import NOT_HELD
 
 if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.layout import Range
@@ -92,7 +92,7 @@ class RowFinder:
 
     def __init__(self, leaf: LeafType, asked: Asked) -> None:
         for value, reason in asked.unknown.items():
-            if reason != BEYOND_TYPE:
+            if reason not in NOT_HELD:
                 raise not_looked_for(asked.values[value], reason)
         self._leaf = leaf
         # What may be stored for the values, in the order of hashes, and the value that each item belongs to.
