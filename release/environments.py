@@ -34,6 +34,7 @@ TESTS = (
     "test_codecs.py",
     "filters",
     "native",
+    "reads/test_partitions.py",
     "values",
     "verbs/test_build.py",
     "verbs/test_documents.py",

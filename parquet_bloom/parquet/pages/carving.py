@@ -205,6 +205,9 @@ def _read(data: bytes) -> pa.Table:
     try:
         # Not read_table, which imports what it needs for folders of files.
         with pq.ParquetFile(pa.BufferReader(data)) as file:
+            if not file.num_row_groups:
+                # Which pyarrow before 19 refuses to read.
+                return file.schema_arrow.empty_table()
             return file.read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, pa.ArrowNotImplementedError):
