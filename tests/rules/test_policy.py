@@ -347,10 +347,6 @@ def test_options_of_the_command(run):
             "  next",
             "pbloom build a.parquet -c x --existing replace --fpp 1e-09 --in-place --max-bytes 64",
         ],
-        [
-            "  next",
-            "pbloom build a.parquet -c x --existing replace --max-bytes 64 --in-place --fpp 1e-09",
-        ],
         ["  next", "pbloom build a.parquet -c y --in-place --max-bytes 64 --fpp 1e-09"],
     ]
     assert run("a.parquet", "--require", "y", "--fail-on", "never").code == 0
