@@ -43,10 +43,12 @@ TESTS = (
     "verbs/test_validate.py",
     "commands/test_cli.py",
 )
-# What asks pyarrow for more than the oldest one has, to judge our files by it.
+# What asks pyarrow or polars for more than the oldest one has, to judge our files and rows by it.
 NEWER = (
     "tests/commands/test_cli.py::test_build_json",
     "tests/values/test_values.py::test_pyarrow_stores_these_bytes",
+    "tests/reads/test_partitions.py::test_they_are_of_the_type_that_files_have",
+    "tests/reads/test_partitions.py::test_times_without_a_zone_have_none",
     "tests/verbs/test_build.py::test_pyarrow_sees_offset_and_length",
 )
 

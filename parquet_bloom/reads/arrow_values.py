@@ -127,7 +127,7 @@ class _Integers(_Steps):
                 values = np.fromiter(values, np.int64, len(values))
         if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
             held = values[(values >= self._first) & (values <= self._last)]
-            return pa.array(held.astype(self.type.to_pandas_dtype()))
+            return pa.array(held).cast(self.type)
         return super().all_equal(values)
 
 
