@@ -113,9 +113,10 @@ class DiffOptions(ReadOptions):
 class Destination(VerbOptions):
     """Where a new version goes: to the path `output`, to the place of the old one, or nowhere.
 
-    overwrite: replace an existing output. resume: of several files, leave out those whose outputs are there. verify: read back what was written. unconditional: change
-    objects also in stores that do not honour conditions, and files where there are no locks. in_table:
-    the place of the old one is in a table, which will be told. in_folder: the output is beside those of other files.
+    overwrite: replace an existing output. resume: of several files, leave out those whose outputs are there. verify:
+    read back what was written. unconditional: change objects also in stores that do not honour conditions, and files
+    where there are no locks. in_table: the place of the old one is in a table, which will be told. in_folder: the
+    output is beside those of other files.
     """
 
     output: str | os.PathLike[str] | None = None
@@ -205,8 +206,8 @@ class BuildOptions(ReadOptions):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOptions(VerbOptions):
     """Which files of a table to change, and how, see verbs.build_table.build_table. `where`: the wanted
-    values of partition columns; `since`: a version or time after which files were added; `catalog`: in which tables are, by their identifiers;
-    `files_per_commit`: at most; `set_properties`: also tell the table's writers."""
+    values of partition columns; `since`: a version or time after which files were added; `catalog`: in which tables
+    are, by their identifiers; `files_per_commit`: at most; `set_properties`: also tell the table's writers."""
 
     kind: TableChoice = "auto"
     catalog: str | None = None

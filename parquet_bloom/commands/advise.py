@@ -353,7 +353,8 @@ def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) 
 
 def _write_rates(judged: Sequence[_Judged], units: Units, sums_up: bool, in_full: bool) -> None:
     """A row per rate, over all columns to build: their filters together, and what a look-up in one of them reads on
-    average. `sums_up`: one more for each column at the rate that is recommended for it. `in_full`: with the names of all."""
+    average. `sums_up`: one more for each column at the rate that is recommended for it. `in_full`: with the names of
+    all."""
     chosen = [each for each in _all_to(judged, "build") if each.rates]
     if not chosen:
         return

@@ -122,8 +122,8 @@ def build(
 ) -> None:  # fmt: skip
     """Make an index over files.
 
-    FILE is a path, a glob, a folder or a URL, or with --table a table; `index add` looks at all of them again. Columns that are encrypted
-    are left out, unless --include-encrypted: the index holds hashes of values in the open.
+    FILE is a path, a glob, a folder or a URL, or with --table a table; `index add` looks at all of them again.
+    Columns that are encrypted are left out, unless --include-encrypted: the index holds hashes of values in the open.
 
     \b
     Examples:

@@ -270,8 +270,8 @@ class Askable(WithFilters, Protocol):
 
     def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any:
         """Top-level columns of some rows of each part, ascending, part by part, as a pyarrow.Table. Without any
-        rows, it only says of which types the columns are. Raises ColumnError, FormatError for damage, UnsupportedError if nothing
-        here reads the rows, EncryptionError, OSError."""
+        rows, it only says of which types the columns are. Raises ColumnError, FormatError for damage,
+        UnsupportedError if nothing here reads the rows, EncryptionError, OSError."""
 
     def bloom_filter(self, wanted: OneFilter) -> ColumnFilter:
         """One filter, read whole. Raises ColumnError if there is no such column, part or group, FilterError
@@ -348,7 +348,8 @@ class Examinable(WithFilters, Protocol):
 class Changeable(Examinable, Protocol):
     def build(self, options: BuildOptions, progress: Progress | None = None) -> BuildChange:
         """Add filters of the dialect that `options` ask for. `progress`: called with (Chunks done, Chunks in
-        all). Raises TypeError if `dialect` is none, ColumnError, UnsupportedError, RewriteError, FormatError, EncryptionError."""
+        all). Raises TypeError if `dialect` is none, ColumnError, UnsupportedError, RewriteError, FormatError,
+        EncryptionError."""
 
     def strip(self, selection: Selection) -> StripChange:
         """Remove filters of any dialect from a Selection. Raises as `build`."""

@@ -68,8 +68,8 @@ class RowTables:
     def table(self) -> pa.Table:
         """All rows, in the order in which they were added.
 
-        Raises ColumnError if neither a table nor a file that was looked into has a column, UnsupportedError if the files have values in
-        it whose types do not go together.
+        Raises ColumnError if neither a table nor a file that was looked into has a column, UnsupportedError if the
+        files have values in it whose types do not go together.
         """
         if self._known and self.lacking:
             raise ColumnError(no_column(self.lacking[0], tuple(self._known), "input"))

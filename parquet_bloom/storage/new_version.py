@@ -282,7 +282,8 @@ def output_target(
     way_out: str = REPLACE,
 ) -> Target:
     """The path `output`, which must not be one of the local `sources`. `instead`: what else one of them can be
-    expected; `way_out`: what can be done about one that is there. Raises RewriteError as resolve_target, FileNotFoundError if there is no such folder."""
+    expected; `way_out`: what can be done about one that is there. Raises RewriteError as resolve_target,
+    FileNotFoundError if there is no such folder."""
     if is_url(os.fspath(output)):
         raise RewriteError(
             f"{os.fspath(output)}: expected a local path to write to: behind URLs, files are only"

@@ -164,10 +164,11 @@ def no_version_as_of(where: str, moment: datetime, times: Sequence[int]) -> str:
 @dataclass(frozen=True, slots=True)
 class TableColumns:
     """`leaves`: the dotted name in new files for the table's, of all leaves that files have; `tops`: the names of
-    whole columns; `doubled`: names of several leaves; `names`: what each data file calls them; `partitions`: the table's name for
-    the file's, of columns whose values are not in the files; `has_own_names`: whether files have the
-    table's own names, but for what other writers call the inside of lists and maps; `types`: of leaves, by the table's
-    names, as Delta Lake calls primitive types; `kinds`: of whole columns, as a Delta table's schema has them in JSON."""
+    whole columns; `doubled`: names of several leaves; `names`: what each data file calls them; `partitions`: the
+    table's name for the file's, of columns whose values are not in the files; `has_own_names`: whether files have the
+    table's own names, but for what other writers call the inside of lists and maps; `types`: of leaves, by the
+    table's names, as Delta Lake calls primitive types; `kinds`: of whole columns, as a Delta table's schema has them
+    in JSON."""
 
     leaves: Mapping[str, str]
     tops: tuple[str, ...]

@@ -193,10 +193,9 @@ class BudgetPlan:
 @dataclass(frozen=True, slots=True, repr=False)
 class AdviceReport(VerbReport):
     """The advice on one file; `size` in bytes; `fpp`: the target; `files`: how many were judged
-    together, including this one; `recommended`: the columns whose verdict is `build`, which a budget has room for; `budget`: how
-    they share it, None without one; `obstacles`: what
-    `build` would refuse the file for, or some of its columns, None for nothing; `requests`: sent to
-    the object store that has the file, None for other files."""
+    together, including this one; `recommended`: the columns whose verdict is `build`, which a budget has room for;
+    `budget`: how they share it, None without one; `obstacles`: what `build` would refuse the file for, or some of its
+    columns, None for nothing; `requests`: sent to the object store that has the file, None for other files."""
 
     _rows: ClassVar = ("columns",)
 

@@ -96,7 +96,8 @@ def build(
     recommends, which is what `advise` said of the same files, perhaps within a budget: each column at its rate.
 
     A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
-    FilesReport, with the report on each, and the errors of files that failed. `output` is then the folder of the new files.
+    FilesReport, with the report on each, and the errors of files that failed. `output` is then the folder of the new
+    files.
 
     fpp: the target false positive rate, 0 to 1, exclusive; 0.01 if None. Each filter is as small as it allows. ndv:
     size for this many distinct values per chunk instead. max_bytes: the limit of a bitset, 64 to 134,217,728 (the

@@ -126,12 +126,12 @@ class FindReport(VerbReport):
     pages. Of those of files that were asked themselves, `row_groups_by_statistics` and `row_groups_by_filters` were not
     read. What could not be asked is `unknown`, or not for all values; of those that are `unverified`, the footer may
     not be the one that was written. `deleted_in`: files of rows of which their table may have deleted some, by a
-    deletion vector or a delete file: they are still in the file, until it is written anew. `left_out`: files in the folders that were
-    given, which nobody asked because of their names. `asked`: the files that were asked, each in its state; of those
-    that no one has named, without what an index alone ruled out. `inputs`: the names that were given, none for all
-    files of an index; `tables`: those that were asked, at their versions; `formats`: those of the files that were
-    opened; `started`: when, and `made`: when the index came to its generation, in seconds since 1970. `values`: a
-    pyarrow.Table with the columns that were asked for, a row for each of `rows`."""
+    deletion vector or a delete file: they are still in the file, until it is written anew. `left_out`: files in the
+    folders that were given, which nobody asked because of their names. `asked`: the files that were asked, each in
+    its state; of those that no one has named, without what an index alone ruled out. `inputs`: the names that were
+    given, none for all files of an index; `tables`: those that were asked, at their versions; `formats`: those of the
+    files that were opened; `started`: when, and `made`: when the index came to its generation, in seconds since 1970.
+    `values`: a pyarrow.Table with the columns that were asked for, a row for each of `rows`."""
 
     _rows: ClassVar = ("rows",)
 
@@ -240,8 +240,8 @@ def find(
     which version. A row that a table has deleted without writing its file anew is still there, and found: see
     `deleted_in` of the report. values: as for probe, but NaN and null cannot be looked for; one that is given twice
     counts once. columns: those whose values are wanted of each row, by the names of whole columns, with all that is
-    nested in them; a file that lacks one has nulls in it. Those of Hive partitions (`country=DE/`) are columns, too, as for rows; `column`
-    itself is shown as the file has it.
+    nested in them; a file that lacks one has nulls in it. Those of Hive partitions (`country=DE/`) are columns, too,
+    as for rows; `column` itself is shown as the file has it.
 
     Only row groups are read that min/max statistics and filters, or an `index`, do not exclude, and only pages that the
     index or the file's page indexes name; of a file that the index does not know in its state, its own statistics and
@@ -249,12 +249,13 @@ def find(
     progress: called with (files done, files in all). All others as for inspect.
 
     Files that cannot be read or are not there are `unknown` in the report, and those whose column cannot hold one of the
-    values, while the others are looked for. Raises ValueTypeError if one cannot be looked for, or none can be a value in any
-    of the files, with an index in any that it has indexed, unless one of `files` is new to it; without an index, or with one
-    that knows none of the files as they are, ColumnError if no file has the column, MissingKeyError if there is a key for
-    none of them; ColumnError if the index is not about the column, or no file has one of `columns`, UnsupportedError if the
-    types of these in several files do not go together, FileNotFoundError if none of the names means any files, RewriteError
-    for what is no table, EncryptionError unless `hash_key` is that of the index, FormatError for a damaged index, OSError.
+    values, while the others are looked for. Raises ValueTypeError if one cannot be looked for, or none can be a value
+    in any of the files, with an index in any that it has indexed, unless one of `files` is new to it; without an
+    index, or with one that knows none of the files as they are, ColumnError if no file has the column,
+    MissingKeyError if there is a key for none of them; ColumnError if the index is not about the column, or no file
+    has one of `columns`, UnsupportedError if the types of these in several files do not go together,
+    FileNotFoundError if none of the names means any files, RewriteError for what is no table, EncryptionError unless
+    `hash_key` is that of the index, FormatError for a damaged index, OSError.
     """
     given = list_values(values)
     check_none_missing(given)

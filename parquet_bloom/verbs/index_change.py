@@ -71,9 +71,10 @@ class NotIndexed:
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexChange(VerbReport):
     """What became of an index. `added`, `changed`, `removed`: how many files are new in it, are in another state than
-    before, or are gone; `failed`: how many of the new and changed ones could not be read, or not all of them; `not_indexed`: those that were
-    looked at and say `unknown`; `unknown`: how many of all files do, about any column; `keys`: pairs of value and place that were added; `filters`: those that were;
-    `generation`: of the manifest that was made, or that is still right."""
+    before, or are gone; `failed`: how many of the new and changed ones could not be read, or not all of them;
+    `not_indexed`: those that were looked at and say `unknown`; `unknown`: how many of all files do, about any column;
+    `keys`: pairs of value and place that were added; `filters`: those that were; `generation`: of the manifest that
+    was made, or that is still right."""
 
     index: str
     generation: int

@@ -36,18 +36,19 @@ def rows(
     nearest of a column of floats, and a timestamp without a zone is in UTC for a column that has one.
 
     Of the row groups that are left by statistics, filters and an `index`, the columns of the filters are read, and of
-    `columns` only the pages with rows that match. For a few rows; where many match, pb.dataset takes less. What was read is in the schema's metadata: JSON under `parquet_bloom`, with `files_read`,
-    `row_groups_read`, `pages_read` and `bytes_read`.
+    `columns` only the pages with rows that match. For a few rows; where many match, pb.dataset takes less. What was
+    read is in the schema's metadata: JSON under `parquet_bloom`, with `files_read`, `row_groups_read`, `pages_read`
+    and `bytes_read`.
 
     Of ORC files, the columns of a stripe are decoded up to the last index group with such rows, which is called a page.
 
     filters: as for row_groups, and `!=` and `not in` are obeyed, too; columns are whole ones, or fields of structs. `{}`:
     all rows. NaN and null cannot be looked for, as by find; null rows match nothing but `not in`.
     columns: whole ones; a file that lacks one has nulls in it. None: all of the first file, in the order of paths,
-    whatever is left, and those of the filters that other files have. Those of Hive partitions (`country=DE/`) are columns of
-    the types that the first file has them in, else of those that pyarrow takes, those of a table's partitions of its own types;
-    files of other partitions stay closed, but for the first.
-    table: rows and columns are the table's, without rows that it has deleted. All others as for row_groups.
+    whatever is left, and those of the filters that other files have. Those of Hive partitions (`country=DE/`) are
+    columns of the types that the first file has them in, else of those that pyarrow takes, those of a table's
+    partitions of its own types; files of other partitions stay closed, but for the first. table: rows and columns are
+    the table's, without rows that it has deleted. All others as for row_groups.
 
     Raises as row_groups; ValueTypeError for NaN, null, and what cannot be compared with the values of a column, such as a
     float with a DECIMAL; UnsupportedError
