@@ -127,6 +127,11 @@ def _in_csv(
             if len(row) != len(header):
                 found = f"{number_of(len(row), 'field')}, expected {len(header)}"
                 raise FormatError(f"{name}: line {rows.line_num}: {found}")
+            if not row[at]:
+                # Others read null there, which is in many rows that nobody means.
+                raise FormatError(
+                    f"{name}: line {rows.line_num}: nothing in {header[at]}, expected a value; -v '' asks for an empty text"
+                )
             yield rows.line_num, row[at]
     except csv.Error as error:
         raise FormatError(f"{name}: line {rows.line_num}: no CSV: {error}") from None

@@ -185,9 +185,9 @@ class BudgetPlan:
 
     bytes: int
     used: int
-    columns: tuple[BudgetedColumn, ...]
-    left_out: tuple[LeftOut, ...]
-    kept: tuple[KeptFilters, ...] = ()
+    columns: tuple[BudgetedColumn, ...] = field(repr=False)
+    left_out: tuple[LeftOut, ...] = field(repr=False)
+    kept: tuple[KeptFilters, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

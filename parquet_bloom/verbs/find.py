@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from parquet_bloom.arguments import columns_given, files_given, name_given
-from parquet_bloom.container import AS_TEXT, IN_PYTHON, WHERE_KNOWN, number_of, some_of
+from parquet_bloom.container import AS_TEXT, IN_PYTHON, UNITS, WHERE_KNOWN, number_of, some_of
 from parquet_bloom.container.asked_once import those_held
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
@@ -91,16 +91,20 @@ class UnverifiedFile:
 
 
 class AbsentValues(LazyItems[Any]):
-    """Those that are in none of the rows, each once."""
+    """Those that are in none of the rows, each once; none if it is not `known`."""
 
     noun = "value"
 
-    def __init__(self, values: Sequence[Any] | Array, rows: Sequence[FoundRow]) -> None:
+    def __init__(
+        self, values: Sequence[Any] | Array, rows: Sequence[FoundRow], *, known: bool
+    ) -> None:
         self._values = values
-        self._rows = rows
+        self._rows, self._known = rows, known
 
     @cached_property
     def _items(self) -> tuple[Any, ...]:
+        if not self._known:
+            return ()
         held = {row.value for row in self._rows}
         return tuple(
             each for each in dict.fromkeys(python_values(self._values)) if each not in held
@@ -166,7 +170,14 @@ class FindReport(VerbReport):
         found = number_of(len(self.rows), "row")
         doubt = f"; {len(self.unknown):,} unknown: {self.unknown[0].reason}" if self.unknown else ""
         where = some_of(len(self.found_in), self.num_files, "file")
-        return f"<FindReport {self.column}: {found} in {where}{doubt}>"
+        return f"<FindReport {self.column}: {found} in {where}; {self._looked_into}{doubt}>"
+
+    @property
+    def _looked_into(self) -> str:
+        """`2 row groups read, 998 excluded`"""
+        units = UNITS[self.formats[0]] if len(self.formats) == 1 else UNITS["parquet"]
+        excluded = self.row_groups_by_statistics + self.row_groups_by_filters
+        return f"{number_of(self.row_groups_read, units.part)} read, {excluded:,} excluded"
 
     @property
     def found_in(self) -> tuple[str, ...]:
@@ -553,7 +564,7 @@ class _RowSearch:
             bytes_read=self._bytes_read,
             rows=tuple(rows),
             unknown=unknown,
-            absent=() if unknown else AbsentValues(self._values, rows),
+            absent=AbsentValues(self._values, rows, known=not unknown),
             unverified=tuple(self._unverified),
             asked=AskedFiles(files.found, self._read, [file.path for file in unknown]),
             deleted_in=tuple(

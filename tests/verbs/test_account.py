@@ -260,3 +260,13 @@ def test_what_was_not_looked_for_is_not_accounted_for(tmp_path):
         ):
             report.account([1, value])
         assert report.account(sought)["state"][0].as_py() == "found"
+
+
+def test_what_was_not_looked_for_is_not_even_unknown(tmp_path):
+    pq.write_table(pa.table({"id": [1, 2]}), tmp_path / "a.parquet")
+    (tmp_path / "b.parquet").write_bytes(b"PAR1")
+    report = pb.find(tmp_path, "id", [1, 9])
+    assert not report.absent
+    assert states(report.account([1, 9]))[:2] == [("1", "found"), ("9", "unknown")]
+    with pytest.raises(ValueTypeError, match=r"^values: 5: not looked for"):
+        report.account([5])

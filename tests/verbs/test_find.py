@@ -709,14 +709,20 @@ def test_those_of_all_files_that_have_the_rows_are_counted(tmp_path):
     for number in range(3):
         pq.write_table(pa.table({"id": [number, 9]}), tmp_path / f"{number}.parquet")
     report = pb.find(tmp_path, "id", 1)
-    assert repr(report) == "<FindReport id: 1 row in 1 of 3 files>"
+    assert repr(report) == "<FindReport id: 1 row in 1 of 3 files; 2 row groups read, 1 excluded>"
     assert report.found_in == (str(tmp_path / "1.parquet"),)
     said = outcome("find", tmp_path, "-c", "id", "-v", "1").stdout.splitlines()[-1]
     assert said.startswith(
         "1 row in 1 of 3 files: 2 row groups of 2 files read, excluded: 1 by min/max,"
     )
-    assert repr(pb.find(tmp_path, "id", 9)) == "<FindReport id: 3 rows in 3 files>"
-    assert repr(pb.find(tmp_path, "id", 5)) == "<FindReport id: 0 rows in 3 files>"
+    assert (
+        repr(pb.find(tmp_path, "id", 9))
+        == "<FindReport id: 3 rows in 3 files; 3 row groups read, 0 excluded>"
+    )
+    assert (
+        repr(pb.find(tmp_path, "id", 5))
+        == "<FindReport id: 0 rows in 3 files; 3 row groups read, 0 excluded>"
+    )
 
 
 def test_columns_in_the_names_of_folders(tmp_path):
