@@ -435,7 +435,7 @@ def test_durations(tmp_path: Path) -> None:
     for value in (one, np.timedelta64(1500, "us"), np.timedelta64(1_500_000, "ns"), 1500):
         assert pb.rows(path, {"d": [value]})["d"].to_pylist() == [one]
     assert pb.rows(path, [("d", "<", np.timedelta64(1, "h"))]).num_rows == 1
-    for value in (np.timedelta64("NaT"), np.timedelta64(1, "M")):
+    for value in (np.timedelta64("NaT", "us"), np.timedelta64(1, "M")):
         with pytest.raises(ValueTypeError, match=r"duration\[us\]: expected a duration$"):
             pb.rows(path, {"d": value})
 
