@@ -481,19 +481,25 @@ def _judged_tables(
     if options.budget is not None:
         plans = _plans(options.budget, options, tables)
     for (sketch, judged), plan in zip(tables, plans, strict=False):
-        columns = [
-            _within(plan, subject.name, found) if plan else found
-            for subject, found in zip(sketch.subjects, judged, strict=True)
-        ]
+        columns = _within(plan, sketch, judged) if plan else judged
         yield _JudgedTable(sketch, columns, options.target_fpp, plan)
 
 
-def _within(plan: BudgetPlan, name: str, found: JudgedColumn) -> JudgedColumn:
-    """The verdict on a column within the budget."""
-    offer = next((each.offer for each in plan.columns if each.column == name), None)
-    if offer is not None:
-        return found.at(offer)
-    return found.left_out() if name in {each.column for each in plan.left_out} else found
+def _within(
+    plan: BudgetPlan, sketch: TableSketch, judged: Sequence[JudgedColumn]
+) -> Sequence[JudgedColumn]:
+    """The verdicts on columns within the budget."""
+    built = {each.column: each.offer for each in plan.columns}
+    left_out = {each.column for each in plan.left_out}
+
+    def within(name: str, found: JudgedColumn) -> JudgedColumn:
+        if name in built:
+            return found.at(built[name])
+        return found.left_out() if name in left_out else found
+
+    return [
+        within(subject.name, found) for subject, found in zip(sketch.subjects, judged, strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
