@@ -1,11 +1,11 @@
 """The rows that match filters, of what is left of files: the columns of the filters first, as pyarrow compares them, and
-then of all columns that are wanted only the pages with these rows.
+then of the other columns that are wanted only the pages with these rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from parquet_bloom.errors import ValueTypeError
 from parquet_bloom.parallel import check_fits
 from parquet_bloom.reads.arrow_conditions import AnyOf, conditions_of, path_of, rows_that_match
 from parquet_bloom.reads.partitions import PartitionedFile, Partitions
-from parquet_bloom.reads.rows import RowSource, RowTables
+from parquet_bloom.reads.rows import RowSource, RowTables, WithKnown
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Askable, Container, Overview
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # The number of a row.
 _ROW_BYTES: Final = 8
+# Row groups are compared together whose columns of the filters take at most so much.
+_AT_ONCE: Final = 8 << 20
 
 
 class ListedFiles(Protocol):
@@ -52,6 +54,27 @@ class ListedFiles(Protocol):
         FormatError, OSError."""
 
 
+class _Hit(NamedTuple):
+    """The rows of a row group that match, ascending, and what is known of them."""
+
+    group: Group
+    rows: Array
+    known: pa.Table
+
+    def without(self, deleted: Array) -> _Hit:
+        live = np.flatnonzero(np.isin(self.rows, deleted - self.group.first_row, invert=True))
+        return self._replace(rows=self.rows[live], known=self.known.take(live))
+
+
+class Found(NamedTuple):
+    """The rows of a file that match, and what was read for them."""
+
+    rows: pa.Table
+    num_groups: int
+    pages_read: int
+    bytes_read: int
+
+
 class Matching:
     """Collects the rows of files that match."""
 
@@ -71,44 +94,57 @@ class Matching:
         self._partitions, self._files = partitions, files
         of_tables = files.table_columns
         self._tables = RowTables(columns, (*of_tables, *partitions.names) if of_tables else ())
+        # How many row groups like the last ones take _AT_ONCE.
+        self._at_once = 1
         self.num_files = self.num_groups = self.pages_read = self.bytes_read = 0
 
-    def add(self, file: Container, left: Left) -> None:
-        """The rows of a file, in what is left of it. Raises ValueTypeError for what cannot be compared with the values
-        of a column, UnsupportedError, FormatError, EncryptionError, OSError."""
+    def found_in(self, file: Container, left: Left) -> Found:
+        """The rows of a file, in what is left of it; of several files at a time, if need be. Raises ValueTypeError for
+        what cannot be compared with the values of a column, UnsupportedError, FormatError, EncryptionError, OSError."""
         of_table = self._files.as_listed(file, {*self._keys_of, *self._tables.columns})
         source = PartitionedFile(of_table, self._partitions)
         groups = left.groups or ()
         wanted = [*self._keys_of, *self._tables.columns]
         file.will_read_rows(wanted, [group.number for group in groups])
-        found = {
-            group: _matching(file.path, self._any_of, self._keys(source, group), group.num_rows)
-            for group in groups
-        }
-        rows = self._live(file.path, {group: each for group, each in found.items() if len(each)})
-        table = self._tables.read(source, rows, range(sum(map(len, rows.values()))))
+        hits = self._live(file.path, [*self._hits(source, groups)])
+        rows: dict[int, Any] = {hit.group.number: hit.rows for hit in hits}
+        known = pa.concat_tables([hit.known for hit in hits]) if hits else pa.table({})
+        num_rows = sum(map(len, rows.values()))
+        table = self._tables.read(WithKnown(source, known), rows, range(num_rows))
         file.source.check_one_version()
-        self._tables.add(table)
-        self.num_files += bool(groups)
-        self.num_groups += len(groups)
-        self.pages_read += file.pages_read
-        self.bytes_read += file.source.bytes_read
+        return Found(table, len(groups), file.pages_read, file.source.bytes_read)
+
+    def add(self, found: Found) -> None:
+        """The rows of the next file."""
+        self._tables.add(found.rows)
+        self.num_files += bool(found.num_groups)
+        self.num_groups += found.num_groups
+        self.pages_read += found.pages_read
+        self.bytes_read += found.bytes_read
 
     @property
     def lacking(self) -> tuple[str, ...]:
         """See RowTables."""
         return self._tables.lacking
 
-    def _live(self, path: str, rows: Mapping[Group, Array]) -> dict[int, Any]:
-        """By row group, those of these rows that no table has deleted. Raises as ListedFiles.deleted_rows."""
-        deleted = self._files.deleted_rows(path) if rows else None
+    def _hits(self, source: PartitionedFile, groups: Sequence[Group]) -> Iterator[_Hit]:
+        """Of row groups that have any."""
+        for some, keys in self._keys(source, groups):
+            rows = _matching(source.path, self._any_of, keys, sum(each.num_rows for each in some))
+            known = _taken(keys, self._tables.columns, rows)
+            first = start = 0
+            for group in some:
+                end = int(np.searchsorted(rows, first + group.num_rows))
+                if end > start:
+                    yield _Hit(group, rows[start:end] - first, known.slice(start, end - start))
+                first, start = first + group.num_rows, end
+
+    def _live(self, path: str, hits: Sequence[_Hit]) -> Sequence[_Hit]:
+        """Of these rows, those that no table has deleted. Raises as ListedFiles.deleted_rows."""
+        deleted = self._files.deleted_rows(path) if hits else None
         if deleted is None:
-            return {group.number: found for group, found in rows.items()}
-        return {
-            group.number: live
-            for group, found in rows.items()
-            if len(live := np.setdiff1d(found, deleted - group.first_row, assume_unique=True))
-        }
+            return hits
+        return [live for hit in hits if len((live := hit.without(deleted)).rows)]
 
     def may_match(self, path: str) -> bool:
         """Whether the values of its partitions do not exclude all rows of a file. Raises ValueTypeError, and as
@@ -123,18 +159,28 @@ class Matching:
         keys = pa.table({name: known.repeated(path, name, 1) for name in asked})
         return len(_matching(path, of_partitions, keys, 1)) > 0
 
-    def _keys(self, source: PartitionedFile, group: Group) -> pa.Table:
-        """The whole columns of the filters that a file has."""
+    def _keys(
+        self, source: PartitionedFile, groups: Sequence[Group]
+    ) -> Iterator[tuple[Sequence[Group], pa.Table]]:
+        """The whole columns of the filters that a file has, of row groups: of several at once that are small."""
         names = source.top_columns
         columns = dict.fromkeys(each.column for all_of in self._any_of for each in all_of)
         wanted = dict.fromkeys(path_of(column, names)[0] for column in columns)
-        check_fits(f"{source.path}: {group.num_rows} rows take", _ROW_BYTES * group.num_rows)
-        # Of a range, readers would make one number after the other.
-        rows: Any = np.arange(group.num_rows)
-        found: pa.Table = source.read_rows(
-            [name for name in wanted if name in names], {group.number: rows}
-        )
-        return found
+        there = [name for name in wanted if name in names]
+        start = 0
+        while start < len(groups):
+            some = groups[start : start + self._at_once]
+            for group in some:
+                check_fits(
+                    f"{source.path}: {group.num_rows} rows take", _ROW_BYTES * group.num_rows
+                )
+            # Of ranges, readers would make one number after the other.
+            rows: Any = {group.number: np.arange(group.num_rows) for group in some}
+            found: pa.Table = source.read_rows(there, rows)
+            yield some, found
+            start += len(some)
+            num_bytes = found.nbytes + _ROW_BYTES * sum(group.num_rows for group in some)
+            self._at_once = max(1, _AT_ONCE * len(some) // max(1, num_bytes))
 
     def table(self) -> pa.Table:
         """All rows. Raises as RowTables.table."""
@@ -147,3 +193,12 @@ def _matching(path: str, any_of: AnyOf, keys: pa.Table, num_rows: int) -> Array:
         return rows_that_match(any_of, keys, num_rows)
     except ValueTypeError as error:
         raise ValueTypeError(f"{path}: filters: {error}") from None
+
+
+def _taken(keys: pa.Table, wanted: Collection[str], rows: Array) -> pa.Table:
+    """Rows of those columns that are wanted, too; of none if they are of a type of which pyarrow takes no rows."""
+    there = [name for name in keys.column_names if name in wanted]
+    try:
+        return keys.select(there).take(rows)
+    except pa.ArrowNotImplementedError:
+        return pa.table({})

@@ -20,6 +20,25 @@ class RowSource(Protocol):
     def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> Any: ...
 
 
+class WithKnown:
+    """A file with some columns of the rows that are read of it, which are known already."""
+
+    def __init__(self, file: RowSource, known: pa.Table) -> None:
+        self.path, self.top_columns = file.path, file.top_columns
+        self._file, self._known = file, known
+
+    def read_rows(self, columns: Sequence[str], rows: Mapping[int, Sequence[int]]) -> pa.Table:
+        """As Askable.read_rows."""
+        known = self._known.select([name for name in columns if name in self._known.column_names])
+        others = [name for name in columns if name not in known.column_names]
+        if not others:
+            return known.select(columns)
+        found = self._file.read_rows(others, rows)
+        for field, column in zip(known.schema, known.columns, strict=True):
+            found = found.append_column(field, column)
+        return found.select(columns)
+
+
 class RowTables:
     """Top-level columns of rows, file by file. A file that lacks one of them has nulls in it; if all files with rows do,
     their type is that of another file, if one was read that has it."""

@@ -17,7 +17,7 @@ from parquet_bloom.index.asking import AskedIndex
 from parquet_bloom.index.manifest import existing
 from parquet_bloom.index.states import in_stores_of, state_of, state_unless_asked_for
 from parquet_bloom.options import TableView
-from parquet_bloom.parallel import read_once
+from parquet_bloom.parallel import read_once, work_in_order
 from parquet_bloom.reads.columns import telling, whole_column, with_filtered
 from parquet_bloom.reads.held import HeldFiles
 from parquet_bloom.reads.indexed import Indexed
@@ -45,11 +45,14 @@ if TYPE_CHECKING:
 
     from parquet_bloom.container.protocols import Container
     from parquet_bloom.encryption.keys import Keys
-    from parquet_bloom.reads.matching import Matching
+    from parquet_bloom.reads.matching import Found, Matching
     from parquet_bloom.reads.partitions import Partitions
     from parquet_bloom.reads.whole_groups import WholeGroups
     from parquet_bloom.storage.cache import Cache
     from parquet_bloom.vocabulary import TableChoice
+
+# From so many row groups on, files are read by several threads.
+_MANY_GROUPS: Final = 32
 
 # Slices of files take longer than as many row groups of whole files.
 _MOST_LEFT_IN_SLICES: Final = 0.5
@@ -201,25 +204,38 @@ class Reading:
             paths = [path for path in self.files.found if matching.may_match(path)]
             known = self._known_besides(paths, to_ask)
             left = self._row_groups(also_in_utc(self.predicate), paths, to_ask, known)
-            for each in self._telling(left, matching):
+
+            def found_in(each: Left) -> Found:
                 with to_read(each.path) as file:
-                    matching.add(file, each)
-        found = matching.table()
+                    return matching.found_in(file, each)
+
+            num_groups = sum(len(each.groups or ()) for each in left)
+            threads = None if num_groups >= _MANY_GROUPS else 1
+            with closing(work_in_order(left, found_in, self._size, threads)) as work:
+                for _, found in work:
+                    matching.add(found)
+            for each in self._telling(left, matching):
+                matching.add(found_in(each))
+        rows = matching.table()
         read = {
             "files_read": matching.num_files,
             "row_groups_read": matching.num_groups,
             "pages_read": matching.pages_read,
             "bytes_read": matching.bytes_read,
         }
-        return found.replace_schema_metadata({"parquet_bloom": json.dumps(read)})
+        return rows.replace_schema_metadata({"parquet_bloom": json.dumps(read)})
+
+    def _size(self, left: Left) -> int:
+        """Of a file, as most take less to read."""
+        return self.files.found[left.path].size or 0
 
     def _telling(self, left: Sequence[Left], matching: Matching) -> Iterator[Left]:
-        """What is left of files, and behind it files that tell of columns which are lacking so far, and of their types."""
-        every = list(self.files.found)
-        read = left or [Left(path, (), ()) for path in every[:1]]
-        yield from read
-        are_read = {each.path for each in read}
-        for path in telling(every):
+        """Files that tell of columns which are lacking so far, and of their types, behind what is left."""
+        are_read = {each.path for each in left}
+        paths = telling(list(self.files.found))
+        if not left:
+            yield from (Left(path, (), ()) for path in paths[:1])
+        for path in paths[0 if left else 1 :]:
             if not matching.lacking:
                 return
             if path not in are_read:

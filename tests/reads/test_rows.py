@@ -22,7 +22,7 @@ from make.reading_engines import _OF_PYARROW
 from make.s3_server import S3Server
 
 import parquet_bloom as pb
-from parquet_bloom.errors import ColumnError, ParquetBloomError, ValueTypeError
+from parquet_bloom.errors import ColumnError, PageError, ParquetBloomError, ValueTypeError
 from parquet_bloom.parquet.footer.top_fields import TopField
 from parquet_bloom.values.given import is_missing
 
@@ -722,3 +722,45 @@ def test_fields_of_structs_and_of_nothing_else(tmp_path: Path) -> None:
     )
     with pytest.raises(ValueTypeError, match=expected):
         pb.rows(tmp_path / "2.parquet", {"l.list.element": 1})
+
+
+def test_the_columns_of_filters_are_read_once(lake: Path) -> None:
+    found = pb.rows(lake, {"id": [12_345, 27_000]}, columns=["text", "id"])
+    assert found.to_pylist() == [{"text": "12345", "id": 12_345}, {"text": "27000", "id": 27_000}]
+    # As without `id` among the columns.
+    assert read(found)["pages_read"] == 22
+
+
+@pytest.mark.parametrize("num_groups", [1, 40])
+def test_no_byte_is_read_twice(tmp_path: Path, num_groups: int) -> None:
+    path = tmp_path / "a.parquet"
+    numbers = np.random.default_rng(1).permutation(40_000)
+    table = pa.table({"id": numbers, "text": [f"{number:032}" for number in numbers]})
+    pq.write_table(table, path, row_group_size=40_000 // num_groups, compression="none")
+    found = pb.rows(path, [("id", "<", 20_000)])
+    assert found.replace_schema_metadata() == table.filter(pc.field("id") < 20_000)
+    size = path.stat().st_size
+    assert 0.8 * size < read(found)["bytes_read"] <= size
+
+
+def test_files_of_many_row_groups_are_in_their_order(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(1).permutation(4000)
+    for file in range(8):
+        table = pa.table({"id": numbers[500 * file :][:500], "file": [file] * 500})
+        pq.write_table(table, tmp_path / f"{file}.parquet", row_group_size=50)
+    found = pb.rows(tmp_path, [("id", ">=", 100)])
+    assert found["id"].to_pylist() == [*numbers[numbers >= 100]]
+    assert read(found)["row_groups_read"] == 80
+
+
+def test_a_damaged_row_group_among_small_ones(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": np.arange(300), "n": np.arange(300)}), path, row_group_size=100)
+    chunk = pq.read_metadata(path).row_group(1).column(1)
+    data = bytearray(path.read_bytes())
+    end = chunk.dictionary_page_offset + chunk.total_compressed_size
+    data[end - 40 : end] = b"\xff" * 40
+    path.write_bytes(data)
+    with pytest.raises(PageError, match="row group 1, column n: "):
+        pb.rows(path, [("id", ">=", 50)])
+    assert pb.rows(path, [("id", "<", 50)]).num_rows == 50

@@ -1,7 +1,8 @@
 """Pages of a file as a Parquet file in memory: what pyarrow decodes it as is what it would read in the file itself,
 whatever the type, the codec and the encodings.
 
-    | PAR1 | dictionary page | data pages | … of the next leaf column | FileMetaData | its length (4) | PAR1 |
+    | PAR1 | dictionary page | data pages | … of the next leaf column | … of the next row group
+    | FileMetaData | its length (4) | PAR1 |
 
 Pages, SchemaElements and ColumnMetaData are those of the file. Only counts and offsets are new, and statistics,
 filters and indexes are left out. Pages of encrypted columns are decrypted, and those in ALP, which pyarrow 26 does not
@@ -52,13 +53,19 @@ _NUM_VALUES, _SIZE, _DATA, _DICTIONARY = 5, 7, 9, 11
 _LEFT_OUT: Final = dict.fromkeys((8, 10, 12, 13, 14, 15, 16, 17))
 
 
+# Chunks of at most so many bytes are read at once, if a larger share of pages is wanted than this, of which most writers
+# make none that is larger.
+_CHUNK_AT_ONCE: Final = 4 << 20
+_PAGE_BYTES: Final = 1 << 20
+_MOST: Final = 0.75
+
 # What pyarrow takes at most, as measured: for each byte of a page without compression, and for each value.
 _ROOM, _ROOM_OF_TEXT = (2, 10), (6, 24)
 
 
 class CutPages(NamedTuple):
     """Pages of a chunk: the header and body of each, the dictionary page first; `num_values`: in the data pages, of
-    which there are `num_pages`; `covered`: the rows in them, in ranges."""
+    which there are `num_pages`; `covered`: the rows in them, in ranges; `room`: what it takes at most to decode them."""
 
     chunk: ColumnChunk
     data: Sequence[bytes | memoryview]
@@ -66,6 +73,19 @@ class CutPages(NamedTuple):
     num_values: int
     num_pages: int
     covered: tuple[Range, ...]
+    room: int
+
+    @property
+    def tells_rows(self) -> bool:
+        """Whether each value that the pages count is a row."""
+        return self.chunk.leaf.max_repetition_level == 0
+
+
+class CutGroup(NamedTuple):
+    """Pages that cover the same rows of a row group, and how many rows: `columns`: of each field, those of each leaf."""
+
+    num_rows: int
+    columns: Sequence[Sequence[CutPages]]
 
 
 class _Cutting:
@@ -79,6 +99,11 @@ class _Cutting:
         self._dictionary: Sequence[bytes | memoryview] = ()
         self._data: list[bytes | memoryview] = []
         self._num_values = self._room = 0
+
+    def read_at_once(self) -> None:
+        """All pages, unless these are many."""
+        if self.reader.likely_left <= _CHUNK_AT_ONCE:
+            self.reader.stretch(self.reader.likely_left)
 
     def take_dictionary(self, page: Page) -> None:
         self._check_fits(page, page.plain_size)
@@ -108,8 +133,19 @@ class _Cutting:
             sum(map(len, self._dictionary)),
             self._num_values,
             len(self._data) // 2,
-            tuple(covered),
+            _joined(covered),
+            self._room,
         )
+
+
+def _joined(ranges: Iterable[Range]) -> tuple[Range, ...]:
+    """Ascending ranges, neighbours in one."""
+    found: list[Range] = []
+    for first, behind in ranges:
+        if found and found[-1][1] == first:
+            first, _ = found.pop()
+        found.append((first, behind))
+    return tuple(found)
 
 
 def cut_pages(
@@ -134,6 +170,8 @@ def cut_rows(file: OpenFile, chunk: ColumnChunk, rows: Sequence[int]) -> CutPage
     do not tell. Raises as cut_pages."""
     with located(file.footer, chunk):
         cutting = _Cutting(file, chunk)
+        if _are_most(rows, chunk, file.footer.row_group_num_rows(chunk.row_group)):
+            cutting.read_at_once()
         covered: list[Range] = []
         first = 0
         for page in all_pages(cutting.reader, file.footer, chunk):
@@ -149,10 +187,20 @@ def cut_rows(file: OpenFile, chunk: ColumnChunk, rows: Sequence[int]) -> CutPage
         return cutting.pages(covered)
 
 
+def _are_most(rows: Sequence[int], chunk: ColumnChunk, num_rows: int) -> bool:
+    """Whether most pages hold some of these rows, if all are as large as writers make them."""
+    likely = (chunk.total_uncompressed_size or 0) // _PAGE_BYTES
+    if likely <= 1 or len(rows) == num_rows:
+        return True
+    pages = np.asarray(rows) * likely // max(1, num_rows)
+    return bool(1 + np.count_nonzero(np.diff(pages)) > _MOST * likely)
+
+
 def cut_whole(file: OpenFile, chunk: ColumnChunk) -> CutPages:
     """All pages of a chunk. Raises as cut_pages."""
     with located(file.footer, chunk):
         cutting = _Cutting(file, chunk)
+        cutting.read_at_once()
         for page in all_pages(cutting.reader, file.footer, chunk):
             if page.header.type == PageType.DICTIONARY_PAGE:
                 cutting.take_dictionary(page)
@@ -163,25 +211,26 @@ def cut_whole(file: OpenFile, chunk: ColumnChunk) -> CutPages:
 
 def decoded(
     footer: Footer,
-    num_rows: int,
-    columns: Sequence[tuple[TopField, Sequence[CutPages]]],
+    fields: Sequence[TopField],
+    groups: Sequence[CutGroup],
     rows: NDArray[np.int64],
 ) -> pa.Table:
-    """Some of so many rows of fields, of which the pages of each leaf are there. Raises PageError for what pyarrow
-    cannot read, UnsupportedError."""
+    """Some of the rows of fields in row groups, one behind the other. Raises PageError for what pyarrow cannot read,
+    UnsupportedError."""
     data: list[bytes | memoryview] = [_MAGIC]
-    chunks = []
-    at = len(_MAGIC)
-    for _, cuts in columns:
-        for cut in cuts:
+    at, stored = len(_MAGIC), []
+    for group in groups:
+        start, chunks = at, []
+        for cut in (cut for cuts in group.columns for cut in cuts):
             size = sum(map(len, cut.data))
             meta_data = compact.TYPE_STRUCT, _meta_data(footer, cut, at, size)
             chunks.append(_struct({2: _i64(0), 3: meta_data}))
             data += cut.data
             at += size
-    group = _struct({1: compact.list_of(chunks), 2: _i64(at - len(_MAGIC)), 3: _i64(num_rows)})
-    fields = [field for field, _ in columns]
-    foot = _foot(footer, fields, num_rows, [group] if chunks else [])
+        fields_of = {1: compact.list_of(chunks), 2: _i64(at - start), 3: _i64(group.num_rows)}
+        stored.append(_struct(fields_of))
+    num_rows = sum(group.num_rows for group in groups)
+    foot = _foot(footer, fields, num_rows, stored)
     data += [foot, len(foot).to_bytes(4, "little"), _MAGIC]
     table = _read(b"".join(data))
     if table.num_rows != num_rows:
@@ -274,13 +323,14 @@ _latest: tuple[str, pa.Schema | None] = ("", None)
 def _arrow_schema_of(text: str) -> pa.Schema | None:
     """The files of a folder mostly have the same."""
     global _latest
-    if _latest[0] != text:
+    latest = _latest
+    if latest[0] != text:
         try:
             found = pa.ipc.read_schema(pa.py_buffer(b64decode(text)))
         except (ValueError, OSError, pa.ArrowException):
             found = None
-        _latest = text, found
-    return _latest[1]
+        latest = _latest = text, found
+    return latest[1]
 
 
 def _i64(number: int) -> tuple[int, bytes]:

@@ -1,8 +1,8 @@
 """Reads single rows of a file: of each column only the pages that hold them, where an OffsetIndex says which these are.
 
-Columns whose pages cover the same rows are decoded together. Without an OffsetIndex, or with one that is not right, and
-of encrypted columns, the headers of all pages say it; groups of several leaf columns, and then also lists, are read
-whole.
+Columns whose pages cover the same rows are decoded together, and row groups that are small. Without an OffsetIndex, or
+with one that is not right, and of encrypted columns, the headers of all pages say it; groups of several leaf columns,
+and then also lists, are read whole.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 from parquet_bloom.errors import ColumnError, PageError
 from parquet_bloom.parquet.filters.ahead import pages_range
 from parquet_bloom.parquet.footer.top_fields import TopField
-from parquet_bloom.parquet.pages.carving import CutPages, cut_pages, cut_rows, cut_whole, decoded
+from parquet_bloom.parquet.pages.carving import (
+    CutGroup,
+    CutPages,
+    cut_pages,
+    cut_rows,
+    cut_whole,
+    decoded,
+)
 from parquet_bloom.parquet.pages.page_places import PagePlaces, page_places, will_read_places
 from parquet_bloom.parquet.pages.pages import located
 
@@ -28,6 +35,10 @@ if TYPE_CHECKING:
     from parquet_bloom.parquet.footer.layout import Range
     from parquet_bloom.parquet.footer.schema import LeafColumn
     from parquet_bloom.parquet.open_file import OpenFile
+
+
+# Row groups that take at most so much to decode are decoded together.
+_ROOM_TOGETHER: Final = 32 << 20
 
 
 class _Piece(NamedTuple):
@@ -101,14 +112,15 @@ def read_rows(
     if not fields:
         return pa.table({})
     if not any(map(len, rows.values())):
-        nothing = decoded(file.footer, 0, [(field, ()) for field in fields], np.empty(0, np.int64))
+        nothing = decoded(file.footer, fields, (), np.empty(0, np.int64))
         return _beside(columns, [(nothing, at) for at in range(len(fields))])
     pieces = _pieces(file, fields, rows)
     if file.source.is_remote:
         file.source.will_read(
             span for each in pieces.values() for piece in each for span in piece.ranges(file)
         )
-    return pa.concat_tables([_part(file, columns, pieces[part], rows[part]) for part in pieces])
+    parts = (_cut(file, pieces[part], rows[part]) for part in pieces)
+    return pa.concat_tables([_values(file, columns, fields, some) for some in _together(parts)])
 
 
 def _pieces(
@@ -148,52 +160,99 @@ def _narrowed(file: OpenFile, piece: _Piece, rows: Sequence[int]) -> _Piece:
     return piece._replace(places=places, pages=places.pages_of(rows))
 
 
-def _part(
-    file: OpenFile, columns: Sequence[str], pieces: Sequence[_Piece], rows: Sequence[int]
-) -> pa.Table:
-    """The rows of one row group."""
+class _Part(NamedTuple):
+    """A row group: the rows that are wanted, and pages that hold them, those together that cover the same rows."""
+
+    rows: Sequence[int]
+    sets: Sequence[Sequence[_Cut]]
+
+    @property
+    def fields(self) -> list[list[int]]:
+        """The numbers of those that are together."""
+        return [[cut.piece.field.number for cut in cuts] for cuts in self.sets]
+
+    @property
+    def pieces(self) -> list[_Piece]:
+        return [cut.piece for cuts in self.sets for cut in cuts]
+
+    @property
+    def pages(self) -> Iterator[CutPages]:
+        """Those of each chunk."""
+        return (chunk for cuts in self.sets for cut in cuts for chunk in cut.chunks)
+
+
+def _cut(file: OpenFile, pieces: Sequence[_Piece], rows: Sequence[int]) -> _Part:
     together: dict[tuple[Range, ...], list[_Cut]] = {}
     for piece in pieces:
         cut = piece.cut(file, rows)
         together.setdefault(cut.covered, []).append(cut)
-    found: dict[int, tuple[pa.Table, int]] = {}
-    for cuts in together.values():
-        found |= _values(file, cuts, rows)
-    return _beside(columns, [found[piece.field.number] for piece in pieces])
+    return _Part(rows, [*together.values()])
+
+
+def _together(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
+    """Neighbours that are cut alike, as long as they take little to decode. Not if rows that one lacks could be taken
+    from the next."""
+    some: list[_Part] = []
+    room = 0
+    for part in parts:
+        needed = sum(pages.room for pages in part.pages)
+        room += needed
+        is_alike = not some or part.fields == some[-1].fields
+        if some and not (is_alike and room <= _ROOM_TOGETHER and _tell_rows(some[-1], part)):
+            yield some
+            some, room = [], needed
+        some.append(part)
+    yield some
+
+
+def _tell_rows(*parts: _Part) -> bool:
+    return all(pages.tells_rows for part in parts for pages in part.pages)
 
 
 def _values(
-    file: OpenFile, cuts: Sequence[_Cut], rows: Sequence[int]
-) -> dict[int, tuple[pa.Table, int]]:
-    """By the numbers of fields, the table and the column in it that has their rows."""
+    file: OpenFile, columns: Sequence[str], fields: Sequence[TopField], parts: Sequence[_Part]
+) -> pa.Table:
+    """The rows of row groups that are cut alike."""
     try:
-        return _decoded(file, cuts, rows)
+        found: dict[int, tuple[pa.Table, int]] = {}
+        for sets in zip(*(part.sets for part in parts), strict=True):
+            found |= _decoded(file, sets, [part.rows for part in parts])
     except PageError:
-        if all(cut.piece.places is None for cut in cuts):
+        if len(parts) > 1:
+            # Each says by itself that it is damaged.
+            return pa.concat_tables([_values(file, columns, fields, [part]) for part in parts])
+        if all(piece.places is None for piece in parts[0].pieces):
             raise
-    found: dict[int, tuple[pa.Table, int]] = {}
-    for cut in cuts:
-        found |= _decoded(file, [cut.piece.cut_anyway(file, rows)], rows)
-    return found
+        pieces = [piece._replace(places=None) for piece in parts[0].pieces]
+        return _values(file, columns, fields, [_cut(file, pieces, parts[0].rows)])
+    file.pages_read += sum(pages.num_pages for part in parts for pages in part.pages)
+    return _beside(columns, [found[field.number] for field in fields])
 
 
 def _decoded(
-    file: OpenFile, cuts: Sequence[_Cut], rows: Sequence[int]
+    file: OpenFile, sets: Sequence[Sequence[_Cut]], rows: Sequence[Sequence[int]]
 ) -> dict[int, tuple[pa.Table, int]]:
-    covered = cuts[0].covered
-    num_rows = sum(behind - first for first, behind in covered)
-    columns = [(cut.piece.field, cut.chunks) for cut in cuts]
-    with located(file.footer, cuts[0].chunks[0].chunk):
-        table = decoded(file.footer, num_rows, columns, _positions(covered, rows))
-    file.pages_read += sum(chunk.num_pages for cut in cuts for chunk in cut.chunks)
-    return {cut.piece.field.number: (table, at) for at, cut in enumerate(cuts)}
+    """By the numbers of the same fields in each row group, the table and the column in it that has their rows."""
+    groups, positions, before = [], [], 0
+    for cuts, wanted in zip(sets, rows, strict=True):
+        covered = cuts[0].covered
+        num_rows = sum(behind - first for first, behind in covered)
+        groups.append(CutGroup(num_rows, [cut.chunks for cut in cuts]))
+        positions.append(_positions(covered, wanted) + before)
+        before += num_rows
+    fields = [cut.piece.field for cut in sets[0]]
+    with located(file.footer, sets[0][0].chunks[0].chunk):
+        table = decoded(file.footer, fields, groups, np.concatenate(positions))
+    return {field.number: (table, at) for at, field in enumerate(fields)}
 
 
 def _positions(covered: Sequence[Range], rows: Sequence[int]) -> NDArray[np.int64]:
     """Where rows are among those that ranges cover."""
+    wanted = np.asarray(rows, np.int64)
+    if len(covered) == 1:
+        return wanted - covered[0][0]
     firsts = np.array([first for first, _ in covered])
     before = np.array([0, *accumulate(behind - first for first, behind in covered)])
-    wanted = np.asarray(rows, np.int64)
     ranges = np.searchsorted(firsts, wanted, "right") - 1
     positions: NDArray[np.int64] = wanted - firsts[ranges] + before[ranges]
     return positions
