@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from parquet_bloom.native.lazy import Array
 
@@ -39,3 +39,10 @@ class Compared:
 
 
 Condition: TypeAlias = In | Compared
+
+
+class PartsLeft(NamedTuple):
+    """Of parts of a file, those that min/max statistics leave, and those of these that filters leave, too."""
+
+    within: Sequence[int]
+    left: Sequence[int]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         Units,
     )
     from parquet_bloom.container.column_filter import ColumnFilter
-    from parquet_bloom.container.conditions import Condition
+    from parquet_bloom.container.conditions import Condition, PartsLeft
     from parquet_bloom.container.descriptions import (
         ChunkDescription,
         FilterBytes,
@@ -245,7 +245,7 @@ class Askable(WithFilters, Protocol):
         """Asks the filters of a column in one part: those of this dialect (None: those that today's
         readers find); `seed`: of their hash, if the file does not say. Raises ColumnError, FooterError."""
 
-    def parts_left(self, condition: Condition, parts: Sequence[int]) -> Sequence[int]:
+    def parts_left(self, condition: Condition, parts: Sequence[int]) -> PartsLeft:
         """Those of these parts that may have rows which fulfil a condition. Raises ColumnError if there is no such
         column, TamperedError, FormatError for a damaged footer, OSError."""
 

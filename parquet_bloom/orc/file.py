@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from parquet_bloom.container import STRIPES, NoFilters, Place, ReadFilter, Units, number_of
+from parquet_bloom.container.conditions import PartsLeft
 from parquet_bloom.container.in_commands import AsFile, InCommands
 from parquet_bloom.errors import ColumnError, ParquetBloomError, UnsupportedError, ValueTypeError
 from parquet_bloom.native import _kernel
@@ -200,30 +201,33 @@ class OrcContainer(OrcReader):
         if dialect is not None:
             raise UnsupportedError(f"{self.path}: dialect is not supported for ORC files")
 
-    def parts_left(self, condition: Condition, parts: Sequence[int]) -> Sequence[int]:
+    def parts_left(self, condition: Condition, parts: Sequence[int]) -> PartsLeft:
         """Those of these stripes that statistics and filters of index groups do not exclude."""
         from parquet_bloom.orc.bounds import may_hold
         from parquet_bloom.orc.probe import askable
 
         column = self.column(condition.column)
         if self.tail.row_count_doubt:
-            return parts
+            return PartsLeft(parts, parts)
         holds = may_hold(self.generation, column, condition)
         asked = None
         if (values := askable(column, condition)) is not None:
             with suppress(ValueTypeError):
                 asked = self.encode(column, values)
         if holds is None and asked is None:
-            return parts
+            return PartsLeft(parts, parts)
         self._will_read_indexes(parts, [column], () if asked is None else FILTER_KINDS)
-        return [part for part in parts if self._may_hold(column, part, holds, asked)]
+        groups = {part: self._within(column, part, holds) for part in parts}
+        within = [part for part in parts if any(groups[part])]
+        if asked is None:
+            return PartsLeft(within, within)
+        left = [part for part in within if self._may_hold(column, part, groups[part], asked)]
+        return PartsLeft(within, left)
 
     def _may_hold(
-        self, column: OrcColumn, part: int, holds: MayHold | None, asked: AskedValues | None
+        self, column: OrcColumn, part: int, within: Sequence[bool], asked: AskedValues
     ) -> bool:
-        within = self._within(column, part, holds)
-        if asked is None or not any(within):
-            return any(within)
+        """Whether filters do not exclude all index groups of a stripe that are `within` bounds."""
         answers = self.prober(column, part).answers(asked)
         return any(
             is_within and not answer.are_absent

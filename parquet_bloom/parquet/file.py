@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         descriptions,
     )
     from parquet_bloom.container.column_filter import ColumnFilter
-    from parquet_bloom.container.conditions import Condition
+    from parquet_bloom.container.conditions import Condition, PartsLeft
     from parquet_bloom.container.footer_fields import FooterDescription
     from parquet_bloom.options import BuildOptions, RepairOptions, Selection
     from parquet_bloom.parallel import Progress
@@ -155,7 +155,7 @@ class ParquetContainer(OpenFile):
 
         return FieldProber(prober, Elsewhere(self, column, part))
 
-    def parts_left(self, condition: Condition, parts: Sequence[int]) -> Sequence[int]:
+    def parts_left(self, condition: Condition, parts: Sequence[int]) -> PartsLeft:
         """Those of these row groups that neither statistics nor filters exclude."""
         from parquet_bloom.parquet.filters.left import parts_left
 

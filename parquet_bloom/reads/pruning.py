@@ -7,6 +7,7 @@ file | in the index, in this state?  -> its row groups, and the file stays close
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, NamedTuple, TypeAlias
@@ -49,12 +50,15 @@ class Group(NamedTuple):
 
 class Left(NamedTuple):
     """What is left of a file: row groups `numbers`, None for all; `groups`: the same with their rows, and `num_groups`,
-    how many the file has; None if it was not opened."""
+    how many the file has; None if it was not opened. `by_statistics` and `by_filters`: how many of those that were asked
+    are not left, for whom filters were not needed, or were."""
 
     path: str
     numbers: tuple[int, ...] | None
     groups: tuple[Group, ...] | None = None
     num_groups: int | None = None
+    by_statistics: int = 0
+    by_filters: int = 0
 
     def among(self, numbers: tuple[int, ...] | None) -> Left:
         """Of a file with groups, only these."""
@@ -64,8 +68,56 @@ class Left(NamedTuple):
         return self._replace(numbers=numbers, groups=groups)
 
     @property
+    def by_index(self) -> int:
+        """How many row groups an index excludes, of a file with groups."""
+        num_left = len(self.groups or ()) + self.by_statistics + self.by_filters
+        return max(0, (self.num_groups or 0) - num_left)
+
+    @property
     def is_nothing(self) -> bool:
         return self.numbers == ()
+
+    @property
+    def excluded_by(self) -> str:
+        """What excludes a file of which nothing is left."""
+        if self.groups is None:
+            return "index"
+        return "statistics" if self.by_statistics and not self.by_filters else "filters"
+
+
+class Excluded(NamedTuple):
+    """What is not left: of `num_files`, how many by what, and how many were left without asking them; of files that
+    were asked, how many row groups, and by an index those of files that it leaves. By statistics: without filters."""
+
+    num_files: int = 0
+    files_by_partitions: int = 0
+    files_by_index: int = 0
+    files_by_statistics: int = 0
+    files_by_filters: int = 0
+    files_not_asked: int = 0
+    row_groups_by_index: int = 0
+    row_groups_by_statistics: int = 0
+    row_groups_by_filters: int = 0
+
+    @classmethod
+    def of(cls, found: Iterable[Left]) -> Excluded:
+        """From what is left of each file, nothing included."""
+        counts: Counter[str] = Counter()
+        for each in found:
+            counts["row_groups_by_statistics"] += each.by_statistics
+            counts["row_groups_by_filters"] += each.by_filters
+            if each.is_nothing:
+                counts[f"files_by_{each.excluded_by}"] += 1
+            elif each.numbers is None and each.groups is None:
+                counts["files_not_asked"] += 1
+        return cls(**counts)
+
+
+class _Among(NamedTuple):
+    """Of row groups, those that are `left`, and which of the others statistics alone do not exclude."""
+
+    left: Sequence[int]
+    by_filters: frozenset[int] = frozenset()
 
 
 class Pruner:
@@ -90,6 +142,7 @@ class Pruner:
         self._alike: set[str] = set()
         # Row groups of files that have the columns.
         self._asked = self._kept = 0
+        self.excluded = Excluded()
 
     def left(self, paths: Sequence[str]) -> list[Left]:
         """What is left of each file, without those of which nothing is. Raises FormatError, UnsupportedError,
@@ -107,6 +160,7 @@ class Pruner:
             else:
                 known[path] = self._of_file(path, predicate, numbers)
         known |= self._of_asked(wanted)
+        self.excluded = Excluded.of(known.values())
         return [known[path] for path in paths if not known[path].is_nothing]
 
     def with_groups(self, left: Sequence[Left], of_whole: bool) -> list[Left]:
@@ -163,12 +217,14 @@ class Pruner:
         file.check_answers(None, None)
         parts = range(file.num_parts)
         wanted = parts if among is None else [part for part in among if part in parts]
-        numbers = tuple(self._among(file, predicate, wanted))
+        found = self._among(file, predicate, wanted)
+        numbers, by_filters = tuple(found.left), len(found.by_filters)
+        by_statistics = len(wanted) - len(numbers) - by_filters
         if any(condition.column in file.columns for condition in conditions_in(predicate)):
             self._asked += len(wanted)
             self._kept += len(numbers)
         if not numbers:
-            return Left(path, (), ())
+            return Left(path, (), (), len(parts), by_statistics, by_filters)
         groups, first, taken = [], 0, set(numbers)
         for part in parts:
             num_rows = file.describe_part(part).num_rows
@@ -176,33 +232,39 @@ class Pruner:
                 groups.append(Group(part, num_rows, first))
             first += num_rows
         is_whole = len(numbers) == len(parts) and among is None
-        return Left(path, None if is_whole else numbers, tuple(groups), len(parts))
+        numbers_of = None if is_whole else numbers
+        return Left(path, numbers_of, tuple(groups), len(parts), by_statistics, by_filters)
 
-    def _among(self, file: Container, predicate: Predicate, parts: Sequence[int]) -> Sequence[int]:
+    def _among(self, file: Container, predicate: Predicate, parts: Sequence[int]) -> _Among:
         """Those of the row groups that may have rows which match."""
         match predicate:
             case And():
+                by_filters: set[int] = set()
                 for part in predicate.parts:
-                    parts = self._among(file, part, parts) if parts else parts
-                return parts
+                    if parts:
+                        parts, by_these = self._among(file, part, parts)
+                        by_filters |= by_these
+                return _Among(parts, frozenset(by_filters))
             case Or():
                 found = [self._among(file, part, parts) for part in predicate.parts]
-                return sorted({number for numbers in found for number in numbers})
+                left_by_any = {number for each in found for number in each.left}
+                by_any = {number for each in found for number in each.by_filters}
+                return _Among(sorted(left_by_any), frozenset(by_any - left_by_any))
             case Anything():
-                return parts
+                return _Among(parts)
         told = file.answer_to_all(predicate.column)
         if told is not None and told.verdict == "absent":
             self._present.add(predicate.column)
-            return ()
+            return _Among((), frozenset(parts))
         try:
-            left = file.parts_left(predicate, parts)
+            within, left = file.parts_left(predicate, parts)
         except ColumnError as error:
             # Engines read null, or complain themselves.
             self._missing.setdefault(predicate.column, error)
-            return parts
+            return _Among(parts)
         self._present.add(predicate.column)
         self._compare_kinds(file, predicate)
-        return left
+        return _Among(left, frozenset(within) - frozenset(left))
 
     def _compare_kinds(self, file: Container, condition: Condition) -> None:
         column = file.column(condition.column)

@@ -32,7 +32,7 @@ from parquet_bloom.reads.predicates import (
     predicate_of,
     without,
 )
-from parquet_bloom.reads.pruning import MOST_LEFT, Left, Open, Pruner
+from parquet_bloom.reads.pruning import MOST_LEFT, Excluded, Left, Open, Pruner
 from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.source import is_url
@@ -113,16 +113,25 @@ class Reading:
         found.check_seen()
         return found
 
-    def row_groups(self) -> list[Left]:
-        """What is left of each file by the filters, with the rows of all row groups. Raises as Pruner.left."""
+    def row_groups(self) -> tuple[list[Left], Excluded]:
+        """What is left of each file by the filters, with the rows of all row groups, and what is not. Raises as
+        Pruner.left."""
         with self._one_index():
-            return self._row_groups(self.predicate, list(self.files.found), self._open)
+            paths = self._paths(self.files, self.predicate)
+            return self._row_groups(self.predicate, paths, self._open)
 
     def _row_groups(
-        self, predicate: Predicate, paths: Sequence[str], opener: Open, known: Sequence[str] = ()
-    ) -> list[Left]:
+        self, predicate: Predicate, paths: Sequence[str], opener: Open
+    ) -> tuple[list[Left], Excluded]:
+        known = self._known_besides(paths, opener)
         pruner = self._pruner(self.files, predicate, opener, known=known)
-        return pruner.with_groups(pruner.left(paths), of_whole=True)
+        left = pruner.with_groups(pruner.left(paths), of_whole=True)
+        num_files = len(self.files.found)
+        return left, pruner.excluded._replace(
+            num_files=num_files,
+            files_by_partitions=num_files - len(paths),
+            row_groups_by_index=sum(each.by_index for each in left),
+        )
 
     def slices(self, pushed: Predicate) -> list[Left]:
         """What is left by the filters and by another predicate, with the rows of row groups of files that are not left
@@ -141,18 +150,20 @@ class Reading:
         predicate = all_of([self.predicate, pushed])
         opener = partial(self._open_parquet, files=files)
         pruner = self._pruner(files, predicate, opener, most_left)
-        paths = list(files.found)
-        if self.is_of_tables:
-            paths = [path for path in paths if may_hold(predicate, self._known(path, predicate))]
-        return pruner.with_groups(pruner.left(paths), of_whole)
+        return pruner.with_groups(pruner.left(self._paths(files, predicate)), of_whole)
 
-    def _known(self, path: str, predicate: Predicate) -> dict[str, object]:
-        """What partitions say about the rows of a file, of all columns that a predicate asks for."""
-        partitions = self._partitions
+    def _paths(self, files: ListedFiles, predicate: Predicate) -> list[str]:
+        """The files that their partitions in tables do not exclude."""
+        if not self.is_of_tables:
+            return [*files.found]
         asked = {each.column for each in conditions_in(predicate)}
-        return {
-            name: partitions.value(path, name).as_py() for name in partitions.names if name in asked
-        }
+        partitions = self._partitions
+        names = [name for name in partitions.names if name in asked]
+
+        def known(path: str) -> dict[str, object]:
+            return {name: partitions.value(path, name).as_py() for name in names}
+
+        return [path for path in files.found if not names or may_hold(predicate, known(path))]
 
     @property
     def is_of_tables(self) -> bool:
@@ -172,7 +183,8 @@ class Reading:
         with self._one_index():
             self.check_first()
             files = self.files
-            left = self._pruner(files, self.predicate, self._open_parquet).left(list(files.found))
+            pruner = self._pruner(files, self.predicate, self._open_parquet)
+            left = pruner.left(self._paths(files, self.predicate))
         files.check_not_deleted([each.path for each in left])
         every = list(files.found)
         of_left = [each.path for each in left]
@@ -202,8 +214,7 @@ class Reading:
             partitions = self._partitions.as_stored(stored)
             matching = Matching(self._filters, names, partitions, self.files)
             paths = [path for path in self.files.found if matching.may_match(path)]
-            known = self._known_besides(paths, to_ask)
-            left = self._row_groups(also_in_utc(self.predicate), paths, to_ask, known)
+            left, excluded = self._row_groups(also_in_utc(self.predicate), paths, to_ask)
 
             def found_in(each: Left) -> Found:
                 with to_read(each.path) as file:
@@ -217,7 +228,7 @@ class Reading:
             for each in self._telling(left, matching):
                 matching.add(found_in(each))
         rows = matching.table()
-        read = {
+        read = excluded._asdict() | {
             "files_read": matching.num_files,
             "row_groups_read": matching.num_groups,
             "pages_read": matching.pages_read,

@@ -29,7 +29,7 @@ def row_groups(
     cache: Cache | None = None,
 ) -> pa.Table:
     """What is left to read of `files`: every row group that may have rows which match, by min/max statistics, Bloom
-    filters and an `index`. A pyarrow Table, file by file: `path` (string), `row_group` (int32, from 0; a stripe of an
+    filters, an `index` and the partitions of a `table`; read_plan says how much each of them excludes. A pyarrow Table, file by file: `path` (string), `row_group` (int32, from 0; a stripe of an
     ORC file), `rows` (int64, how many it has).
 
     files: paths, URLs, globs and folders; None for all that the `index` knows. filters: `{column: value or values}`,
@@ -48,7 +48,7 @@ def row_groups(
     reading = Reading(files, filters, table, index, hash_key, keys, storage_options, cache)
     rows = [
         (left.path, group.number, group.num_rows)
-        for left in reading.row_groups()
+        for left in reading.row_groups()[0]
         for group in left.groups or ()
     ]
     paths, numbers, counts = zip(*rows, strict=True) if rows else ((), (), ())

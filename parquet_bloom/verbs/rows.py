@@ -37,8 +37,9 @@ def rows(
 
     Of the row groups that are left by statistics, filters and an `index`, the columns of the filters are read, and of
     other `columns` only the pages with rows that match; where many row groups are left, by several threads. For a few
-    rows; where many match, pb.dataset takes less. What was read is in the schema's metadata: JSON under `parquet_bloom`, with `files_read`, `row_groups_read`, `pages_read`
-    and `bytes_read`.
+    rows; where many match, pb.dataset takes less. What was read is in the schema's metadata: JSON under
+    `parquet_bloom`, with `files_read`, `row_groups_read`, `pages_read` and `bytes_read`, and what was not, as in a
+    ReadPlan.
 
     Of ORC files, the columns of a stripe are decoded up to the last index group with such rows, which is called a page.
 

@@ -234,7 +234,8 @@ def test_files_of_a_table_need_not_be_in_folders_of_their_names(tmp_path: Path) 
     log.write_text(text)
     table = {"table": "delta"}
     assert pb.rows(folder, {"day": "b"}, **table).to_pylist() == [{"id": 2, "day": "b"}]
-    assert pb.row_groups(folder, {"day": "b", "id": 1}, **table).num_rows == 1
+    assert pb.row_groups(folder, {"day": "b"}, **table).num_rows == 1
+    assert pb.row_groups(folder, {"day": "b", "id": 1}, **table).num_rows == 0
     assert pb.dataset(folder, {"day": "b"}, **table).to_table(
         filter=pc.field("day") == "b"
     ).to_pylist() == [{"id": 2, "day": "b"}]

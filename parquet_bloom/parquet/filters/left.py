@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from parquet_bloom.container.conditions import Compared, Condition, In
+from parquet_bloom.container.conditions import Compared, Condition, In, PartsLeft
 from parquet_bloom.errors import ColumnError, ValueTypeError
 from parquet_bloom.filters.sizing import BLOCK_BYTES
 from parquet_bloom.filters.split_block import SplitBlockBloomFilter
@@ -41,7 +41,7 @@ _FEW: Final = 4
 _FIRST: Final = 256
 
 
-def parts_left(file: OpenFile, condition: Condition, parts: Sequence[int]) -> Sequence[int]:
+def parts_left(file: OpenFile, condition: Condition, parts: Sequence[int]) -> PartsLeft:
     """Those of `parts` that may have such rows. Raises ColumnError, TamperedError, OSError."""
     column = file.column(condition.column)
     if isinstance(column, shredded.ShreddedField):
@@ -50,14 +50,16 @@ def parts_left(file: OpenFile, condition: Condition, parts: Sequence[int]) -> Se
             f" column such as {column.dotted}"
         )
     if file.footer.row_count_doubt or shredded.is_in_variant(column):
-        return parts
+        return PartsLeft(parts, parts)
     if column.type not in condition.tests:
         condition.tests[column.type] = _test(column.type, condition)
     test = condition.tests[column.type]
     if test is None:
-        return parts
-    left = [part for part in parts if test.bounds is None or test.bounds.hold(file, column, part)]
-    return _by_filters(file, column, left, test.asked) if test.asked is not None else left
+        return PartsLeft(parts, parts)
+    within = [part for part in parts if test.bounds is None or test.bounds.hold(file, column, part)]
+    if test.asked is None:
+        return PartsLeft(within, within)
+    return PartsLeft(within, _by_filters(file, column, within, test.asked))
 
 
 # ------------------------------------------------------------------------------------------------

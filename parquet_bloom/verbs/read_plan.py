@@ -1,0 +1,106 @@
+"""What a read leaves out, and by what."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from parquet_bloom.container import number_of
+from parquet_bloom.dataclass import dataclass
+from parquet_bloom.verbs.documents import VerbReport
+from parquet_bloom.verbs.reading import Reading
+
+if TYPE_CHECKING:
+    from parquet_bloom.encryption.keys import Keys
+    from parquet_bloom.options import TableView
+    from parquet_bloom.storage.cache import Cache
+    from parquet_bloom.vocabulary import TableChoice
+
+
+@dataclass(frozen=True, slots=True)
+class LeftFile:
+    """A file that is read: these row groups, or stripes of an ORC file, which have `rows` rows."""
+
+    path: str
+    row_groups: tuple[int, ...]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ReadPlan(VerbReport):
+    """What is `left` to read of `num_files` files: `row_groups_left` in `files_left`, with `rows_left` rows. Of the
+    others, `files_by_partitions` are excluded by values of their partitions, `files_by_index` by an index,
+    `files_by_statistics` by min/max statistics alone, and `files_by_filters` by their own filters, where statistics left
+    any row groups, or as they have only nulls; `files_not_asked` are left as a whole, without asking them. Of the files
+    that were asked, `row_groups_by_statistics` and `row_groups_by_filters` are excluded, and `row_groups_by_index` of
+    those that an index leaves."""
+
+    _rows: ClassVar = ("left",)
+
+    num_files: int
+    files_by_partitions: int
+    files_by_index: int
+    files_by_statistics: int
+    files_by_filters: int
+    files_not_asked: int
+    files_left: int
+    row_groups_by_index: int
+    row_groups_by_statistics: int
+    row_groups_by_filters: int
+    row_groups_left: int
+    rows_left: int
+    left: tuple[LeftFile, ...]
+
+    def __repr__(self) -> str:
+        of = number_of(self.num_files, "file")
+        left = f"{number_of(self.row_groups_left, 'row group')} left in {self.files_left:,} of {of}"
+        why = "".join(map(self._excluded_by, ("partitions", "index", "statistics", "filters")))
+        asked = f"; {self.files_not_asked:,} not asked" if self.files_not_asked else ""
+        return f"<ReadPlan: {left}{why or '; nothing excluded'}{asked}>"
+
+    def _excluded_by(self, what: str) -> str:
+        """`; by filters: 3 files, 20 row groups`"""
+        counts = {
+            noun: getattr(self, f"{noun}s_by_{what}".replace(" ", "_"), 0)
+            for noun in ("file", "row group")
+        }
+        told = ", ".join(number_of(count, noun) for noun, count in counts.items() if count)
+        return f"; excluded by {what}: {told}" if told else ""
+
+
+def read_plan(
+    files: Any,
+    filters: Any,
+    *,
+    table: TableChoice | TableView | None = None,
+    index: str | os.PathLike[str] | None = None,
+    hash_key: bytes | str | None = None,
+    keys: Keys | None = None,
+    storage_options: Mapping[str, str] | None = None,
+    cache: Cache | None = None,
+) -> ReadPlan:
+    """What pb.rows, pb.dataset, pb.polars_source and pb.row_groups leave out of `files` by these `filters`, and by what:
+    partitions of tables, an `index`, min/max statistics or filters. All arguments, and what it raises, as for
+    row_groups.
+
+    Engines do more by themselves: of folders such as `country=DE/`, pyarrow and polars read only those that a query
+    asks for, and so does pb.rows.
+    """
+    reading = Reading(files, filters, table, index, hash_key, keys, storage_options, cache)
+    found, excluded = reading.row_groups()
+    left = tuple(
+        LeftFile(
+            each.path,
+            tuple(group.number for group in each.groups or ()),
+            sum(group.num_rows for group in each.groups or ()),
+        )
+        for each in found
+    )
+    return ReadPlan(
+        **excluded._asdict(),
+        files_left=len(left),
+        row_groups_left=sum(len(each.row_groups) for each in left),
+        rows_left=sum(each.rows for each in left),
+        left=left,
+    )

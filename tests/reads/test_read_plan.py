@@ -1,0 +1,127 @@
+"""`pb.read_plan`: what is left of files, and what excluded the rest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import write_deltalake
+
+import parquet_bloom as pb
+
+EXCLUDED = [
+    "num_files", "files_by_partitions", "files_by_index", "files_by_statistics", "files_by_filters",
+    "files_not_asked", "row_groups_by_index", "row_groups_by_statistics", "row_groups_by_filters",
+]  # fmt: skip
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """Four files of two row groups: the first has small numbers, the last no filters."""
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    for file in range(4):
+        even = 2 * np.random.default_rng(file).permutation(2000)[:1000]
+        even[:1000:500], even[1:1000:500] = 0, 4000
+        numbers = even % 100 if file == 0 else even
+        path = folder / f"{file}.parquet"
+        pq.write_table(pa.table({"id": numbers, "n": numbers}), path, row_group_size=500)
+        if file < 3:
+            pb.build(path, columns="id", in_place=True, fpp=1e-5)
+    return folder
+
+
+def counts(plan: pb.ReadPlan) -> dict[str, int]:
+    document = plan.to_dict()
+    return {name: document[name] for name in EXCLUDED if document[name]}
+
+
+def test_by_statistics_and_by_filters(lake: Path) -> None:
+    plan = pb.read_plan(lake, {"id": 1001})
+    assert counts(plan) == {
+        "num_files": 4, "files_by_statistics": 1, "files_by_filters": 2,
+        "row_groups_by_statistics": 2, "row_groups_by_filters": 4,
+    }  # fmt: skip
+    assert (plan.files_left, plan.row_groups_left, plan.rows_left) == (1, 2, 1000)
+    assert plan.left == (pb.LeftFile(str(lake / "3.parquet"), (0, 1), 1000),)
+    assert repr(plan) == (
+        "<ReadPlan: 2 row groups left in 1 of 4 files; excluded by statistics: 1 file, 2 row groups;"
+        " excluded by filters: 2 files, 4 row groups>"
+    )
+    assert plan._repr_html_().startswith("<p>&lt;ReadPlan: 2 row groups left in 1 of 4 files;")
+    assert plan.to_arrow()["row_groups"].to_pylist() == [[0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("filters", "by_statistics", "by_filters"),
+    [
+        # What statistics exclude, filters are not asked about.
+        ([("n", ">", 4000), ("id", "==", 1001)], 8, 0),
+        ([("id", "==", 1001), ("n", ">", 4000)], 4, 4),
+        ([[("id", "==", 1001)], [("n", ">", 4000)]], 2, 4),
+        ([[("id", "==", 1001)], [("n", ">=", 0)]], 0, 0),
+    ],
+)
+def test_of_several_conditions(
+    lake: Path, filters: Any, by_statistics: int, by_filters: int
+) -> None:
+    plan = pb.read_plan(lake, filters)
+    assert plan.row_groups_by_statistics == by_statistics
+    assert plan.row_groups_by_filters == by_filters
+    assert plan.row_groups_left == 8 - by_statistics - by_filters
+
+
+def test_it_is_what_reads_leave(lake: Path) -> None:
+    filters = {"id": [2, 1001]}
+    plan = pb.read_plan(lake, filters)
+    groups = [(each.path, number) for each in plan.left for number in each.row_groups]
+    table = pb.row_groups(lake, filters)
+    assert groups == [*zip(table["path"].to_pylist(), table["row_group"].to_pylist(), strict=True)]
+    assert plan.rows_left == sum(table["rows"].to_pylist())
+    told = json.loads(pb.rows(lake, filters).schema.metadata[b"parquet_bloom"])
+    assert {name: told[name] for name in EXCLUDED} == {
+        name: getattr(plan, name) for name in EXCLUDED
+    }
+    assert told["row_groups_read"] == plan.row_groups_left
+
+
+def test_by_an_index(lake: Path, tmp_path: Path) -> None:
+    index = tmp_path / "ids.index"
+    pb.Index.build(index, lake, "id")
+    held = pq.read_table(lake / "2.parquet")["id"].to_pylist()[600]
+    plan = pb.read_plan(lake, {"id": 1001}, index=index)
+    assert counts(plan) == {"num_files": 4, "files_by_index": 4}
+    assert repr(plan) == "<ReadPlan: 0 row groups left in 0 of 4 files; excluded by index: 4 files>"
+    plan = pb.read_plan(lake / "2.parquet", {"id": held}, index=index)
+    assert counts(plan) == {"num_files": 1, "row_groups_by_index": 1}
+    assert plan.row_groups_left == 1
+
+
+def test_without_conditions_nobody_is_asked(lake: Path) -> None:
+    plan = pb.read_plan(lake, {})
+    assert counts(plan) == {"num_files": 4, "files_not_asked": 4}
+    assert repr(plan) == (
+        "<ReadPlan: 8 row groups left in 4 of 4 files; nothing excluded; 4 not asked>"
+    )
+
+
+def test_by_partitions_of_a_table(tmp_path: Path) -> None:
+    rows = pa.table({"id": [1, 2, 3], "country": ["AT", "DE", "FR"]})
+    write_deltalake(tmp_path / "t", rows, partition_by=["country"])
+    where = {"country": ["AT", "DE"], "id": [1, 3]}
+    plan = pb.read_plan(tmp_path / "t", where, table="delta")
+    assert counts(plan) == {
+        "num_files": 3, "files_by_partitions": 1, "files_by_statistics": 1,
+        "row_groups_by_statistics": 1,
+    }  # fmt: skip
+    assert pb.row_groups(tmp_path / "t", where, table="delta").num_rows == 1
+    assert pb.row_groups(tmp_path / "t", {"country": "DE"}, table="delta").num_rows == 1
+    assert len(pb.dataset(tmp_path / "t", {"country": "DE"}, table="delta").files) == 1
+    assert repr(plan).endswith(
+        "; excluded by partitions: 1 file; excluded by statistics: 1 file, 1 row group>"
+    )
