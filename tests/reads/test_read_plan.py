@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
+from make.footers import with_meta
 
 import parquet_bloom as pb
+from parquet_bloom.parquet.thrift import ttypes
 
 EXCLUDED = [
     "num_files", "files_by_partitions", "files_by_index", "files_by_statistics", "files_by_filters",
@@ -125,3 +127,25 @@ def test_by_partitions_of_a_table(tmp_path: Path) -> None:
     assert repr(plan).endswith(
         "; excluded by partitions: 1 file; excluded by statistics: 1 file, 1 row group>"
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [(pa.int64(), 1), (pa.string(), "a"), (pa.float64(), 1.0)], ids=str
+)
+def test_row_groups_with_only_nulls(tmp_path: Path, kind: pa.DataType, value: Any) -> None:
+    path = tmp_path / "a.parquet"
+    values = pa.array([None] * 10 + [value] * 10, kind)
+    pq.write_table(pa.table({"x": values}), path, row_group_size=10)
+    plan = pb.read_plan(path, {"x": value})
+    assert [each.row_groups for each in plan.left] == [(1,)]
+    assert plan.row_groups_by_filters == 1
+    assert pb.read_plan(path, [("x", "not in", [value])]).row_groups_left == 2
+
+
+def test_pages_must_have_only_nulls_too(tmp_path: Path) -> None:
+    """Not only the footer."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": [1] * 10}), path)
+    nulls = ttypes.Statistics(null_count=10)
+    path.write_bytes(with_meta(path.read_bytes(), 0, 0, statistics=nulls))
+    assert pb.read_plan(path, {"x": 1}).row_groups_left == 1

@@ -8,7 +8,7 @@ A row group is excluded only by what no engine reads otherwise, see `agreed`; an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -20,7 +20,13 @@ from parquet_bloom.native import _kernel
 from parquet_bloom.native.lazy import NDArray, np
 from parquet_bloom.parallel import read_once
 from parquet_bloom.parquet.filters.agreed import SLACK, has_nanoseconds, is_agreed
-from parquet_bloom.parquet.filters.ahead import FEW_BYTES, beginning, block_ranges, filter_ranges
+from parquet_bloom.parquet.filters.ahead import (
+    FEW_BYTES,
+    beginning,
+    block_ranges,
+    filter_ranges,
+    null_ranges,
+)
 from parquet_bloom.parquet.filters.asked import Asked
 from parquet_bloom.parquet.filters.bloom import encode_header
 from parquet_bloom.parquet.filters.bounds import Bounds, among, compared
@@ -127,10 +133,11 @@ def _by_filters(
     for part in parts:
         offset = chunks.one("bloom_filter_offset", part, column.index)
         length = chunks.one("bloom_filter_length", part, column.index)
-        if is_plain and offset == _kernel.ABSENT:
+        has_none = is_plain and offset == _kernel.ABSENT
+        if has_none and not _seems_null(file, column, part):
             left.append(part)
             continue
-        header = usual_header(length) if is_plain else b""
+        header = usual_header(length) if is_plain and not has_none else b""
         if header and file.footer.layout.is_alone(offset, offset + length):
             found = _asked_usually(file, offset, length, header, hashed)
         else:
@@ -144,7 +151,23 @@ def _by_filters(
     return left
 
 
+def _seems_null(file: OpenFile, column: LeafColumn, part: int) -> bool:
+    """Whether the footer says that all is null, for which there are no filters. The pages of few bytes show whether it is."""
+    one = file.footer.chunks_of([column]).one
+    return one("null_count", part, column.index) == one("num_values", part, column.index)
+
+
 def _ranges(
+    file: OpenFile, parts: Sequence[int], column: LeafColumn, hashed: _Hashed
+) -> Iterator[Range]:
+    """What is read of filters, and of chunks that may have only nulls."""
+    yield from _filter_ranges(file, parts, column, hashed)
+    yield from null_ranges(
+        file, [part for part in parts if _seems_null(file, column, part)], column
+    )
+
+
+def _filter_ranges(
     file: OpenFile, parts: Sequence[int], column: LeafColumn, hashed: _Hashed
 ) -> Iterable[Range]:
     """What is read of filters: of several large ones the beginnings and, for a few values, their blocks, all at once."""
