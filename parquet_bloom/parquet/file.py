@@ -202,8 +202,13 @@ class ParquetContainer(OpenFile):
 
         return read_rows(self, columns, rows)
 
+    @property
+    def has_views(self) -> bool:
+        """Whether readers make views of text, of a file that is not encrypted."""
+        return not self.is_encrypted and self.footer.has_views
+
     def end_as_called(self) -> FileEnd:
-        """The end of the file for readers that know no names but those in it: with the table's. Raises
+        """The end of the file for readers that know no names but those in it: with the table's, and without views. Raises
         UnsupportedError if it is encrypted."""
         if self.is_encrypted:
             raise UnsupportedError(f"{self.path}: encrypted, and its columns have other names")

@@ -224,8 +224,12 @@ class _DataFile(Container, Protocol):
     def stand_for(self, in_commands: AsTable) -> None:
         """Let commands that help next name the table."""
 
+    @property
+    def has_views(self) -> bool:
+        """Whether readers make views of text, which they cannot compare."""
+
     def end_as_called(self) -> FileEnd:
-        """Its end, with these names in its footer. Raises UnsupportedError if it is encrypted."""
+        """Its end, with these names in its footer, and without views. Raises UnsupportedError if it is encrypted."""
 
 
 def opened_as(
@@ -381,11 +385,12 @@ class LakeTable(ABC):
         )
 
     def end_for_others(self, recorded: TableFile, keys: Keys | None) -> FileEnd | None:
-        """The end of a file for readers that know no names but those in it: with the table's; None if its own has
-        them. Raises UnsupportedError if the table says more about its columns than that."""
+        """The end of a file for readers that know no names but those in it: with the table's, and without views; None if
+        its own has them. Raises UnsupportedError if the table says more about its columns than that."""
         with self._opened(recorded, keys, open_source) as file:
             self.columns_in(file, recorded, self.top_columns)
-            return None if self.is_called_alike(file) else file.end_as_called()
+            is_right = self.is_called_alike(file) and not file.has_views
+            return None if is_right else file.end_as_called()
 
     def columns_in(
         self, file: Askable, recorded: TableFile, wanted: Collection[str]

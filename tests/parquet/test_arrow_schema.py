@@ -10,7 +10,7 @@ import pytest
 from conftest import FIXTURES
 
 import parquet_bloom as pb
-from parquet_bloom.parquet.footer.arrow_schema import problem_of
+from parquet_bloom.parquet.footer.arrow_schema import has_views, problem_of
 
 SCHEMA = pa.schema(
     [
@@ -116,3 +116,15 @@ def test_files_of_real_writers_have_none():
         if "ARROW:schema" in each.message
     ]
     assert found == []
+
+
+def test_views() -> None:
+    plain = pa.schema({"a": pa.int64(), "b": pa.list_(pa.struct([("c", pa.string())]))})
+    nested = pa.schema({"b": pa.list_(pa.struct([("c", pa.string_view())]))})
+    for schema, has_them in (
+        (plain, False),
+        (nested, True),
+        (pa.schema({"d": pa.binary_view()}), True),
+    ):
+        assert has_views(b64encode(schema.serialize()).decode()) is has_them
+    assert not has_views("AAAA")

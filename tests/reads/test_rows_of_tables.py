@@ -383,3 +383,19 @@ def test_fields_of_structs_have_the_names_of_the_table(iceberg: Any) -> None:
     evolve("delete_column", "t")
     evolve("add_column", "s", StringType())
     assert rows({"n": 1}).to_pylist() == [{"n": 1, "s": None}]
+
+
+def test_a_dataset_of_files_with_views(tmp_path: Path) -> None:
+    """As delta-rs writes them where it deletes and updates rows, and pyarrow compares them with nothing."""
+    folder = tmp_path / "table"
+    write_deltalake(folder, pa.table({"id": [1, 2, 3], "text": ["a", "b", "c"]}))
+    write_deltalake(folder, pa.table({"id": [4], "text": ["d"]}), mode="append")
+    DeltaTable(folder).delete("id = 2")
+    kinds = {pq.read_schema(path).field("text").type for path in DeltaTable(folder).file_uris()}
+    assert kinds == {pa.string(), pa.string_view()}
+    wanted = ["c", "d"]
+    dataset = pb.dataset(folder, {"text": wanted}, table="delta")
+    assert dataset.schema == pa.schema({"id": pa.int64(), "text": pa.string()})
+    rows = dataset.to_table(filter=pc.field("text").isin(wanted)).sort_by("id").to_pylist()
+    assert rows == [{"id": 3, "text": "c"}, {"id": 4, "text": "d"}]
+    assert dataset.count_rows(filter=pc.field("text") == "c") == 1

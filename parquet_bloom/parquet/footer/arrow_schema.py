@@ -18,6 +18,7 @@ from __future__ import annotations
 import struct
 from base64 import b64decode
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from typing import Final
@@ -35,6 +36,9 @@ _FIELDS, _METADATA_OF_SCHEMA = 1, 2
 _KEY, _VALUE = 0, 1
 _NAME, _TYPE_TYPE, _TYPE, _DICTIONARY, _CHILDREN, _METADATA = 0, 2, 3, 4, 5, 6
 
+# BinaryView and Utf8View.
+_VIEWS: Final = frozenset({23, 24})
+
 
 # The files of a folder mostly have the same.
 @lru_cache(maxsize=1)
@@ -51,6 +55,19 @@ def problem_of(text: str) -> str:
     return ""
 
 
+# The files of a folder mostly have the same.
+@lru_cache(maxsize=1)
+def has_views(text: str) -> bool:
+    """Whether a value of KEY has text or bytes as views, which pyarrow compares with nothing; not if it is too long to
+    look, or something is wrong with it."""
+    if problem_of(text) or len(text) > _MOST_CHARACTERS:
+        return False
+    for message in _messages(b64decode(text + "=" * (-len(text) % 4))):
+        with suppress(ValueError, struct.error):
+            return not _VIEWS.isdisjoint(_types_in(message))
+    return False
+
+
 def _messages(data: bytes) -> Iterator[bytes]:
     """What may be the Message. Some readers take it without its size."""
     if data[:4] == _CONTINUES:
@@ -63,14 +80,15 @@ def _messages(data: bytes) -> Iterator[bytes]:
 
 def _is_message(data: bytes) -> bool:
     try:
-        _check(data)
+        _types_in(data)
     except (ValueError, struct.error):
         return False
     return True
 
 
-def _check(data: bytes) -> None:
-    """Raise ValueError or struct.error unless all that a Schema leads to is in `data`."""
+def _types_in(data: bytes) -> set[int]:
+    """The types of all fields of a Schema. Raises ValueError or struct.error unless all that it leads to is in `data`."""
+    types = set()
     message = _Table(data, _at(data, 0))
     if message.byte(_HEADER_TYPE) != _IS_SCHEMA:
         raise ValueError("no Schema")
@@ -86,6 +104,7 @@ def _check(data: bytes) -> None:
         field.check_text(_NAME)
         if not field.byte(_TYPE_TYPE):
             raise ValueError("no type")
+        types.add(field.byte(_TYPE_TYPE))
         field.required(_TYPE)
         field.table(_DICTIONARY)
         pairs += islice(field.tables(_METADATA), most - len(pairs))
@@ -93,6 +112,7 @@ def _check(data: bytes) -> None:
     for pair in pairs:
         pair.check_text(_KEY)
         pair.check_text(_VALUE)
+    return types
 
 
 def _at(data: bytes, place: int) -> int:

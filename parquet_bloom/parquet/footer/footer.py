@@ -27,7 +27,7 @@ from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import FooterError, FormatError, UnsupportedError
 from parquet_bloom.native import _kernel
 from parquet_bloom.parallel import check_fits, memory, read_once
-from parquet_bloom.parquet.footer import compact
+from parquet_bloom.parquet.footer import arrow_schema, compact
 from parquet_bloom.parquet.footer.checksums import PageChecksums
 from parquet_bloom.parquet.footer.chunk_table import ChunkKey, ChunkTable, GroupTable, known
 from parquet_bloom.parquet.footer.column_chunk import ColumnChunk
@@ -51,7 +51,7 @@ _FILE_FIELDS = {
     8: ("encryption_algorithm", compact.TYPE_STRUCT),
     9: ("footer_signing_key_metadata", compact.TYPE_BINARY),
 }
-_SCHEMA = 2
+_SCHEMA, _KEY_VALUES = 2, 5
 BLOOM_FILTER_OFFSET, BLOOM_FILTER_LENGTH = 14, 15
 
 # Of a ColumnMetaData; in it, min_value and max_value, the deprecated min and max, and nan_count.
@@ -253,10 +253,24 @@ class Footer:
         stored = [self.raw[start:end] for start, end in pairwise(bounds)]
         return top_fields_of(stored, self.elements)
 
+    @read_once
+    def has_views(self) -> bool:
+        """See arrow_schema.has_views."""
+        text = self.value_of(arrow_schema.KEY)
+        return text is not None and arrow_schema.has_views(text)
+
     def as_called(self) -> bytes:
-        """FileMetaData with the names that the table has for which the file is opened. Raises as leaves."""
-        elements = self.top_fields.as_called(self.leaves)
-        return compact.splice(self.raw, 0, {_SCHEMA: compact.list_of(elements)})
+        """FileMetaData with the names that the table has for which the file is opened, and without a schema of Arrow that
+        has views. Raises as leaves."""
+        fields = {_SCHEMA: compact.list_of(self.top_fields.as_called(self.leaves))}
+        if self.has_views:
+            bounds = self._boundaries(self._fields["key_value_metadata"][0])
+            pairs = zip(pairwise(bounds), self._key_values(), strict=True)
+            kept = [
+                self.raw[start:end] for (start, end), pair in pairs if pair.key != arrow_schema.KEY
+            ]
+            fields[_KEY_VALUES] = compact.list_of(kept)
+        return compact.splice(self.raw, 0, fields)
 
     @read_once
     def row_groups(self) -> GroupTable:
