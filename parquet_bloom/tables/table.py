@@ -273,6 +273,11 @@ class LakeTable(ABC):
     situation: Situation
     location: str
 
+    def __repr__(self) -> str:
+        parts = ", ".join(self.partition_columns)
+        by = f", partitioned by {parts}" if parts else ""
+        return f"<{type(self).__name__} {self.location}: version {self.version}{by}>"
+
     @property
     @abstractmethod
     def version(self) -> int: ...

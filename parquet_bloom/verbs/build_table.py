@@ -49,6 +49,7 @@ from parquet_bloom.verbs.table_step import (
     check_record,
     columns_returning,
     in_place_of,
+    way_to_small,
     without_columns,
 )
 from parquet_bloom.vocabulary import APPENDED_BEFORE, HAS_ONE, Existing, TableChoice, TableKind
@@ -83,6 +84,9 @@ class TableBuildReport(VerbReport):
     seconds: float
     notes: tuple[str, ...] = ()
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
+
+    def __repr__(self) -> str:
+        return f"{VerbReport.__repr__(self)[:-1]}{way_to_small(self.files)}>"
 
 
 def build_table(

@@ -47,6 +47,7 @@ from parquet_bloom.verbs.table_step import (
     columns_returning,
     in_place_of,
     unchanged,
+    way_to_small,
     without_columns,
 )
 from parquet_bloom.vocabulary import TableChoice, TableKind
@@ -76,6 +77,9 @@ class TableRepairReport(VerbReport):
     seconds: float
     notes: tuple[str, ...] = ()
     requests: Requests | None = field(default=None, metadata=WHERE_KNOWN)
+
+    def __repr__(self) -> str:
+        return f"{VerbReport.__repr__(self)[:-1]}{way_to_small(self.files)}>"
 
 
 def repair_table(

@@ -133,6 +133,12 @@ def unchanged(file: TableFile) -> ChangedFile:
     return ChangedFile(file.name, "unchanged", file.size, file.size, num_deleted=file.num_deleted)
 
 
+def way_to_small(files: Iterable[ChangedFile]) -> str:
+    """What to say to Python users of files that are too small; empty if none is."""
+    reason = next((file.reason for file in files if file.action == "too small"), None)
+    return f"; too small: {reason}; min_file_size=0 takes them" if reason else ""
+
+
 def left_alone(file: TableFile, of_table: TableOptions) -> ChangedFile | None:
     """Why nothing is appended to a file, which is not even opened; None if something may be."""
     if file.unfit is not None:

@@ -210,6 +210,9 @@ def test_small_files_are_left(table):
         f"{file.recorded:,} bytes, fewer than 4,194,304",
     )
     assert f" {len(report.files)} files ({len(report.files)} too small), " in repr(report)
+    assert repr(report).endswith(f"; too small: {file.reason}; min_file_size=0 takes them>")
+    assert "min_file_size" not in repr(build(table, dry_run=True))
+    assert repr(open_table(table)) == f"<DeltaTable {table}: version 2, partitioned by day>"
 
 
 def test_small_files_say_what_takes_them(table):
