@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from parquet_bloom.errors import PageError as PageError
     from parquet_bloom.errors import ParquetBloomError as ParquetBloomError
     from parquet_bloom.errors import RewriteError as RewriteError
+    from parquet_bloom.errors import TableFolderWarning as TableFolderWarning
     from parquet_bloom.errors import TamperedError as TamperedError
     from parquet_bloom.errors import UnsupportedError as UnsupportedError
     from parquet_bloom.errors import ValueTypeError as ValueTypeError
@@ -143,7 +144,7 @@ _NAMES = {
     "diagnosis.diagnosis": "Diagnosis",
     "encryption.keys": "Keys",
     "encryption.keys_file": "read_keys",
-    "errors": "ColumnError ConfigError EncryptionError FilterError FooterError FormatError MissingKeyError NotSupportedFileError PageError ParquetBloomError RewriteError TamperedError UnsupportedError ValueTypeError",
+    "errors": "ColumnError ConfigError EncryptionError FilterError FooterError FormatError MissingKeyError NotSupportedFileError PageError ParquetBloomError RewriteError TableFolderWarning TamperedError UnsupportedError ValueTypeError",
     "files": "open",
     "filters.split_block": "SplitBlockBloomFilter",
     "legacy.murmur3.dialect": "Murmur3",

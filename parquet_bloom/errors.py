@@ -65,6 +65,10 @@ class RewriteError(ParquetBloomError):
     """An output that must not or could not be written."""
 
 
+class TableFolderWarning(UserWarning):
+    """The folder of a table was given for its files, among which are those that the table has deleted."""
+
+
 class ConfigError(ParquetBloomError):
     """An invalid configuration file."""
 

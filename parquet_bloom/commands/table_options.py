@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import wraps
 from types import MappingProxyType
 from typing import Any, Final
@@ -14,8 +13,10 @@ from click.core import ParameterSource
 
 from parquet_bloom.commands.parameters import Number, any_size, moment
 from parquet_bloom.commands.sections import SIZE, Callback, Decorator, table_option, together
+from parquet_bloom.errors import TableFolderWarning
 from parquet_bloom.options import FILES_PER_COMMIT, TableOptions, TableView
 from parquet_bloom.render.terminal import complain
+from parquet_bloom.verbs.table_folders import tables_among
 from parquet_bloom.vocabulary import TableChoice, words
 
 # The parameters that say which files, when they are not those of a table; and which of those are changed,
@@ -180,17 +181,10 @@ def _view(table: TableChoice | None, given: _Given) -> TableView | None:
 
 def _tell_tables(names: Sequence[str]) -> None:
     """Who asks the folder of a table may mean the table. Only local ones are looked at."""
-    for name in names:
-        if not os.path.isdir(name):
-            continue
-        from parquet_bloom.storage.table_formats import table_at
-
-        with suppress(OSError):
-            if format := table_at(name):
-                complain(
-                    f"{name}: a {format.title} table, of which --table {format.kind} takes the live files;"
-                    " this is about all files in its folder"
-                )
+    for said in tables_among(names, "--table {}"):
+        complain(said)
+        # Which says the same to Python users.
+        warnings.simplefilter("ignore", TableFolderWarning)
 
 
 def _changing(table: TableChoice | None, given: _Given) -> TableOptions | None:

@@ -47,6 +47,7 @@ from parquet_bloom.verbs.listed_files import (
     names_in_index,
     tables_given,
 )
+from parquet_bloom.verbs.table_folders import warn_of_tables
 from parquet_bloom.vocabulary import TableChoice, check_word
 
 if TYPE_CHECKING:
@@ -173,6 +174,8 @@ def _sources(
 ) -> tuple[Sequence[str], tuple[TableSource, ...]]:
     """Paths that are no tables, and tables."""
     view = TableView.given(table)
+    if view is None:
+        warn_of_tables(files)
     names = names_in_index(files, view)
     return (names, ()) if view is None else ((), tables_given(names, view))
 

@@ -24,6 +24,7 @@ from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.folder import Found
 from parquet_bloom.storage.paths import NO_FILES
 from parquet_bloom.storage.source import is_url
+from parquet_bloom.verbs.table_folders import warn_of_tables
 
 if TYPE_CHECKING:
     from parquet_bloom.container.protocols import Askable, Container, Overview
@@ -233,9 +234,22 @@ def files_asked(
     look: Callable[[str], Found | None] = state_of,
     left_out: LeftOut | None = None,
 ) -> ListedFiles:
-    """The files that a user has named, or those of tables. Raises FileNotFoundError for what means nothing, and as
-    files_found."""
-    found = files_found(given, view, options, look, left_out)
+    """The files that a user has named, or those of tables; warns of the folders of tables among names of files. Raises
+    FileNotFoundError for what means nothing, and as files_found."""
+    if view is None:
+        warn_of_tables(given)
+    return files_again(given, view, options, look, left_out)
+
+
+def files_again(
+    given: Sequence[str],
+    view: TableView | None,
+    options: Mapping[str, str] | None,
+    look: Callable[[str], Found | None] = state_of,
+    left_out: LeftOut | None = None,
+) -> ListedFiles:
+    """The same without a warning."""
+    found = _found(given, view, options, look, left_out)
     if found.errors:
         raise found.errors[0]
     return found
@@ -248,8 +262,20 @@ def files_found(
     look: Callable[[str], Found | None] = state_of,
     left_out: LeftOut | None = None,
 ) -> ListedFiles:
-    """The same if some names mean files: why others do not is in the `errors`. left_out: as for paths.expand. Raises
-    FileNotFoundError for an empty name and if there are no files, and as list_files."""
+    """The same as files_asked if some names mean files: why others do not is in the `errors`. left_out: as for
+    paths.expand. Raises FileNotFoundError for an empty name and if there are no files, and as list_files."""
+    if view is None:
+        warn_of_tables(given)
+    return _found(given, view, options, look, left_out)
+
+
+def _found(
+    given: Sequence[str],
+    view: TableView | None,
+    options: Mapping[str, str] | None,
+    look: Callable[[str], Found | None],
+    left_out: LeftOut | None,
+) -> ListedFiles:
     if view is None:
         found = list_files(given, (), options, look=look, left_out=left_out)
         nameless = [error for error in found.errors if error.filename is None]

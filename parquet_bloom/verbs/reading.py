@@ -36,7 +36,8 @@ from parquet_bloom.reads.pruning import MOST_LEFT, Excluded, Left, Open, Pruner
 from parquet_bloom.storage import open_folder, open_source, with_options
 from parquet_bloom.storage.cache import CacheUse
 from parquet_bloom.storage.source import is_url
-from parquet_bloom.verbs.listed_files import ListedFiles, files_asked, list_files, names_in_index
+from parquet_bloom.verbs.listed_files import ListedFiles, files_again, list_files, names_in_index
+from parquet_bloom.verbs.table_folders import warn_of_tables
 from parquet_bloom.vocabulary import FORMAT_TITLES
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ class Reading:
         self.predicate = predicate_of(self._filters)
         self.filtered = columns_of(self._filters)
         self.names = None if files is None else files_given("files", files)
+        if self.names is not None and self._view is None:
+            warn_of_tables(self.names)
         self.keys, self.storage_options = keys, storage_options
         self._index, self._hash_key = index, hash_key
         self._asked_now: AskedIndex | None = None
@@ -89,7 +92,7 @@ class Reading:
 
     @read_once
     def files(self) -> ListedFiles:
-        """All that are meant, in the order of their paths. Raises as files_asked."""
+        """All that are meant, in the order of their paths. Raises as files_again."""
         return self._listed()
 
     def _listed(self) -> ListedFiles:
@@ -101,7 +104,7 @@ class Reading:
             look = state_of
             if self._index is None and self._cache is None:
                 look = state_unless_asked_for
-            return files_asked(names, self._view, self.storage_options, look)
+            return files_again(names, self._view, self.storage_options, look)
         with self._asked() as asked:
             manifest = asked.manifest
             if manifest.tables:

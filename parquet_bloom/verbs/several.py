@@ -40,6 +40,7 @@ from parquet_bloom.storage.paths import (
 from parquet_bloom.storage.source import is_url, local_path
 from parquet_bloom.threads import threads_for_files, threads_to_change
 from parquet_bloom.verbs.documents import MOST_ROWS, VerbReport
+from parquet_bloom.verbs.table_folders import warn_of_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -233,7 +234,9 @@ def _files_to_read(
     """The files that names, or tables, mean, and what opens each. Raises as read_each, and ColumnError if a table
     has not all `columns`."""
     if view is None:
-        paths = [found.path for found in _inputs_named(files, storage_options)]
+        names = files_given("path", files)
+        warn_of_tables(names)
+        paths = [found.path for found in _inputs_named(names, storage_options)]
         opener = _opener_through(cache)
         return paths, lambda path: open_file(path, keys, opener=opener)
     from parquet_bloom.verbs.listed_files import files_asked

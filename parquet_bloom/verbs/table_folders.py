@@ -1,0 +1,48 @@
+"""Who asks the folder of a table from Python may mean the table."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from types import FrameType
+
+from parquet_bloom.errors import TableFolderWarning
+from parquet_bloom.storage.source import is_url, local_name
+
+
+def tables_among(names: Iterable[str], option: str) -> Iterator[str]:
+    """What to say of each local folder among names of files that is a table's; `option`: what takes the table instead,
+    with `{}` for its kind."""
+    for name in names:
+        if is_url(name) or not os.path.isdir(local_name(name)):
+            continue
+        from parquet_bloom.storage.table_formats import table_at
+
+        with suppress(OSError):
+            if format := table_at(local_name(name)):
+                yield (
+                    f"{name}: a {format.title} table, of which {option.format(format.kind)} takes the live files;"
+                    " this is about all files in its folder"
+                )
+
+
+def warn_of_tables(names: Iterable[str]) -> None:
+    """Say it to the caller of this package as a warning."""
+    for said in tables_among(names, 'table="{}"'):
+        warnings.warn(said, TableFolderWarning, _level_of_caller())
+
+
+def _level_of_caller() -> int:
+    """Of who has called this package, seen from who warns. What is between its frames may be those of others."""
+    package, _, _ = __name__.partition(".")
+    found = level = 0
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        level += 1
+        if frame.f_globals.get("__name__", "").partition(".")[0] == package:
+            found = level
+        frame = frame.f_back
+    return found + 1
