@@ -54,9 +54,9 @@ _LEFT_OUT: Final = dict.fromkeys((8, 10, 12, 13, 14, 15, 16, 17))
 
 
 # Chunks of at most so many bytes are read at once, if a larger share of pages is wanted than this, of which most writers
-# make none that is larger.
+# make none with more bytes, or more rows.
 _CHUNK_AT_ONCE: Final = 4 << 20
-_PAGE_BYTES: Final = 1 << 20
+_PAGE_BYTES, _PAGE_ROWS = 1 << 20, 20_000
 _MOST: Final = 0.75
 
 # What pyarrow takes at most, as measured: for each byte of a page without compression, and for each value.
@@ -189,7 +189,7 @@ def cut_rows(file: OpenFile, chunk: ColumnChunk, rows: Sequence[int]) -> CutPage
 
 def _are_most(rows: Sequence[int], chunk: ColumnChunk, num_rows: int) -> bool:
     """Whether most pages hold some of these rows, if all are as large as writers make them."""
-    likely = (chunk.total_uncompressed_size or 0) // _PAGE_BYTES
+    likely = max((chunk.total_uncompressed_size or 0) // _PAGE_BYTES, num_rows // _PAGE_ROWS)
     if likely <= 1 or len(rows) == num_rows:
         return True
     pages = np.asarray(rows) * likely // max(1, num_rows)
