@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from parquet_bloom.storage.cache import Cache
     from parquet_bloom.vocabulary import TableChoice
 
-# From so many row groups on, files are read by several threads.
-_MANY_GROUPS: Final = 32
+# From so many row groups on, or so many rows in them, files are read by several threads.
+_MANY_GROUPS, _MANY_ROWS = 32, 1_000_000
 
 # Slices of files take longer than as many row groups of whole files.
 _MOST_LEFT_IN_SLICES: Final = 0.5
@@ -223,8 +223,10 @@ class Reading:
                 with to_read(each.path) as file:
                     return matching.found_in(file, each)
 
-            num_groups = sum(len(each.groups or ()) for each in left)
-            threads = None if num_groups >= _MANY_GROUPS else 1
+            groups = [group for each in left for group in each.groups or ()]
+            num_rows = sum(group.num_rows for group in groups)
+            is_much = len(groups) >= _MANY_GROUPS or num_rows >= _MANY_ROWS
+            threads = None if is_much else 1
             with closing(work_in_order(left, found_in, self._size, threads)) as work:
                 for _, found in work:
                     matching.add(found)
