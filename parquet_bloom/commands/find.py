@@ -33,8 +33,8 @@ from parquet_bloom.render.reports import Complaints
 from parquet_bloom.render.terminal import complain, progress, write_json, write_table, write_text
 from parquet_bloom.render.wording import as_indexed, files_of, left_out, part_in, parts_in, size
 from parquet_bloom.values.given import show_value, show_values
-from parquet_bloom.verbs.find import FindReport
 from parquet_bloom.verbs.find import find as find_rows
+from parquet_bloom.verbs.found import FindReport
 
 if TYPE_CHECKING:
     from pathlib import Path
