@@ -223,6 +223,7 @@ _BY_COMMAND = {
     "in_place=True": "--in-place",
     "unconditional=True": "--unconditional",
     "sole_writer=True": "--sole-writer",
+    "union_by_name=True": "--union-by-name",
     "by build_table and strip_table, which also commit the new sizes": "with --table, which also commits the new sizes",
     "expected columns=": "name them with -c",
     LIST: "repeat -v for each",

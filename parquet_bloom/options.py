@@ -171,6 +171,7 @@ class BuildOptions(ReadOptions):
     max_bytes: int | None = None
     exact_blocks: bool = False
     existing: Existing = "keep"
+    union_by_name: bool = False
     force: bool = False
     expose_filter_location: bool = False
     drop_foreign_fields: bool = False
@@ -264,6 +265,14 @@ class TableView:
             raise TypeError(f"table: a {type(table).__name__}, expected {expected}")
         return cls(kind=table)
 
+    @classmethod
+    def check_none(cls, table: object, union_by_name: bool) -> None:
+        """Raise TypeError where a table says by itself what its files lack."""
+        if union_by_name and table is not None:
+            raise TypeError(
+                "union_by_name: not with table, which says what is null where its files lack a column"
+            )
+
     @property
     def is_newest(self) -> bool:
         """Whether all files of the newest version are meant."""
@@ -306,6 +315,7 @@ class ProbeOptions(VerbOptions):
     parts: tuple[int, ...] | None = None
     dialect: Dialect | None = None
     seed: int | None = None
+    union_by_name: bool = False
     explain: bool = False
     threads: int | None = None
 

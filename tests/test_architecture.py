@@ -326,6 +326,7 @@ LATE = {
     },
     "after a crash": {"storage.journal", "storage.leftovers"},
     "with an option that is seldom given": {
+        "verbs.several",
         *("render.dump_footer", "render.findings_for_ci", "render.histogram"),
         *("render.lake_report", "render.report"),
         *("render.by_value", "verbs.values_in_files"),

@@ -160,3 +160,11 @@ def _asked(*options: Decorator) -> Decorator:
 files = _asked(_shard)
 # For a command that judges all files together, which no shard can.
 files_together = _asked()
+
+
+union_by_name = files_option(
+    "--union-by-name",
+    is_flag=True,
+    help="Take columns of several files by their names: one that a file has not got, in upper or lower case, is null"
+    " there, if any other has it.",
+)

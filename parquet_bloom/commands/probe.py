@@ -69,6 +69,7 @@ if TYPE_CHECKING:
 )
 @option.only_verdict
 @option.answered("file and column", option.value_answer_options)
+@file_options.union_by_name
 @option.stored_dialect
 @option.threads_to_read
 @option.access
@@ -113,6 +114,8 @@ def probe(
     code = FINE
     at_a_time, of_each = inputs.threads_for(threads)
     inputs.check_columns(columns)
+    if given["union_by_name"]:
+        inputs.check_some_have(columns, keys)
     for column in (names := dict.fromkeys(columns)):
         options = ProbeOptions(column=column, explain=explain, threads=of_each, **given)
 
@@ -128,6 +131,7 @@ def probe(
         if len(names) > 1 and len(inputs.files) > 1 and not as_json:
             write_line(f"column {quoted_name(column)}")
         code = max(code, answers.each(work, view, threads=at_a_time))
+    inputs.tell_lacking()
     sys.exit(code or (NO if all(absent) else FINE))
 
 

@@ -21,6 +21,7 @@ from parquet_bloom.render.wording import (
     size,
 )
 from parquet_bloom.values.given import show_value
+from parquet_bloom.vocabulary import BY_NAME
 
 if TYPE_CHECKING:
     from parquet_bloom.verbs.index_probe import IndexedFile, IndexedValue
@@ -56,6 +57,9 @@ def in_all(report: ValuesReport) -> str:
     verdicts = [f"{report.absent:,} in no file", f"{report.maybe:,} maybe in some"]
     if report.unknown:
         verdicts.append(f"{report.unknown:,} unknown")
+    if report.files_without_column:
+        files = number_of(report.files_without_column, "file")
+        verdicts.append(f"{files} without the column: {BY_NAME}")
     return (
         f"{quoted_name(report.column)} in {number_of(report.num_files, 'file')}: {number_of(len(report.results), 'value')},"
         f" {', '.join(verdicts)}; {size(bytes_taken(report))} read to find out"

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
-from parquet_bloom.arguments import columns_given, files_given, name_given
+from parquet_bloom.arguments import columns_given, files_given, flag_given, name_given
 from parquet_bloom.container.asked_once import those_held
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import (
@@ -47,11 +47,12 @@ from parquet_bloom.verbs.found import (
 from parquet_bloom.verbs.index_probe import check_column, check_has_files
 from parquet_bloom.verbs.listed_files import ListedFiles, files_found, list_files, names_in_index
 from parquet_bloom.verbs.several import message_of
+from parquet_bloom.vocabulary import NULL_BY_NAME
 
 if TYPE_CHECKING:
     from parquet_bloom.arguments import SomeNames
     from parquet_bloom.container import FoundIn
-    from parquet_bloom.container.protocols import Askable, Column
+    from parquet_bloom.container.protocols import Askable, Column, Container
     from parquet_bloom.encryption.keys import Keys
     from parquet_bloom.native.lazy import Array
     from parquet_bloom.parallel import Progress
@@ -72,6 +73,7 @@ def find(
     hash_key: bytes | str | None = None,
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
+    union_by_name: bool = False,
     cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> FindReport:
@@ -87,7 +89,8 @@ def find(
 
     Only row groups are read that min/max statistics and filters, or an `index`, do not exclude, and only pages that the
     index or the file's page indexes name; of a file that the index does not know in its state, its own statistics and
-    filters are asked. hash_key: of the index, as for Index. cache: a pb.Cache, for those who look more than once.
+    filters are asked. union_by_name: the files are those of one schema, and one that has no such column, in upper or lower case,
+    has null there, if any of them has it; without that, it is unknown. hash_key: of the index, as for Index. cache: a pb.Cache, for those who look more than once.
     progress: called with (files done, files in all). All others as for inspect.
 
     Files that cannot be read or are not there are `unknown` in the report, and those whose column cannot hold one of the
@@ -102,7 +105,10 @@ def find(
     given = list_values(values)
     check_none_missing(given)
     sought = each_once(given)
-    search = _RowSearch(name_given("column", column), sought, columns_given(columns), keys, cache)
+    TableView.check_none(table, flag_given("union_by_name", union_by_name))
+    search = _RowSearch(
+        name_given("column", column), sought, columns_given(columns), keys, cache, union_by_name
+    )
     with _candidates(search, files, table, index, hash_key, storage_options) as (found, among):
         return search.report(found, among, progress)
 
@@ -222,8 +228,10 @@ class _RowSearch:
         columns: Sequence[str] | None,
         keys: Keys | None,
         cache: Cache | None = None,
+        union_by_name: bool = False,
     ) -> None:
         """Raises TypeError for what is no cache."""
+        self._is_by_name = union_by_name
         self.column = column
         self.cache = None if cache is None else CacheUse(cache)
         # Of pages with rows, nothing is kept.
@@ -251,6 +259,10 @@ class _RowSearch:
         self._no_values: list[ValueTypeError] = []
         # Of files that lack the column, or a key for it.
         self._not_askable: list[ColumnError | MissingKeyError] = []
+        # Files that lack the column, as their table has null there; those that go by its name, while no other has it.
+        self._files_without = 0
+        self._without: dict[str, ColumnError] = {}
+        self._is_column = False
         # Folders of which nobody knows the files.
         self._not_listed: list[UnknownFile] = []
         self.left_out = LeftOut()
@@ -326,6 +338,8 @@ class _RowSearch:
             whole |= new
             self._num_files, self._paths = len(files.found), [*files.found]
         self._is_by_index = True
+        # Those that the index rules out have it.
+        self._is_column = any(not unit.reason for unit, _ in asked.units(self.column))
         if asked.places == "file":
             whole |= places.keys()
         wanted = whole | places.keys()
@@ -346,13 +360,37 @@ class _RowSearch:
 
     def _check_answers(self, candidates: Sequence[_Candidate], files: ListedFiles) -> None:
         """Raise what the verbs raise that could ask none of several files."""
-        if candidates and len(self._no_values) == len(candidates):
+        if self._no_values and len(self._no_values) == len(candidates) - self._files_without:
             # The values are at fault, and no file.
             raise ValueTypeError(self._unknown[0].reason)
         if self._not_askable and len(self._not_askable) == self._num_files:
             # A table knows more about its columns than each of its files.
             files.check_columns([self.column])
             raise self._not_askable[0]
+
+    def _take_back_nulls(self) -> None:
+        """Without a file that has the column, nobody knows that it is one: it may be misspelt."""
+        for path, error in self._without.items():
+            del self._read[path]
+            self._add_unknown(path, error)
+        self._files_without -= len(self._without)
+
+    def _with_hints(self) -> Iterator[UnknownFile]:
+        """The files that are unknown; of one that lacks what others have, what its user may say."""
+        is_hinted = self._is_column and not self._is_by_name
+        for file in self._unknown:
+            # What it has under a name that is close may be meant.
+            if is_hinted and file.path in self._without and not file.reason.endswith("?"):
+                yield UnknownFile(file.path, f"{file.reason}; null there with union_by_name=True")
+            else:
+                yield file
+
+    def _add_unknown(self, path: str, error: Exception) -> None:
+        if isinstance(error, ValueTypeError):
+            self._no_values.append(error)
+        elif isinstance(error, ColumnError | MissingKeyError):
+            self._not_askable.append(error)
+        self._unknown.append(UnknownFile(path, message_of(path, error).removeprefix(f"{path}: ")))
 
     def report(
         self, candidates: Sequence[_Candidate], files: ListedFiles, progress: Progress | None
@@ -368,6 +406,8 @@ class _RowSearch:
             self._ask_others(self._tables, candidates, files)
         if progress:
             progress(len(candidates), len(candidates))
+        if self._is_by_name and not self._is_column:
+            self._take_back_nulls()
         if not self._is_by_index:
             # What an index has looked up is an answer, whatever has become of the files.
             self._check_answers(candidates, files)
@@ -378,7 +418,7 @@ class _RowSearch:
                 for path, reason in self.left_out.all_unlisted
             ),
         ]
-        unknown = (*self._unknown, *not_listed)
+        unknown = (*self._with_hints(), *not_listed)
         return FindReport(
             column=self.column,
             index=self._index,
@@ -409,6 +449,8 @@ class _RowSearch:
             formats=tuple(sorted(self._formats)),
             started=self._started,
             made=self._made,
+            files_without_column=self._files_without,
+            union_by_name=self._is_by_name,
             values=self._tables and self._tables.table(),
         )
 
@@ -433,7 +475,7 @@ class _RowSearch:
         path = candidate.path
         try:
             known = self._left_by_cache(candidate, files)
-            with files.open(path, self._keys, self._cache_for_rows) as file:
+            with self._opened(path, files, self._cache_for_rows) as file:
                 self._formats.add(file.format)
                 if file.unverified is not None:
                     self._unverified.append(UnverifiedFile(path, file.unverified))
@@ -458,24 +500,35 @@ class _RowSearch:
                     self._unknown.append(UnknownFile(path, problem))
                 else:
                     self._files_by_statistics += by == "statistics"
-                    self._files_by_filters += by in ("schema", "filters")
+                    self._files_by_filters += by == "filters"
+                    self._files_without += by == "schema"
                 self._read[path] = AskedFile(path, file.source.size, file.source.version, by)
                 return answer(file, found)
         except (ParquetBloomError, OSError) as error:
-            if isinstance(error, ValueTypeError):
-                self._no_values.append(error)
-            elif isinstance(error, ColumnError | MissingKeyError):
-                self._not_askable.append(error)
-            self._unknown.append(
-                UnknownFile(path, message_of(path, error).removeprefix(f"{path}: "))
-            )
+            self._add_unknown(path, error)
             return None
+
+    def _column_of(self, file: Askable) -> Column:
+        try:
+            column = file.column(self.column)
+        except ColumnError as error:
+            if file.is_without(self.column):
+                self._without[file.path] = error
+            raise
+        self._is_column = True
+        return column
+
+    def _opened(self, path: str, files: ListedFiles, cache: CacheUse | None) -> Container:
+        file = files.open(path, self._keys, cache)
+        if self._is_by_name:
+            file.unite_by_name([self.column])
+        return file
 
     def _left_by_cache(self, candidate: _Candidate, files: ListedFiles) -> _Left | None:
         """Where in a file values may be, and what says so stays in the cache; None without one."""
         if self.cache is None:
             return None
-        with files.open(candidate.path, self._keys, self.cache) as file:
+        with self._opened(candidate.path, files, self.cache) as file:
             try:
                 return self._left_of(file, candidate)
             finally:
@@ -485,9 +538,12 @@ class _RowSearch:
         """Where in a file values may be."""
         if told := file.answer_to_all(self.column):
             if told.verdict == "absent":
+                if told.reason == NULL_BY_NAME:
+                    with suppress(ColumnError):
+                        self._column_of(file)
                 return _Left({})
             raise UnsupportedError(f"{file.path}: {told.reason}")
-        column = file.column(self.column)
+        column = self._column_of(file)
         file.check_row_counts()
         places = candidate.places.get(file.source.version)
         if places is None or max(places, default=0) >= file.num_parts:

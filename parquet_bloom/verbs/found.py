@@ -15,6 +15,7 @@ from parquet_bloom.verbs.asked_files import AskedFile
 from parquet_bloom.verbs.documents import VerbReport, plain
 from parquet_bloom.verbs.keys import units_of
 from parquet_bloom.verbs.lazy_items import LazyItems
+from parquet_bloom.vocabulary import BY_NAME
 
 if TYPE_CHECKING:
     from parquet_bloom.index.manifest import TableSource
@@ -86,8 +87,8 @@ class FindReport(VerbReport):
     """The `rows` that hold values of a column; `absent`: the values that no file holds, none while a file is
     `unknown`. Of `num_files`, `files_by_index` hold none of the values by an `index` in its `generation`,
     `files_by_statistics` none by min/max statistics alone, and `files_by_filters` none by their own filters, where
-    statistics left any row groups, by pages with only nulls, or as they lack a column that their table has, with null
-    there; of `files_read`, values were read in `row_groups_read` row groups or stripes, there in `pages_read` data
+    statistics left any row groups, or by pages with only nulls; `files_without_column` lack a column that is null there, as
+    their table says, or `union_by_name`; of `files_read`, values were read in `row_groups_read` row groups or stripes, there in `pages_read` data
     pages. Of those of files that were asked themselves, `row_groups_by_statistics` and `row_groups_by_filters` were not
     read. What could not be asked is `unknown`, or not for all values; of those that are `unverified`, the footer may
     not be the one that was written. `deleted_in`: files of rows of which their table may have deleted some, by a
@@ -125,6 +126,8 @@ class FindReport(VerbReport):
     formats: tuple[Format, ...] = ()
     started: float = field(default=0.0, compare=False)
     made: float | None = field(default=None, compare=False)
+    files_without_column: int = 0
+    union_by_name: bool = False
     values: Any = field(default=None, compare=False, metadata=WHERE_KNOWN)
 
     def __repr__(self) -> str:
@@ -138,7 +141,14 @@ class FindReport(VerbReport):
         """`2 row groups read, 998 excluded`"""
         units = UNITS[self.formats[0]] if len(self.formats) == 1 else UNITS["parquet"]
         excluded = self.row_groups_by_statistics + self.row_groups_by_filters
-        return f"{number_of(self.row_groups_read, units.part)} read, {excluded:,} excluded"
+        without = f"; {self.without_column}" if self.files_without_column else ""
+        return f"{number_of(self.row_groups_read, units.part)} read, {excluded:,} excluded{without}"
+
+    @property
+    def without_column(self) -> str:
+        """`2 files without the column: null there by union-by-name`"""
+        why = BY_NAME if self.union_by_name else "the table reads null there"
+        return f"{number_of(self.files_without_column, 'file')} without the column: {why}"
 
     @property
     def found_in(self) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ from parquet_bloom.values.given import python_values, show_values
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.keys import key_of, units_of
 from parquet_bloom.verbs.several import for_several, read_each
+from parquet_bloom.vocabulary import NULL_BY_NAME
 
 if TYPE_CHECKING:
     from parquet_bloom.container import AnswerToAll, Picks, Place
@@ -272,6 +273,7 @@ def probe(
     keys: Keys | None = None,
     storage_options: Mapping[str, str] | None = None,
     cache: Cache | None = None,
+    union_by_name: bool = False,
     explain: bool = False,
     threads: int | None = None,
 ) -> ProbeReport:
@@ -290,7 +292,8 @@ def probe(
     row_groups: ask only these, which are the stripes of an ORC file; the verdicts are about them.
     dialect: ask the filters of this dialect; by default, those that bloom_filter_offset leads to, of any
     dialect, and private legacy ones where it is missing. seed: of the hash of `murmur3` filters, if the
-    file does not say. explain: give the hash and bits of every form that a value may be stored in. cache: a pb.Cache,
+    file does not say. union_by_name: several files are those of one schema, and one that has no such column, in upper or
+    lower case, has null there, if any of them has it. explain: give the hash and bits of every form that a value may be stored in. cache: a pb.Cache,
     for those who ask the same files in an object store again. All others as for inspect.
 
     Raises ColumnError, ValueTypeError for what cannot be a value of the column, TypeError for a
@@ -316,7 +319,9 @@ def kept_values(values: Any) -> Any:
 
 
 def probe_file(file: Askable, options: ProbeOptions) -> ProbeReport:
-    """As probe, for an open file."""
+    """As probe, for an open file; of several, whoever has them knows that one has the column."""
+    if options.union_by_name:
+        file.unite_by_name([options.column])
     if told := file.answer_to_all(options.column):
         return _without_column(file, options, told)
     column = file.column(options.column)
@@ -375,6 +380,8 @@ def _without_column(file: Askable, options: ProbeOptions, told: AnswerToAll) -> 
         results=ProbedValues(options.values, groups),
         bytes_read=file.source.bytes_read,
         unverified=file.unverified,
+        # Its user has said so, and no table.
+        caveat=NULL_BY_NAME if told.reason == NULL_BY_NAME else None,
         explanations=tuple(
             Explanation(
                 group.distinct[0].place, value, reason=told.reason, **asdict(LookUp("", ()))
