@@ -16,7 +16,7 @@ from parquet_bloom.index.units import Unit
 from parquet_bloom.native.lazy import Array, NDArray, np
 from parquet_bloom.storage import open_source
 from parquet_bloom.storage.folder import Folder
-from parquet_bloom.vocabulary import BEYOND_TYPE
+from parquet_bloom.vocabulary import NOT_HELD
 
 if TYPE_CHECKING:
     from parquet_bloom.index.hash_key import HashKey
@@ -131,7 +131,7 @@ class AskedIndex:
                 ]
                 continue
             # What is beyond the type of a file is not there.
-            not_asked.update((at, why) for at, why in found.unknown.items() if why != BEYOND_TYPE)
+            not_asked.update((at, why) for at, why in found.unknown.items() if why not in NOT_HELD)
             to_ask.append((segment, found))
             unknown_parts += segment.unknown_units()
         return FoundValues(self._hits_of_each(to_ask), unknown, unknown_parts, not_asked)

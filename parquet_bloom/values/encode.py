@@ -44,6 +44,7 @@ from parquet_bloom.values.types import (
     not_a_value,
     zeros,
 )
+from parquet_bloom.vocabulary import BEYOND_BITS
 
 NANOS = {"MILLIS": 1_000_000, "MICROS": 1_000, "NANOS": 1}
 UNIX_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
@@ -138,10 +139,17 @@ def _float_bits(given: object) -> int:
 def _encode_integer(leaf: LeafType, value: object, float_bits: int) -> Encodings:
     number = _stored_integer(leaf, value, float_bits)
     low, high = integer_range(leaf)
-    if not low <= number <= high:
-        raise not_a_value(leaf, value, f"{low} to {high}")
     width = PHYSICAL_WIDTH[leaf.physical]
+    if not low <= number <= high:
+        if leaf.logical_name in ("", "INTEGER") and not _fits(number, width):
+            return Encodings((), BEYOND_BITS)
+        raise not_a_value(leaf, value, f"{low} to {high}")
     return Encodings(((number & ((1 << 8 * width) - 1)).to_bytes(width, "little"),))
+
+
+def _fits(number: int, width: int) -> bool:
+    """Whether so many bytes can be this signed number: some readers take all integers for such."""
+    return -(1 << (8 * width - 1)) <= number < 1 << (8 * width - 1)
 
 
 def _stored_integer(leaf: LeafType, value: object, float_bits: int = FLOAT_BITS) -> int:

@@ -29,6 +29,7 @@ from parquet_bloom.errors import ColumnError, UnsupportedError, ValueTypeError
 from parquet_bloom.parquet.pages import runs
 from parquet_bloom.parquet.thrift import ttypes
 from parquet_bloom.verbs.find import are_held
+from parquet_bloom.vocabulary import BEYOND_BITS
 
 TYPES = {
     "int": (pa.int64(), lambda n: n),
@@ -830,3 +831,25 @@ def test_by_name_is_not_for_tables(tmp_path):
         "--union-by-name: not with --table, which says what is null where its files lack a column"
     )
     assert (found.code, found.complaint) == (2, told)
+
+
+def test_integers_beyond_32_bits_are_not_in_columns_of_so_many(tmp_path):
+    """Of a lake whose ids have outgrown them."""
+    beyond = 3_000_000_000
+    pq.write_table(pa.table({"id": pa.array([1, 2], pa.int32())}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"id": [1, beyond]}), tmp_path / "b.parquet")
+    report = pb.find(tmp_path, "id", [beyond, 1 << 40])
+    assert ([Path(row.path).name for row in report.rows], report.unknown) == (["b.parquet"], ())
+    assert [*report.absent] == [1 << 40]
+    for index in (None, tmp_path / "index"):
+        if index is not None:
+            pb.Index.build(index, tmp_path, "id").close()
+        found = outcome("find", tmp_path / "a.parquet", "-c", "id", "-v", beyond, *(
+            ("--index", index) if index else ()
+        ))  # fmt: skip
+        assert (found.code, found.stderr) == (1, "")
+    found = outcome("probe", tmp_path / "a.parquet", "-c", "id", "-v", beyond)
+    assert (found.code, found.stderr) == (1, "")
+    assert f"{beyond}\tabsent\t\t0\t{BEYOND_BITS}" in found.stdout.splitlines()
+    text = outcome("find", tmp_path / "a.parquet", "-c", "id", "-v", "3e9")
+    assert (text.code, text.complaint.endswith(": expected an integer")) == (2, True)
