@@ -853,3 +853,10 @@ def test_integers_beyond_32_bits_are_not_in_columns_of_so_many(tmp_path):
     assert f"{beyond}\tabsent\t\t0\t{BEYOND_BITS}" in found.stdout.splitlines()
     text = outcome("find", tmp_path / "a.parquet", "-c", "id", "-v", "3e9")
     assert (text.code, text.complaint.endswith(": expected an integer")) == (2, True)
+
+
+def test_all_missing_files_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for count, told in ((1, "0"), (2, "0, 1"), (7, "0, 1, 2, 3, 4, …")):
+        found = outcome("find", *map(str, range(count)), "-c", "id", "-v", "7")
+        assert (found.code, found.complaint) == (2, f"{told}: No such file or directory")
