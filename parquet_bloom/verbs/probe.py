@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, overload
 from parquet_bloom.arguments import SomeNumbers
 from parquet_bloom.container import (
     AS_TEXT,
+    UNITS,
     WHERE_KNOWN,
     Answer,
     Explanation,
@@ -242,6 +243,18 @@ class ProbeReport(VerbReport):
         row[groups] = self.results.num_groups
         row[f"{groups}_to_read"] = int(self.to_read.any(axis=0).sum())
         return row
+
+    @staticmethod
+    def _in_total(reports: Sequence[ProbeReport]) -> str:
+        """`998 absent; 3 of 5,000 row groups to read, 4,997 excluded; 81,000 bytes read`"""
+        groups = [group.are_absent for report in reports for group in report.results.groups]
+        nouns = {UNITS[report.format].group for report in reports}
+        (noun,) = nouns if len(nouns) == 1 else ("group",)
+        absent = sum(report.is_absent for report in reports)
+        bytes_read = sum(report.bytes_read for report in reports)
+        excluded = sum(groups)
+        left = f"{len(groups) - excluded:,} of {number_of(len(groups), noun)} to read"
+        return f"{absent:,} absent; {left}, {excluded:,} excluded; {bytes_read:,} bytes read"
 
     def _check_document(self) -> None:
         # In which every answer about every value is written out.

@@ -138,9 +138,10 @@ class FilesReport(VerbReport, Generic[Report_co]):
         if len(self.reports) == 1 and not self.failures and not self.done_before:
             return f"<FilesReport of {self.reports[0]!r}>"
         kind = type(self.reports[0]).__name__ if self.reports else "FilesReport"
+        total = self.reports[0]._in_total(self.reports) if self.reports else ""
         failed = f", {len(self.failures):,} failed" if self.failures else ""
         before = f", {len(self.done_before):,} done before" if self.done_before else ""
-        return f"<{kind}s of {number_of(len(self.reports), 'file')}{failed}{before}>"
+        return f"<{kind}s of {number_of(len(self.reports), 'file')}{failed}{before}{total and f': {total}'}>"
 
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
 """Verbs over several files, from Python."""
 
+import html
 import json
 from collections.abc import Callable
 from math import nan
@@ -490,3 +491,22 @@ def test_a_row_group_that_has_lost_its_rows_may_hold_any_value(tmp_path):
         "unknown",
         "footer: the row groups hold 0 rows, the file 2",
     )
+
+
+def test_the_answers_of_probe_are_added_up(tmp_path):
+    names = ["a.parquet", "b.parquet"]
+    for start, name in enumerate(names):
+        table = pa.table({"id": [2 * n + start for n in range(9)]})
+        pq.write_table(table, tmp_path / name, row_group_size=3)
+        pb.build(tmp_path / name, in_place=True, columns="id", fpp=1e-9)
+    report = pb.probe(tmp_path, "id", [0, 16])
+    total = "1 absent; 2 of 6 row groups to read, 4 excluded; "
+    bytes_read = sum(each.bytes_read for each in report)
+    told = f"<ProbeReports of 2 files: {total}{bytes_read:,} bytes read>"
+    assert repr(report) == told
+    assert report._repr_html_().startswith(f"<p>{html.escape(told)}</p><table>")
+    po.write_table(pa.table({"id": [1]}), tmp_path / "c.orc")
+    assert ": 1 absent; 3 of 7 groups to read, 4 excluded; " in repr(
+        pb.probe(tmp_path, "id", [0, 16])
+    )
+    assert repr(pb.inspect(tmp_path)).endswith("s of 3 files>")
