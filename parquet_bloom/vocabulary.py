@@ -107,6 +107,8 @@ NO_FILTER: Final = "no filter"
 ONLY_NULLS: Final = f"{NO_FILTER}: the chunk has only nulls"
 # Of a value in such a chunk: statistics alone prove nothing.
 NULLS_SHOWN: Final = "only nulls, by its null_count and its pages"
+# Of one in a column of no type, whatever its statistics say.
+NULLS_OF_TYPE: Final = "only nulls, by its type and its pages"
 NULLS_NOT_SHOWN: Final = f"{NO_FILTER}: only nulls by its null_count, but not by its pages"
 HAS_ONE: Final = "has a filter already"
 

@@ -64,6 +64,7 @@ _FLOAT_BITS_BY_TYPE = {"float32": 24, "float": 24, "float16": 11, "halffloat": 1
 INT96_DAY_SHIFTS = (0, 1, -1)
 
 # Why a value cannot be looked up.
+OF_BOOLEAN = "BOOLEAN has no Bloom filter"
 NAN = "NaN has many encodings"
 
 
@@ -92,10 +93,10 @@ def encode(leaf: LeafType, value: object) -> Encodings:
     Raises ValueTypeError for anything that cannot be a value of the column.
     """
     given, value = value, plain_value(value)
-    if leaf.physical == "BOOLEAN":
-        return Encodings((), "BOOLEAN has no Bloom filter")
     if value is None:
         return Encodings((), "nulls are not inserted into Bloom filters")
+    if leaf.physical == "BOOLEAN":
+        return Encodings((), OF_BOOLEAN)
     if isinstance(value, bytes | bytearray | memoryview) and leaf.physical in BYTES_TYPES:
         return encode_stored(leaf, bytes(value))
     if leaf.is_float:

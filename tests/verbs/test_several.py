@@ -408,7 +408,8 @@ def test_a_column_without_a_type_holds_no_value(tmp_path):
     reason = "the column's type in the file has nothing but null"
     assert told(path, "zz") == ("absent", reason)
     # Which it could be, and no statistics say that it has only nulls.
-    assert told(path, 5) == ("unknown", "no filter")
+    assert told(path, 5) == ("absent", "only nulls, by its type and its pages")
+    assert pb.find(path, "id", 5).is_absent
 
 
 def test_a_column_without_a_type_is_searched_for_what_it_can_store(tmp_path):
@@ -417,8 +418,23 @@ def test_a_column_without_a_type_is_searched_for_what_it_can_store(tmp_path):
     page = data_page((5).to_bytes(4, "little"), 1)
     column = Column([page], 1, type=ttypes.Type.INT32, element=element)
     path.write_bytes(forge(column))
+    assert told(path, 5) == ("unknown", "no filter")
     assert [row.row for row in pb.find(path, "a", 5).rows] == [0]
     assert pb.find(path, "a", "5").is_absent
+
+
+def test_flags_of_nulls_keep_no_lake_from_being_absent(tmp_path):
+    """They have no filter either way."""
+    path = tmp_path / "null.parquet"
+    pq.write_table(pa.table({"flag": pa.nulls(100, pa.bool_())}), path)
+    assert told(path, True) == ARE_NULLS
+    assert pb.probe(path, "flag", None).results[0].verdict == "unknown"
+    report = pb.find(path, "flag", [True, False])
+    assert (report.unknown, len(report.absent)) == ((), 2)
+    pq.write_table(pa.table({"flag": [None, True]}), path)
+    assert told(path, False) == ("unknown", "BOOLEAN has no Bloom filter")
+    pq.write_table(pa.table({"flag": pa.nulls(9, pa.bool_())}), path, write_statistics=False)
+    assert told(path, False) == ("unknown", "BOOLEAN has no Bloom filter")
 
 
 def test_to_strip_a_filter_of_nulls_changes_no_verdict(tmp_path):
