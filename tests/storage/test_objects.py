@@ -418,6 +418,27 @@ def test_listings(tree, name, places, page):
 
 
 @pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        (
+            "deep/*.pq",
+            "; there is s3://bucket/lake/deep/er/f%252F%20g.pq: name the folder"
+            + " s3://bucket/lake/deep/ or 's3://bucket/lake/deep/**/*.pq'",
+        ),
+        ("deep/*.orc", ""),
+        ("none/*.pq", ""),
+    ],
+)
+def test_files_deeper_than_a_glob_are_named(tree, name, hint):
+    _, (error,) = expand([f"s3://bucket/lake/{name}"], tree.options)
+    assert error.strerror == f"no Parquet or ORC files{hint}"
+    assert len(tree.asked) == 2
+    _, (error,) = expand(["s3://bucket/none/?region=x"], tree.options)
+    assert error.strerror == "no Parquet or ORC files"
+    assert len(tree.asked) == 3
+
+
+@pytest.mark.parametrize(
     ("name", "expected"),
     [
         ("lake", [".hidden.parquet", "_tmp/d.parquet", "day=1/notes.txt"]),

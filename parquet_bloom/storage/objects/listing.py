@@ -57,6 +57,22 @@ def objects_matching(
     return _without_marks(pattern, list(_matching(pattern, left_out)))
 
 
+def one_deeper(pattern: Address) -> Address | None:
+    """A Parquet or ORC file that a glob would match if its folders were as deep, among the first objects that the store
+    lists. Raises OSError."""
+    segments, fixed = _split(pattern)
+    prefix = "/".join(_literal(each) for each in segments[:fixed])
+
+    def first_page(store: ObjectStore) -> Sequence[ObjectMeta]:
+        return next(iter(obstore.list(store, prefix or None, chunk_size=_PAGE)), ())
+
+    for meta in submit(lambda: ask(pattern, LIST, first_page, Traffic())).result():
+        names = meta["path"].split("/")[fixed:]
+        if meta["size"] and _is_wanted(names) and fnmatchcase(names[-1], segments[-1]):
+            return pattern.found(meta["path"])
+    return None
+
+
 def _without_marks(
     beside: Address, found: Sequence[tuple[ObjectMeta, str]]
 ) -> list[tuple[Address, str]]:
@@ -87,11 +103,7 @@ def _matching(
     pattern: Address, left_out: LeftOut | None = None
 ) -> Iterator[tuple[ObjectMeta, str]]:
     """The same, each with what the listing says. What `left_out` takes is in a folder that the glob matches."""
-    # A glob is not percent-encoded throughout: `[` and `*` are its own.
-    raw = pattern.partition("://")[2].partition("/")[2]
-    segments = _ENCODED.sub(lambda each: escape(unquote(each[0])), raw).strip("/").split("/")
-    wild = (number for number, each in enumerate(segments) if has_wildcard(_literal(each, "")))
-    fixed = next(wild, len(segments) - 1)
+    segments, fixed = _split(pattern)
     is_of_folder = _matches([], segments[fixed:])
     for meta in _listed(pattern, "/".join(_literal(each) for each in segments[:fixed])):
         names = meta["path"].split("/")
@@ -108,6 +120,15 @@ def _matching(
         else:
             if skipped and left_out is not None and meta["size"]:
                 left_out.add(str(pattern.found(meta["path"])), skipped)
+
+
+def _split(pattern: Address) -> tuple[list[str], int]:
+    """The segments of a glob, and how many come before those with wildcards."""
+    # A glob is not percent-encoded throughout: `[` and `*` are its own.
+    raw = pattern.partition("://")[2].partition("/")[2]
+    segments = _ENCODED.sub(lambda each: escape(unquote(each[0])), raw).strip("/").split("/")
+    wild = (number for number, each in enumerate(segments) if has_wildcard(_literal(each, "")))
+    return segments, next(wild, len(segments) - 1)
 
 
 def _literal(segment: str, wildcard: str = r"\1") -> str:
