@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -228,7 +229,7 @@ def probe(
     The answer is about all files as they were when the index was made or added to. With FILE or --manifest, it is
     about these as they are now, and with --table about the live files of these tables: each that the index does not
     know in this state is `unknown`. A verdict is `absent` (certain),
-    `maybe`, or `unknown` with the reason. Exit code 1: every value is absent everywhere.
+    `maybe`, or `unknown` with the reason. Exit code 1: every value is absent everywhere; 2: a file is `unknown`.
 
     \b
     Examples:
@@ -264,12 +265,14 @@ def probe(
             from parquet_bloom.render.by_value import complain_of_unknown, write_values_with
 
             write_values_with(only, report.results)
-            complain_of_unknown(report.results.files_unknown, report.num_files)
+            complain_of_unknown(_in_words_of_commands(report.files_unknown), report.num_files)
         else:
             _write_answers(report)
-        code = code if report.is_absent else FINE
-        is_listed = bool(named or report.tables)
-        may_miss |= not is_listed and len(report.results.not_absent) < len(report.results)
+        if not report.results.are_all_known:
+            code = TROUBLE
+        elif not report.is_absent and code != TROUBLE:
+            code = FINE
+        may_miss |= report.as_indexed and not report.tables and report.absent > 0
     if may_miss and not as_json:
         complain(NOT_LISTED)
     sys.exit(code)
@@ -487,32 +490,35 @@ def _counts(keys: int, filters: int) -> str:
 
 
 def _write_answers(report: IndexReport) -> None:
+    when = as_indexed(report.made) if report.as_indexed else "as they are now"
     write_text(
-        f"{report.column} in {number_of(report.num_files, 'file')}, {as_indexed(report.made)}:"
-        f" {size(report.bytes_read)} read"
+        f"{report.column} in {number_of(report.num_files, 'file')}, {when}: {size(report.bytes_read)} read"
     )
     for table in report.tables:
         version = "at several versions" if table.version is None else f"at version {table.version}"
         write_text(f"{table.name} {version}")
     if len(report.results) <= MOST_SHOWN:
         for value in report.results:
-            _write_value(value, report.results)
+            _write_value(value, report)
     else:
-        _write_many(report.results)
+        _write_many(report)
+    from parquet_bloom.render.by_value import write_files_unknown
+
+    write_files_unknown(_in_words_of_commands(report.files_unknown), report.num_files)
 
 
-def _write_many(values: IndexedValues) -> None:
+def _in_words_of_commands(files: Sequence[IndexedFile]) -> list[IndexedFile]:
+    return [replace(file, reason=file.reason and for_command(file.reason)) for file in files]
+
+
+def _write_many(report: IndexReport) -> None:
     """A screen of them: how many are in no file, some of these, and some of the others."""
-    left = values.not_absent
-    absent, others = len(values) - len(left), {*left}
-    write_text(
-        f"{number_of(len(values), 'value')}: {absent:,} in no file, {len(left):,} maybe in some or unknown"
-    )
-    if absent:
-        some = islice((at for at in range(len(values)) if at not in others), MOST_SHOWN)
-        write_text(
-            f"in no file: {shortened([show_value(values[at].value) for at in some], absent)}"
-        )
+    from parquet_bloom.render.by_value import verdict_counts
+
+    values = report.results
+    write_text(f"{number_of(len(values), 'value')}: {verdict_counts(report)}")
+    left = values.by_themselves
+    _write_values_in("no other file" if report.files_unknown else "no file", values, left)
     shown = [values[number] for number in left[:MOST_SHOWN]]
     if shown:
         write_table(
@@ -521,10 +527,11 @@ def _write_many(values: IndexedValues) -> None:
                 (
                     show_value(each.value),
                     each.verdict,
-                    f"{len(each.files):,}",
-                    first_files([file.path for file in each.files]),
+                    f"{len(files):,}",
+                    first_files([file.path for file in files]),
                 )
                 for each in shown
+                for files in [_of_it_alone(each, report)]
             ],
             full=True,
         )
@@ -532,7 +539,25 @@ def _write_many(values: IndexedValues) -> None:
         write_text(f"and {len(left) - MOST_SHOWN:,} more: --json and --output show all")
 
 
-def _write_value(value: IndexedValue, among: IndexedValues) -> None:
+def _write_values_in(where: str, values: IndexedValues, others: Sequence[int]) -> None:
+    """`in no file: 7, 8, 9`, of all but the others."""
+    count = len(values) - len(others)
+    if not count:
+        return
+    left = {*others}
+    some = islice((at for at in range(len(values)) if at not in left), MOST_SHOWN)
+    write_text(f"in {where}: {shortened([show_value(values[at].value) for at in some], count)}")
+
+
+def _of_it_alone(value: IndexedValue, report: IndexReport) -> Sequence[IndexedFile]:
+    """The files that may hold a value, but for those that may hold any; candidates first."""
+    if not report.files_unknown:
+        return value.files
+    of_all = {file.path for file in report.files_unknown}
+    return [file for file in value.files if file.verdict == "maybe" or file.path not in of_all]
+
+
+def _write_value(value: IndexedValue, report: IndexReport) -> None:
     if not value.files:
         write_text(f"{show_value(value.value)}: {painted(value.verdict)}")
         return
@@ -542,20 +567,18 @@ def _write_value(value: IndexedValue, among: IndexedValues) -> None:
     write_text(
         f"{show_value(value.value)}: {painted(value.verdict)} in {number_of(num_files, 'file')}{others}"
     )
-    write_table(
-        ("file", "where", "reason"),
-        [
-            (
-                each.path,
-                _where(each, among.units_of(each.path)),
-                each.reason and for_command(each.reason),
-            )
-            for each in value.files[:MOST_FILES]
-        ],
-        ("reason…", "file…", "where…"),
-    )
-    if len(value.files) > MOST_FILES:
-        write_text(f"  and {len(value.files) - MOST_FILES:,} more: --json shows all")
+    files = _of_it_alone(value, report)
+    if files:
+        write_table(
+            ("file", "where", "reason"),
+            [
+                (each.path, _where(each, report.results.units_of(each.path)), each.reason)
+                for each in _in_words_of_commands(files[:MOST_FILES])
+            ],
+            ("reason…", "file…", "where…"),
+        )
+    if len(files) > MOST_FILES:
+        write_text(f"  and {len(files) - MOST_FILES:,} more: --json shows all")
 
 
 def _where(file: IndexedFile, units: Units) -> str:

@@ -92,6 +92,12 @@ class AskedHashes:
     def keyed(self, key: HashKey) -> AskedHashes:
         return replace(self, hashes=[key.of(hash) for hash in self.hashes])
 
+    def owned_by(self, positions: Sequence[int]) -> AskedHashes:
+        """The same if the values are some of others, at these positions."""
+        return AskedHashes(
+            self.hashes, [positions[at] for at in self.owners], _moved(self.unknown, positions)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ManyHashes:
@@ -103,6 +109,15 @@ class ManyHashes:
 
     def keyed(self, key: HashKey) -> ManyHashes:
         return replace(self, hashes=key.of_many(self.hashes))
+
+    def owned_by(self, positions: Sequence[int]) -> ManyHashes:
+        """As of AskedHashes."""
+        owners = np.array(positions, np.intp)[self.owners]
+        return ManyHashes(self.hashes, owners, _moved(self.unknown, positions))
+
+
+def _moved(unknown: dict[int, str], positions: Sequence[int]) -> dict[int, str]:
+    return {positions[at]: reason for at, reason in unknown.items()}
 
 
 Hashed: TypeAlias = "Callable[[Sequence[Any] | Array], AskedHashes | ManyHashes]"

@@ -483,7 +483,7 @@ class _RowSearch:
         for unit in found.unknown_parts:
             in_state = places.setdefault(unit.path, {}).setdefault(unit.version, {})
             in_state[unit.row_group] = None
-        whole = {unit.path for unit in found.unknown}
+        whole = {unit.path for unit in found.unknown_of_some}
         if files is None:
             self._num_files = asked.num_files(self.column)
             if self._tables is not None:
