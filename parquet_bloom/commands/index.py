@@ -39,7 +39,14 @@ from parquet_bloom.render.terminal import (
     write_table,
     write_text,
 )
-from parquet_bloom.render.wording import MOST_SHOWN, as_indexed, first_files, shortened, size
+from parquet_bloom.render.wording import (
+    MOST_SHOWN,
+    as_indexed,
+    files_named,
+    first_files,
+    shortened,
+    size,
+)
 from parquet_bloom.storage.left_out import LeftOut
 from parquet_bloom.values.given import show_value
 from parquet_bloom.verbs.index_probe import (
@@ -107,6 +114,7 @@ def index() -> None:
     " with a filter in every row group, a map of others.",
 )
 @option.as_json("index")
+@option.quiet
 @option.threads
 @encryption_option(
     "--include-encrypted",
@@ -117,7 +125,7 @@ def index() -> None:
 @hash_key_option
 @option.access
 def build(
-    files: tuple[str, ...], index_path: str, columns: tuple[str, ...], as_json: bool,
+    files: tuple[str, ...], index_path: str, columns: tuple[str, ...], as_json: bool, quiet: bool,
     keys: Keys | None, threads: int | None, places: Places, form: IndexForm,
     include_encrypted: bool, hash_key: str | None, view: TableView | None,
 ) -> None:  # fmt: skip
@@ -134,6 +142,7 @@ def build(
     """
     from parquet_bloom.verbs.index_change import build_index
 
+    option.check_quiet(quiet, {"--json": as_json})
     with progress("index") as show:
         report = build_index(
             index_path, files, columns, table=view, places=places, form=form,
@@ -142,7 +151,7 @@ def build(
         )  # fmt: skip
     if form == "slices" and not report.filters and report.unknown == report.files:
         complain(_NO_FILTERS)
-    _end_with(report, as_json)
+    _end_with(report, as_json, quiet)
 
 
 @index.command(cls=Command)
@@ -150,12 +159,13 @@ def build(
 @newest_tables
 @_index
 @option.as_json("index")
+@option.quiet
 @option.threads
 @hash_key_option
 @option.access
 def add(
-    files: tuple[str, ...], index_path: str, as_json: bool, keys: Keys | None, threads: int | None,
-    hash_key: str | None, view: TableView | None,
+    files: tuple[str, ...], index_path: str, as_json: bool, quiet: bool, keys: Keys | None,
+    threads: int | None, hash_key: str | None, view: TableView | None,
 ) -> None:  # fmt: skip
     """Bring an index up to date: add what is new or has changed, forget what is gone.
 
@@ -166,16 +176,17 @@ def add(
     Examples:
       pbloom index add --index events.index
       pbloom index add --index events.index lake/ more/
-      pbloom index add --index events.index --json
+      pbloom index add --index events.index -q
     """
     from parquet_bloom.verbs.index_change import add_to_index
 
+    option.check_quiet(quiet, {"--json": as_json})
     with progress("index") as show:
         report = add_to_index(
             index_path, files, table=view, hash_key=hash_key, keys=keys, storage_options=storage_options(),
             threads=threads, progress=show,
         )  # fmt: skip
-    _end_with(report, as_json)
+    _end_with(report, as_json, quiet)
 
 
 @index.command(cls=Command)
@@ -378,11 +389,11 @@ def _write_check(report: IndexCheck) -> None:
     left = f"; {number_of(report.unneeded, 'file')} not needed, {size(report.bytes_unneeded)}: pbloom index compact"
     left += f" removes {'it' if report.unneeded == 1 else 'them'}"
     num_unknown = len({each.path for each in report.not_indexed})
-    unknown = f"; of {number_of(num_unknown, 'file')} a column is unknown" * bool(num_unknown)
+    unknown = f", {num_unknown:,} of them not fully indexed" * bool(num_unknown)
     write_text(
         f"{report.index}: {number_of(len(report.findings), 'finding')}:"
-        f" {number_of(report.files, 'file')}, {_counts(report.keys, report.filters)}{_proved(report)}"
-        f"{unknown}{left * bool(report.unneeded)}"
+        f" {number_of(report.files, 'file')}{unknown}, {_counts(report.keys, report.filters)}{_proved(report)}"
+        f"{left * bool(report.unneeded)}"
     )
 
 
@@ -450,25 +461,37 @@ def sql(
             )
 
 
-def _end_with(report: IndexChange, as_json: bool) -> NoReturn:
+def _end_with(report: IndexChange, as_json: bool, quiet: bool = False) -> NoReturn:
     if as_json:
         write_json(report)
     else:
-        _write_change(report)
+        _write_change(report, quiet)
     sys.exit(TROUBLE if report.failed else FINE)
 
 
-def _write_change(report: IndexChange) -> None:
-    _name(report.not_indexed)
+def _write_change(report: IndexChange, quiet: bool) -> None:
+    if quiet:
+        _name_in_sum(report.not_indexed, report.files)
+    else:
+        _name(report.not_indexed)
     counts = f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed"
     if report.failed:
         counts += f"; {report.failed:,} of these cannot be read in full"
     written = f"; {_written(report.keys, report.filters, report.bytes_written)}"
     is_written = bool(report.keys or report.filters)
-    unknown = f"; of {number_of(report.unknown, 'file')} a column is unknown" * bool(report.unknown)
+    unknown = f", {report.unknown:,} of them not fully indexed" * bool(report.unknown)
     write_text(
-        f"{report.index}: {number_of(report.files, 'file')}: {counts}{written * is_written}{unknown}"
+        f"{report.index}: {number_of(report.files, 'file')}{unknown}: {counts}{written * is_written}"
     )
+
+
+def _name_in_sum(not_indexed: Sequence[NotIndexed], num_files: int) -> None:
+    """Some of those that are not indexed for each reason."""
+    paths: dict[tuple[str, str], list[str]] = {}
+    for each in not_indexed:
+        paths.setdefault((each.column, each.reason), []).append(each.path)
+    for (column, reason), of_reason in paths.items():
+        complain(f"{files_named(of_reason, num_files)}: {column}: not indexed: {reason}")
 
 
 def _name(not_indexed: Sequence[NotIndexed]) -> None:

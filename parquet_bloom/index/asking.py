@@ -242,6 +242,8 @@ class ValuesByKind:
         try:
             return asked_hashes(kind, values)
         except ValueTypeError:
+            if not self._kinds:
+                raise
             return asked_hashes_among(kind, self._kinds, values)
 
     def _hashes_at(self, kind: str, positions: list[int]) -> AskedHashes | ManyHashes:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from parquet_bloom.dataclass import dataclass
@@ -126,10 +126,14 @@ Hashed: TypeAlias = "Callable[[Sequence[Any] | Array], AskedHashes | ManyHashes]
 def asked_hashes(kind: str, values: Sequence[Any] | Array) -> AskedHashes | ManyHashes:
     """Values and literals as what is stored for them in columns of a kind. Raises ValueTypeError for a value that
     such a column cannot hold, FormatError for a kind that nobody knows."""
+    return _hashed_as(kind)(values)
+
+
+@lru_cache
+def _hashed_as(kind: str) -> Hashed:
     with _known(kind):
         found = json.loads(kind)
-        of = _TYPES[found["format"]](found)
-    return of(values)
+        return _TYPES[found["format"]](found)
 
 
 def asked_hashes_among(

@@ -567,7 +567,9 @@ def test_the_examples_of_index_run_one_after_the_other(lake):
         if arguments[1:2] == ["build"]:
             shutil.rmtree(arguments[3], ignore_errors=True)
         result = lake(*arguments)
-        assert (result.code, result.stderr) == (0, ""), arguments
+        # What `remove` has forgotten is unknown.
+        is_unknown = arguments[1] == "probe" and arguments[-1] == "lake/"
+        assert (result.code, result.stderr) == (2 if is_unknown else 0, ""), arguments
 
 
 @pytest.mark.usefixtures("lake")

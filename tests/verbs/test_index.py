@@ -770,19 +770,35 @@ def test_a_file_that_cannot_be_read_is_trouble_once(tmp_path):
     (lake / "b.parquet").touch()
     pq.write_table(pa.table({"other": [1]}), lake / "c.parquet")
     added = outcome("index", "add", "--index", index)
-    unreadable = "1 of these cannot be read in full; of 2 files a column is unknown"
-    said = f"{index}: 3 files: 2 added, 0 changed, 0 removed; {unreadable}\n"
+    unreadable = "1 of these cannot be read in full"
+    files = f"{index}: 3 files, 2 of them not fully indexed"
+    said = f"{files}: 2 added, 0 changed, 0 removed; {unreadable}\n"
     assert (added.code, added.stdout) == (2, said)
     assert f"{lake}/b.parquet: id: not indexed: " in added.stderr
     again = outcome("index", "add", "--index", index)
-    nothing_new = (
-        f"{index}: 3 files: 0 added, 0 changed, 0 removed; of 2 files a column is unknown\n"
-    )
+    nothing_new = f"{files}: 0 added, 0 changed, 0 removed\n"
     assert (again.code, again.stdout) == (0, nothing_new)
     (lake / "b.parquet").write_bytes(b"no Parquet")
     changed = outcome("index", "add", "--index", index, "--json")
     document = json.loads(changed.stdout)
     assert (changed.code, document["changed"], document["failed"]) == (2, 1, 1)
+
+
+def test_no_line_for_each_file_that_is_not_indexed(lake, tmp_path):
+    index = tmp_path / "index"
+    assert outcome("index", "build", "--index", index, "-c", "id", lake, "-q").stderr == ""
+    for number in range(90, 99):
+        pq.write_table(pa.table({"other": [1]}), lake / f"{number}.parquet")
+    lacks = "id: not indexed: no column id; the file has other"
+    added = outcome("index", "add", "--index", index, "--quiet")
+    assert added.code == 0
+    assert added.complaint == f"9 of {FILES + 9} files, such as {lake}/90.parquet: {lacks}"
+    total = (
+        f"{index}: {FILES + 9} files, 9 of them not fully indexed: 9 added, 0 changed, 0 removed\n"
+    )
+    assert added.stdout == total
+    both = outcome("index", "add", "--index", index, "--quiet", "--json")
+    assert both.complaint == "--quiet: expected without --json"
 
 
 def test_a_damaged_page_ends_the_command_with_2(tmp_path, monkeypatch):
@@ -794,7 +810,7 @@ def test_a_damaged_page_ends_the_command_with_2(tmp_path, monkeypatch):
     built = outcome("index", "build", "--index", "ix", "-c", "id", "a.parquet")
     assert built.code == 2
     assert built.stdout.startswith(
-        "ix: 1 file: 1 added, 0 changed, 0 removed; 1 of these cannot be read in full; "
+        "ix: 1 file, 1 of them not fully indexed: 1 added, 0 changed, 0 removed; 1 of these cannot be read in full"
     )
     asked = outcome("index", "probe", "--index", "ix", "-c", "id", "-v", "5000")
     assert (asked.code, "unknown" in asked.stdout) == (2, True)
