@@ -281,7 +281,7 @@ class IndexAnswers:
         self._not_held = [
             (each.problems, units)
             for each in found.not_held
-            if (units := list(self._counting(each.units)))
+            if (units := [u for u in self._counting(each.units) if u.path not in self._unknown])
         ]
         # Of each segment: the units that may have values.
         self._hits: list[tuple[Hits, dict[int, Unit]]] = []
@@ -403,8 +403,17 @@ class IndexAnswers:
 
     def _with_files(self, num_values: int) -> Numbers:
         """The numbers of those that some files may hold which may not hold any of them, or that cannot be looked up."""
-        others = {at for problems, _ in self._not_held for at in problems}.union(self._not_asked)
-        found = self._found_in(num_values, lambda unit: unit.path not in self._unknown)
+        of_any = self._unknown.keys() | self._parts.keys()
+        others = {
+            at
+            for problems, units in self._not_held
+            if any(unit.path not in of_any for unit in units)
+            for at in problems
+        }
+        others.update(self._not_asked)
+        found = self._found_in(
+            num_values, lambda unit: unit.path not in of_any or self._is_candidate(unit)
+        )
         return sorted(others.union(listed_numbers(found))) if others else found
 
     def _found_in(self, num_values: int, is_wanted: Callable[[Unit], bool]) -> Numbers:

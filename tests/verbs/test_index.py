@@ -748,6 +748,18 @@ def test_a_value_that_a_type_cannot_hold_leaves_the_others_to_be_asked(tmp_path,
             index.probe("id", ["a", 2, 0.5] * count)
 
 
+def test_a_file_that_may_hold_any_value_stands_for_none_of_them(tmp_path):
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    for name, values in {"text": ["a"], "numbers": [1, 2]}.items():
+        pq.write_table(pa.table({"id": values}), lake / f"{name}.parquet")
+    with pb.Index.build(tmp_path / "index", lake, "id") as index:
+        os.utime(lake / "text.parquet", ns=(1, 1))
+        report = index.probe("id", [7, 2], files=lake)
+        assert [file.path for file in report.files_unknown] == [f"{lake}/text.parquet"]
+        assert report.results.by_themselves == [1]
+
+
 def test_nulls_of_no_type_hide_no_other_file(tmp_path):
     """As pandas writes a column in which nothing is known yet."""
     lake = tmp_path / "lake"
