@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from parquet_bloom.advice.budget import Offer
+from parquet_bloom.advice.budget import RATES, Offer
 from parquet_bloom.advice.lookups import ExpectedReads
 from parquet_bloom.advice.sketch import ColumnCounts
 from parquet_bloom.container import number_of
@@ -230,7 +230,8 @@ def _those_there(evidence: Evidence) -> str:
         have = "has a filter that is" if too_small == 1 else "have filters that are"
         return (
             f"{number_of(too_small, evidence.unit)} {have} too small for the values (more than"
-            f" {percent(evidence.highest_rate)} of absent ones pass): --existing replace builds new ones"
+            f" {percent(evidence.highest_rate)} of absent ones pass){_unless_chosen(evidence)}:"
+            " --existing replace builds new ones"
         )
     if evidence.counts.already < evidence.counts.groups:
         return ""
@@ -238,6 +239,11 @@ def _those_there(evidence: Evidence) -> str:
         f"every {evidence.unit} already has a filter, whose FPP plays no part here (inspect shows it):"
         " the figures are of new ones, which --existing replace builds"
     )
+
+
+def _unless_chosen(evidence: Evidence) -> str:
+    """A file does not say why its filters are small."""
+    return ", unless a budget chose them" if evidence.highest_rate < max(RATES) else ""
 
 
 def _those_for_nothing(evidence: Evidence) -> str:

@@ -180,7 +180,10 @@ def test_filters_that_are_there_come_first():
     [(1, "1 row group has a filter that is"), (20, "20 row groups have filters that are")],
 )
 def test_filters_that_are_too_small_come_first(too_small, said):
-    why = "too small for the values (more than 10 % of absent ones pass): --existing replace builds new ones; "
+    why = (
+        "too small for the values (more than 10 % of absent ones pass), unless a budget chose them: --existing"
+        " replace builds new ones; "
+    )
     assert judged(already=20, too_small=too_small) == ("build", f"{said} {why}{judged()[1]}")
 
 
