@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from parquet_bloom.advice.budget import RATES, Offer
-from parquet_bloom.advice.lookups import ExpectedReads
+from parquet_bloom.advice.lookups import FPP_UNIT, ExpectedReads
 from parquet_bloom.advice.sketch import ColumnCounts
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
@@ -96,6 +96,20 @@ class Evidence:
         return self.other_rate.groups_read if self.other_rate else self.reads.with_filter
 
     @property
+    def has_all(self) -> bool:
+        """Whether every group has a filter already."""
+        return self.counts.already >= self.counts.groups > 0
+
+    @property
+    def groups_there(self) -> float | None:
+        """The same with the filters that are there; None if there are none."""
+        if self.reads is None or not self.counts.already:
+            return None
+        if not self.users:
+            return self.reads.by_statistics
+        return self.reads.at_mean_fpp(self.counts.fpp_there * FPP_UNIT / self.counts.groups)
+
+    @property
     def is_alone(self) -> bool:
         """Whether only stored values are looked up, in the only group: they are always found."""
         return self.counts.groups == 1 and not self.is_measured
@@ -130,7 +144,7 @@ def judge(evidence: Evidence) -> tuple[AdviceVerdict, str]:
         return "skip", "; ".join(filter(None, (skip, _those_for_nothing(evidence))))
     doubt = _reason_to_doubt(evidence)
     saves = _not_needed_for(evidence) if evidence.is_alone else _saved_for_others(evidence)
-    reasons = [_those_there(evidence), doubt, saves, *_notes(evidence)]
+    reasons = [*_those_there(evidence), doubt, saves, *_notes(evidence)]
     return "optional" if doubt else "build", "; ".join(filter(None, reasons))
 
 
@@ -218,14 +232,30 @@ def _comparison(evidence: Evidence) -> str:
     other = evidence.other_rate
     at_rate = f" at an FPP of {exact_percent(other.rate)}" if other else ""
     read = other.groups_read if other else reads.with_filter
+    a_filter = "a new filter (--existing replace)" if evidence.has_all else "a filter"
     return (
-        f"a look-up reads {_mean(read)} of {evidence.groups} with a filter{at_rate},"
+        f"a look-up reads {_mean(read)} of {evidence.groups} with {a_filter}{at_rate},"
         f" {_mean(reads.by_statistics)} with min/max alone"
     )
 
 
-def _those_there(evidence: Evidence) -> str:
-    """That nothing has to be built, or what has to be built again; nobody has looked at the bits of filters."""
+def _those_there(evidence: Evidence) -> Iterator[str]:
+    """What has to be built again, or that nothing has to be built."""
+    yield _to_build_again(evidence)
+    if evidence.has_all:
+        yield f"every {evidence.unit} already has a filter{_with_those_there(evidence)}"
+
+
+def _with_those_there(evidence: Evidence) -> str:
+    """What filters save that are there already. The FPP of Parquet's is what their lengths tell."""
+    read = evidence.groups_there
+    if read is None or evidence.is_alone:
+        return ""
+    return f", and a look-up reads about {_mean(read)} of {evidence.groups} with what is there"
+
+
+def _to_build_again(evidence: Evidence) -> str:
+    """Which filters are too small, by their lengths: nobody has looked at the bits."""
     if too_small := evidence.counts.too_small:
         have = "has a filter that is" if too_small == 1 else "have filters that are"
         return (
@@ -233,12 +263,7 @@ def _those_there(evidence: Evidence) -> str:
             f" {percent(evidence.highest_rate)} of absent ones pass){_unless_chosen(evidence)}:"
             " --existing replace builds new ones"
         )
-    if evidence.counts.already < evidence.counts.groups:
-        return ""
-    return (
-        f"every {evidence.unit} already has a filter, whose FPP plays no part here (inspect shows it):"
-        " the figures are of new ones, which --existing replace builds"
-    )
+    return ""
 
 
 def _unless_chosen(evidence: Evidence) -> str:
@@ -278,7 +303,7 @@ def _notes(evidence: Evidence) -> Iterator[str]:
         yield f"the target FPP is out of reach in {without}"
     if 0 < counts.already < counts.groups:
         has = "has" if counts.already == 1 else "have"
-        yield f"{counts.already:,} of the {unit}s already {has} a filter"
+        yield f"{counts.already:,} of the {unit}s already {has} a filter{_with_those_there(evidence)}"
 
 
 def _with_less_room(evidence: Evidence, share: float) -> str:

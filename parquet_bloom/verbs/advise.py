@@ -90,11 +90,12 @@ class ColumnAdvice:
     `ndv`: distinct non-null values of the whole column; `ndv_error`: relative standard error of
     `ndv`, None if exact; `group_ndv`: the highest of any group; `only_dictionary`: whether all values
     are in dictionary pages, None in ORC; `filter_bytes`: all bitsets that `build` would write;
-    `filter_share`: their share of the file, 0 to 1.
+    `filter_share`: their share of the file, 0 to 1; `filter_bytes_there`: the bitsets of filters that are there.
 
     In all files that were judged together: `groups` with a non-null value; `groups_*`: how many of
     them a look-up reads on average, by min/max statistics alone, with filters, and with filters if
-    the value is not stored; `basis`: which values are looked up; `values_stored` of `values_asked`
+    the value is not stored; `groups_filter_there`: with the filters that are there, as far as their lengths say in Parquet,
+    None without any; `basis`: which values are looked up; `values_stored` of `values_asked`
     are stored; `fpp`: the rate to build at, the target, a lower one, as there are many groups, or that of a budget,
     None where that leaves the column out; `rates`: what
     several would cost and save, None unless that was asked for.
@@ -119,10 +120,12 @@ class ColumnAdvice:
     only_dictionary: bool | None = None
     filter_bytes: int = 0
     filter_share: float = 0.0
+    filter_bytes_there: int = 0
     groups: int = 0
     groups_statistics: float | None = None
     groups_filter: float | None = None
     groups_filter_absent: float | None = None
+    groups_filter_there: float | None = None
     basis: AdviceBasis = "stored values"
     fpp: float | None = None
     values_asked: int = 0
@@ -603,6 +606,7 @@ def _advice(
         already=counts.already,
         missing=0,
         too_small=counts.too_small,
+        filter_bytes_there=counts.bytes_there,
         engines=subject.engines,
         reason=column.reason,
     )
@@ -624,6 +628,7 @@ def _advice(
         groups_statistics=reads.by_statistics if reads else None,
         groups_filter=read,
         groups_filter_absent=_if_absent(reads, read) if reads and read is not None else None,
+        groups_filter_there=judged.evidence.groups_there,
         basis=judged.basis,
         values_asked=reads.num_values if reads else 0,
         values_stored=reads.num_stored if reads else 0,

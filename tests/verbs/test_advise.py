@@ -164,13 +164,35 @@ def test_the_verdict_counts_filters_that_are_there(built, advice):
     again = advise(built, columns=["random"]).columns[0]
     assert (again.already, again.verdict) == (ROW_GROUPS, "build")
     assert again.reason.startswith(
-        "every row group already has a filter, whose FPP plays no part here (inspect shows it):"
-        " the figures are of new ones"
+        "every row group already has a filter, and a look-up reads about 1.02 of 20 row groups with what is there;"
+        " a look-up reads 1.02 of 20 row groups with a new filter (--existing replace), 20 with min/max alone"
     )
     heading, _, row = outcome("advise", built, "-c", "random").stdout.splitlines()
     assert heading.endswith("; keep the filters of random")
     assert row.split("\t")[2] == "keep"
     assert advice["random"].already == 0
+
+
+def test_the_figures_of_filters_to_keep_are_those_that_are_there(table, source, tmp_path):
+    """Their sizes are in the footer, and so, nearly, is what a look-up reads with them."""
+    out = tmp_path / "out.parquet"
+    pb.build(source, out, columns=["random"], fpp=0.08)
+    (found,) = advise(out, columns=["random"]).columns
+    values = values_of(table, "random")[::29].to_pylist()
+    left = remaining_by_statistics(out, "random", values)
+    left &= remaining_by_filters(out, "random", values)
+    assert found.groups_filter_there == pytest.approx(left.sum() / len(values), rel=0.1)
+    assert found.groups_filter < found.groups_filter_there
+    there = sum(
+        part.columns[0].filter.num_bytes for part in pb.inspect(out, columns=["random"]).parts
+    )
+    assert found.filter_bytes_there == there < found.filter_bytes
+    row = outcome("advise", out, "-c", "random").stdout.splitlines()[2].split("\t")
+    assert row[2] == "keep"
+    assert row[4] == f"{there / 1024:.1f} KiB"
+    assert row[6] == f"19.99 → {found.groups_filter_there:.2f}"
+    (without,) = advise(source, columns=["random"]).columns
+    assert (without.filter_bytes_there, without.groups_filter_there) == (0, None)
 
 
 @pytest.mark.parametrize(("max_bytes", "verdict"), [(2048, "rebuild"), (4096, "keep")])
