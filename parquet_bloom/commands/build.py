@@ -64,7 +64,7 @@ _ONLY_FILES = {
 @expose_filter_location
 def build(
     answers: Answers, columns: tuple[str, ...] | None, auto: bool, engines: tuple[str, ...],
-    budget: int | None, destination_of: option.DestinationOf, keys: Keys | None, of_table: TableOptions | None,
+    budget: int | str | None, destination_of: option.DestinationOf, keys: Keys | None, of_table: TableOptions | None,
     **given: Any,
 ) -> None:  # fmt: skip
     """Add Bloom filters to files (alias: inject).

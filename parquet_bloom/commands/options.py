@@ -162,9 +162,10 @@ engines = columns_option(
 filter_budget = filters_option(
     "--budget",
     callback=budget_size,
-    metavar=SIZE,
-    help="The most bytes of all filters together, those that stay included, without their headers, over all files: takes the columns, and for"
-    " each the rate, unless --fpp says it, that spare look-ups the most row groups.",
+    metavar=f"{SIZE}|PERCENT",
+    help="The most bytes of all filters together, those that stay included, without their headers, over all files, or such a"
+    " share of the bytes of these, as 1%: takes the columns, and for each the rate, unless --fpp says it, that spare"
+    " look-ups the most row groups.",
 )
 max_bytes = filters_option(
     "--max-bytes",
@@ -459,7 +460,7 @@ def check_chosen(columns: Collection[str] | None, auto: bool) -> None:
         )
 
 
-def check_advised(auto: bool, engines: Sequence[str], budget: int | None) -> None:
+def check_advised(auto: bool, engines: Sequence[str], budget: int | str | None) -> None:
     """Raise UsageError for what says which columns to recommend, where none are."""
     for name, given in (("--engine", engines), ("--budget", budget)):
         if given and not auto:

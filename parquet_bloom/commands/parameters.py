@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES, parse_size
+from parquet_bloom.filters.sizing import MAX_BYTES, MIN_BYTES, parse_share, parse_size
 from parquet_bloom.options import names_in
 from parquet_bloom.render.wording import size
 from parquet_bloom.storage.source import is_url, local_name
@@ -160,7 +160,15 @@ def least_size(least: int) -> Callable[[click.Context, click.Parameter, str | No
     return convert
 
 
-budget_size = least_size(1)
+def budget_size(ctx: click.Context, param: click.Parameter, text: str | None) -> int | str | None:
+    """Bytes, at least one, or a share of all files, as text."""
+    if text is None or not text.endswith("%"):
+        return least_size(1)(ctx, param, text)
+    try:
+        parse_share(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+    return text.replace(" ", "")
 
 
 def one_name(name: str) -> str:

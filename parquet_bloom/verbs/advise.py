@@ -224,7 +224,7 @@ def advise(
     row_groups: SomeNumbers | None = None,
     fpp: float | None = None,
     max_bytes: int | None = None,
-    budget: int | None = None,
+    budget: int | str | None = None,
     rates: bool = False,
     engines: SomeNames = (),
     value_sample: Mapping[str, Any] | None = None,
@@ -244,8 +244,9 @@ def advise(
     fpp: the target false positive rate, 0 to 1, exclusive; by default 0.01, and lower ones are recommended where
     there are many row groups. rates: also say what each of several rates would cost and save. engines: judge for
     these alone, such as Spark; for all by default. max_bytes: the limit of a bitset, 64 to 134,217,728 (the default);
-    not for ORC. budget: the most bytes of the bitsets of all filters together, 1 or more: which columns to build
-    then, and at which rates, that of `fpp` if it is given, is in the report's `budget`. value_sample: by column, the
+    not for ORC. budget: the most bytes of the bitsets of all filters together, 1 or more, or a share of the
+    bytes of all files, such as "1%": which columns to build then, and at which rates, that of `fpp` if it is given, is in
+    the report's `budget`. value_sample: by column, the
     values that are really looked up, repeated as often as they are, given as for probe. progress: called with (chunks
     done, chunks in all), or of several files with (files done, files in all). ignore_checksums as for build, all
     others as for inspect.
@@ -481,8 +482,9 @@ def _judged_tables(
 ) -> Iterator[_JudgedTable]:
     tables = [(sketch, judge_table(sketch, options)) for sketch in sketches]
     plans: Iterable[BudgetPlan | None] = repeat(None)
-    if options.budget is not None:
-        plans = _plans(options.budget, options, tables)
+    budget = options.budget_for(sum(sketch.size for sketch, _ in tables))
+    if budget is not None:
+        plans = _plans(budget, options, tables)
     for (sketch, judged), plan in zip(tables, plans, strict=False):
         columns = _within(plan, sketch, judged) if plan else judged
         yield _JudgedTable(sketch, columns, options.target_fpp, plan)

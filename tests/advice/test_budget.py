@@ -20,6 +20,7 @@ from parquet_bloom.advice.samples import StoredSample
 from parquet_bloom.advice.sketch import ColumnSketch, RungCounts
 from parquet_bloom.filters.rates import exact_percent
 from parquet_bloom.options import AdviseOptions, BuildOptions, Destination
+from parquet_bloom.render.wording import size
 from parquet_bloom.verbs.build import build_file
 
 
@@ -349,6 +350,14 @@ def test_the_command_says_what_fits_and_what_does_not(lake):
         (["--auto", "--budget", "1MiB", "--ndv", "5"], "--budget: expected without --ndv"),
         (["--auto", "--budget", "0"], "'0': expected 1 B or more"),
         (["--auto", "--budget", "much"], "'much': not a size"),
+        (
+            ["--auto", "--budget", "0%"],
+            "'0%': not a share: expected more than 0% and at most 100%, such as 0.5%",
+        ),
+        (["--auto", "--budget", "101%"], "'101%': not a share"),
+        (["--auto", "--budget", "-1%"], "'-1%': not a share"),
+        (["--auto", "--budget", "1/2%"], "'1/2%': not a share"),
+        (["--auto", "--budget", "1.%"], "'1.%': not a share"),
     ],
 )
 def test_budgets_that_cannot_be(lake, tmp_path, arguments, expected):
@@ -358,11 +367,37 @@ def test_budgets_that_cannot_be(lake, tmp_path, arguments, expected):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_budget_in_python_is_a_number_of_bytes(lake):
+@pytest.mark.parametrize(("share", "part"), [("2%", 0.02), ("0.5%", 0.005), ("0.5 %", 0.005)])
+def test_a_share_of_the_files_is_a_budget(lake, tmp_path, share, part):
+    """Of all of them, in bytes, which the output says; documents have no shares."""
+    num_bytes = int(sum(path.stat().st_size for path in lake.iterdir()) * part)
+    (of_bytes,) = pb.advise(lake, budget=num_bytes).reports
+    (of_share,) = pb.advise(lake, budget=share).reports
+    assert of_share == of_bytes
+    assert of_share.budget.bytes == num_bytes
+    said = outcome("advise", lake, "--budget", share).stdout.splitlines()
+    expected = outcome("advise", lake, "--budget", num_bytes).stdout.splitlines()
+    assert said[:-1] == expected[:-1]
+    assert said[1].split(" are used")[0].endswith(f" of the budget of {size(num_bytes)}")
+    option = f" --budget {share.replace(' ', '')}"
+    assert said[-1] == expected[-1].replace(f" --budget {num_bytes}", option)
+    out = tmp_path / "out"
+    built = outcome("build", lake, "--auto", "--budget", share, "--output-dir", out)
+    assert built.code == 0
+    assert sum(filters_of(out).values()) == of_bytes.budget.used <= num_bytes
+
+
+def test_a_budget_in_python_is_a_number_of_bytes_or_a_share(lake):
     path = min(lake.iterdir())
+    for share in ("0%", "much%"):
+        with pytest.raises(
+            ValueError, match=f"^budget: '{share}': not a share: expected more than 0%"
+        ):
+            pb.advise(path, budget=share)
     with pytest.raises(ValueError, match=r"^budget: 0, expected 1 or more$"):
         pb.advise(path, budget=0)
-    with pytest.raises(TypeError, match=r"^budget: "):
+    message = "budget: '1MiB', expected a number of bytes, or a share of the files, such as '1%'"
+    with pytest.raises(TypeError, match=f"^{message}$"):
         pb.advise(path, budget="1MiB")
 
 
