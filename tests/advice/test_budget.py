@@ -328,8 +328,13 @@ def test_the_command_says_what_fits_and_what_does_not(lake):
     # Of what is built they are notes.
     built = outcome("build", lake, "--auto", "--budget", "40KiB", "--dry-run")
     about = lines[0].partition(": ")[0]
-    notes = [f"pbloom: {about}: note: {line}" for line in (lines[1], *shown)]
+    hint = "-c COLUMN gives one column the whole budget, and a lower rate where that has room"
+    assert lines[2 + len(shown)] == hint
+    notes = [f"pbloom: {about}: note: {line}" for line in (lines[1], *shown, hint)]
     assert built.stderr.splitlines() == notes
+    alone = outcome("advise", lake, "--budget", "20KiB", "-c", "id").stdout
+    assert " or less take " in alone
+    assert hint not in alone + outcome("advise", lake, "--budget", "1MiB").stdout
     (document, *_) = outcome("advise", lake, "--budget", "40KiB", "--json").stdout.splitlines()
     found = json.loads(document)["budget"]
     assert found["bytes"] == 40 << 10
