@@ -112,7 +112,8 @@ class ColumnCounts:
     dictionary pages have all values, None in a format without them. `not_shredded`: groups in which a
     field of a VARIANT has values outside the column; `in_alp`: groups with pages in that encoding; `too_small`: those
     that have a filter that is too small for them, as far as lengths say; `bytes_there`: of the bitsets of filters that
-    are there; `fpp_there`: the sum of their FPPs in FPP_UNITs, with 1 for each of the `groups` without one.
+    are there; `fpp_there`: the sum of their FPPs in FPP_UNITs, with 1 for each of the `groups` without one;
+    `with_filter`: those of the `groups` that have one.
     """
 
     num_values: int = 0
@@ -131,6 +132,7 @@ class ColumnCounts:
     too_small: int = 0
     bytes_there: int = 0
     fpp_there: int = 0
+    with_filter: int = 0
 
     def merge(self, other: ColumnCounts) -> None:
         """Add what was counted elsewhere."""
@@ -150,6 +152,7 @@ class ColumnCounts:
         self.too_small += other.too_small
         self.bytes_there += other.bytes_there
         self.fpp_there += other.fpp_there
+        self.with_filter += other.with_filter
 
 
 @dataclass(slots=True)
@@ -244,6 +247,7 @@ class ColumnSketch:
                 in_alp=int(group.in_alp),
                 too_small=int(group.has_too_small),
                 fpp_there=in_units(group.fpp_there),
+                with_filter=int(group.has_filter),
             )
         )
         # It is exact if one group has all values in a dictionary, however large.

@@ -97,13 +97,13 @@ class Evidence:
 
     @property
     def has_all(self) -> bool:
-        """Whether every group has a filter already."""
-        return self.counts.already >= self.counts.groups > 0
+        """Whether every group with values has a filter already."""
+        return self.counts.with_filter == self.counts.groups > 0
 
     @property
     def groups_there(self) -> float | None:
         """The same with the filters that are there; None if there are none."""
-        if self.reads is None or not self.counts.already:
+        if self.reads is None or not self.counts.with_filter:
             return None
         if not self.users:
             return self.reads.by_statistics
@@ -301,9 +301,9 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     if counts.filters < counts.groups:
         without = number_of(counts.groups - counts.filters, unit)
         yield f"the target FPP is out of reach in {without}"
-    if 0 < counts.already < counts.groups:
-        has = "has" if counts.already == 1 else "have"
-        yield f"{counts.already:,} of the {unit}s already {has} a filter{_with_those_there(evidence)}"
+    if 0 < counts.with_filter < counts.groups:
+        has = "has" if counts.with_filter == 1 else "have"
+        yield f"{counts.with_filter:,} of the {unit}s already {has} a filter{_with_those_there(evidence)}"
 
 
 def _with_less_room(evidence: Evidence, share: float) -> str:

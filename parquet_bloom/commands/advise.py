@@ -217,7 +217,7 @@ def _judged(report: AdviceReport) -> list[_Judged]:
 
 
 def _judged_column(advice: ColumnAdvice, size: int) -> _Judged:
-    verdict = to_do(advice, has_all=not advice.missing)
+    verdict = to_do(advice)
     if verdict == "keep" and advice.groups_filter_there is not None:
         there = advice.filter_bytes_there
         return _Judged(verdict, advice, there, there / size, advice.groups_filter_there)

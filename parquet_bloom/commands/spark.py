@@ -279,6 +279,7 @@ def _advised(connected: Any, given: dict[str, Any]) -> Report:
         "columns",
         "fpp",
         "max_bytes",
+        "existing",
         "ignore_checksums",
         "manifest",
         "since",

@@ -125,14 +125,8 @@ def _to_do(report: FileReport, verdicts: Mapping[str, ColumnAdvice]) -> dict[str
     `rebuild` if they are broken."""
     findings = report.validation.findings
     broken = {finding.column for finding in findings if finding.severity == "error"}
-    filters = {column.column: column.num_filters for column in report.columns}
     return {
-        column: to_do(
-            advice,
-            has_all=filters.get(column, 0) >= advice.groups,
-            is_broken=column in broken,
-        )
-        for column, advice in verdicts.items()
+        column: to_do(advice, is_broken=column in broken) for column, advice in verdicts.items()
     }
 
 

@@ -58,7 +58,7 @@ from parquet_bloom.verbs.several import (
     message_of,
     one_of,
 )
-from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Format
+from parquet_bloom.vocabulary import AdviceBasis, AdviceVerdict, Existing, Format
 
 if TYPE_CHECKING:
     from parquet_bloom.encryption.keys import Keys
@@ -134,14 +134,14 @@ class ColumnAdvice:
     rates: tuple[RateOffer, ...] | None = field(default=None, metadata=WHERE_KNOWN)
 
 
-def to_do(advice: ColumnAdvice, *, has_all: bool, is_broken: bool = False) -> str:
-    """The verdict of the advice; but if filters should be built and are there, `keep`, or `rebuild` if any is
-    broken or too small."""
+def to_do(advice: ColumnAdvice, *, is_broken: bool = False) -> str:
+    """The verdict of the advice; but if filters should be built and no group lacks one that would get one, `keep`, or
+    `rebuild` if any is broken or too small."""
     if advice.verdict != "build":
         return advice.verdict
     if is_broken or advice.too_small:
         return "rebuild"
-    return "keep" if has_all else "build"
+    return "build" if advice.missing else "keep"
 
 
 def replacing(wanted: Iterable[ColumnAdvice]) -> tuple[str, ...]:
@@ -225,6 +225,7 @@ def advise(
     fpp: float | None = None,
     max_bytes: int | None = None,
     budget: int | str | None = None,
+    existing: Existing = "keep",
     rates: bool = False,
     engines: SomeNames = (),
     value_sample: Mapping[str, Any] | None = None,
@@ -246,7 +247,8 @@ def advise(
     these alone, such as Spark; for all by default. max_bytes: the limit of a bitset, 64 to 134,217,728 (the default);
     not for ORC. budget: the most bytes of the bitsets of all filters together, 1 or more, or a share of the
     bytes of all files, such as "1%": which columns to build then, and at which rates, that of `fpp` if it is given, is in
-    the report's `budget`. value_sample: by column, the
+    the report's `budget`. existing: what build will do with filters that are there, which the budget pays for if they
+    stay. value_sample: by column, the
     values that are really looked up, repeated as often as they are, given as for probe. progress: called with (chunks
     done, chunks in all), or of several files with (files done, files in all). ignore_checksums as for build, all
     others as for inspect.

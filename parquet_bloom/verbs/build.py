@@ -21,7 +21,7 @@ from parquet_bloom.parallel import Progress
 from parquet_bloom.storage.new_version import check_appendable
 from parquet_bloom.verbs.documents import VerbReport
 from parquet_bloom.verbs.file_runner import Changing, changing, changing_opened
-from parquet_bloom.verbs.several import change_each, for_several
+from parquet_bloom.verbs.several import FilesReport, change_each, for_several
 from parquet_bloom.vocabulary import Dialect, Existing, FileLayout, Format, OrcStreams
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def build(
     output: str | os.PathLike[str] | None = None,
     *,
     columns: SomeNames | None = None,
-    advice: AdviceReport | None = None,
+    advice: AdviceReport | FilesReport[AdviceReport] | None = None,
     fpp: float | None = None,
     ndv: int | None = None,
     max_bytes: int | None = None,
@@ -93,7 +93,8 @@ def build(
     progress: Progress | None = None,
 ) -> BuildReport:
     """Write `source` with Bloom filters for `columns` (dotted leaf paths) to `output`, or for those that `advice`
-    recommends, which is what `advise` said of the same files, perhaps within a budget: each column at its rate.
+    recommends, which is what `advise` said of the same files, perhaps within a budget: each column at its rate. Of
+    several tables, each report is for the files of its own.
 
     A list of paths, a folder, a glob, and a URL that ends with / stand for several files: then this returns a
     FilesReport, with the report on each, and the errors of files that failed. `output` is then the folder of the new
@@ -161,18 +162,33 @@ def build(
 
 
 def _options(
-    given: Mapping[str, Any], columns: SomeNames | None, advice: AdviceReport | None
+    given: Mapping[str, Any],
+    columns: SomeNames | None,
+    advice: AdviceReport | FilesReport[AdviceReport] | None,
 ) -> BuildOptions:
     """With columns, or with those that are advised and their rates."""
     if advice is None:
         return BuildOptions.of(given, columns=columns_needed(columns))
     from parquet_bloom.verbs.advise import AdviceReport, options_to_build
 
+    if isinstance(advice, FilesReport):
+        advice = _of_one_table(advice)
     if not isinstance(advice, AdviceReport):
         raise TypeError(f"advice: {advice!r}, expected a report of advise on one table")
     if columns is not None or given["fpp"] is not None:
         raise TypeError("advice: expected neither columns nor fpp with it")
     return options_to_build(advice, BuildOptions.of(given, columns=()))
+
+
+def _of_one_table(advice: FilesReport[AdviceReport]) -> AdviceReport:
+    """The only report of several files. Raises TypeError: each table has its own columns, and files do not say of which
+    they are."""
+    if len(advice.reports) != 1:
+        raise TypeError(
+            f"advice: reports on {len(advice.reports)} tables, expected that on one of them, with its files: such as"
+            " advice.reports[0]"
+        )
+    return advice.reports[0]
 
 
 def build_file(

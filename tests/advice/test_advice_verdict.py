@@ -161,11 +161,11 @@ READ = "and a look-up reads about {} of 20 row groups with what is there"
         ({"filters": 18}, "; the target FPP is out of reach in 2 row groups"),
         ({"filters": 19}, "; the target FPP is out of reach in 1 row group"),
         (
-            {"already": 5, "fpp_there": in_units(15.05)},
+            {"with_filter": 5, "fpp_there": in_units(15.05)},
             f"; 5 of the row groups already have a filter, {READ.format('8.53')}",
         ),
         (
-            {"already": 1, "fpp_there": in_units(19.01)},
+            {"with_filter": 1, "fpp_there": in_units(19.01)},
             f"; 1 of the row groups already has a filter, {READ.format('11')}",
         ),
     ],
@@ -184,7 +184,7 @@ def of_new(reason):
 
 
 def test_filters_that_are_there_come_first():
-    assert judged(already=20, fpp_there=FPP_THERE) == ("build", THERE + of_new(judged()[1]))
+    assert judged(with_filter=20, fpp_there=FPP_THERE) == ("build", THERE + of_new(judged()[1]))
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_filters_that_are_too_small_come_first(too_small, said):
         "too small for the values (more than 10 % of absent ones pass), unless a budget chose them: --existing"
         " replace builds new ones; "
     )
-    found = judged(already=20, too_small=too_small, fpp_there=FPP_THERE)
+    found = judged(with_filter=20, too_small=too_small, fpp_there=FPP_THERE)
     assert found == ("build", f"{said} {why}{THERE}{of_new(judged()[1])}")
 
 
@@ -226,7 +226,7 @@ def test_dictionaries_tell_nothing_to_engines_that_do_not_look_there(users, told
 
 
 def test_of_a_row_group_alone_there_is_no_comparison():
-    verdict, reason = judged(groups=1, filters=1, reads=reads(1, 1), already=1)
+    verdict, reason = judged(groups=1, filters=1, reads=reads(1, 1), with_filter=1)
     assert verdict == "optional"
     assert reason == (
         "every row group already has a filter; one row group: a filter can only say that a value is not in it, which helps if the table"

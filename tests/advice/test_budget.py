@@ -3,6 +3,7 @@
 import itertools
 import json
 import random
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -190,6 +191,9 @@ def test_what_is_recommended_is_built_by_one_call_within_the_budget(lake, tmp_pa
     (report,) = pb.advise(lake, budget=budget).reports
     built = pb.build(lake, tmp_path / "out", advice=report)
     assert built.ok
+    again = pb.build(lake, tmp_path / "again", advice=pb.advise(lake, budget=budget))
+    assert again.ok
+    assert filters_of(tmp_path / "again") == filters_of(tmp_path / "out")
     assert filters_of(tmp_path / "out") == {
         each.column: each.filter_bytes for each in report.budget.columns
     }
@@ -306,6 +310,11 @@ def test_one_budget_is_for_all_tables(lake, tmp_path):
     spent = sum(each.filter_bytes for plan in plans for each in plan.columns)
     assert {plan.used for plan in plans} == {spent}
     assert 0 < spent <= 30_000
+    message = "advice: reports on 2 tables, expected that on one of them, with its files: such as advice.reports[0]"
+    both = pb.advise([*sorted(lake.iterdir()), other])
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        pb.build([lake, other], tmp_path / "out", advice=both)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_rate_for_each_column_of_an_orc_file(tmp_path):

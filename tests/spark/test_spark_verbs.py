@@ -278,7 +278,7 @@ def test_what_is_recommended_is_built(spark, table, local):
 def test_the_command_builds_what_is_recommended(spark, table, local):
     (table / "bad.parquet").unlink()
     (local / "bad.parquet").unlink()
-    for among in (("-c", "id"), ("--engine", "duckdb")):
+    for among in (("-c", "id"), ("--engine", "duckdb"), ("--budget", "9000"), ("--budget", "9%")):
         auto = ("--auto", *among, "--existing", "replace")
         assert outcome("spark", "build", table, *auto).code == 0
         assert outcome("build", local, *auto, "--in-place").code == 0

@@ -1,6 +1,7 @@
 """Advice as an expert would give it, and numbers that agree with a measurement."""
 
 import datetime
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -8,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import FIXTURES
+from make.browser import Document
 from make.commands import outcome
 from make.pages import data_page, data_page_v2
 from make.parquet_files import forged
@@ -212,6 +214,27 @@ def test_filters_that_are_there_and_too_small_are_to_be_built_again(
     assert row.split("\t")[2] == verdict
     asked_for = advise(out, columns=["random"], fpp=0.4).columns[0]
     assert asked_for.too_small == 0
+
+
+def test_a_filter_of_a_row_group_without_values_stands_for_no_other(tmp_path):
+    """Where only nulls have one that others lack, there is one to build; the page about the file says the same."""
+    path, page = tmp_path / "a.parquet", tmp_path / "a.html"
+    values = [*range(0, 14_000, 7), *[None] * 1000]
+    values[:2000] = values[:2000:2] + values[1:2000:2]
+    table = pa.table({"id": pa.array(values, pa.int64())})
+    wanted = {"id": {"ndv": 1000, "fpp": 0.01}}
+    pq.write_table(table, path, row_group_size=1000, bloom_filter_options=wanted)
+    pb.strip(path, in_place=True, row_groups=[0])
+    (found,) = advise(path).columns
+    assert (found.already, found.missing, found.groups, found.verdict) == (2, 1, 2, "build")
+    assert (
+        "; 1 of the row groups already has a filter, and a look-up reads about 1.5" in found.reason
+    )
+    assert outcome("report", path, "-o", page, "--no-config").code == 0
+    (done,) = re.findall(
+        r"id INT64 \d of 3 .*? (build|keep|rebuild) ", Document(page.read_text()).text
+    )
+    assert done == "build"
 
 
 def test_one_row_group_is_optional(table, tmp_path):
