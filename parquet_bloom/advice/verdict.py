@@ -53,7 +53,8 @@ class Evidence:
     for as many as there are; `users`: the engines that use filters of the column;
     `seldom_asked`: what the values are, if
     they are rarely looked up by equality, else empty; `is_measured`: the user gives look-up values;
-    `engines`: for which alone to judge, none for all; `ignoring`: those of them that use no filter of any column;
+    `engines`: for which alone to judge, none for all; `ignoring`: those of them that use no filter of any column, with
+    what to do about it; `not_for`: what it is about the column that others do not use its filters for;
     `reads`: None if nothing can be looked up; `unit`: what a group is called; `other_rate`: what to build in
     place of the target, None for the target; `is_budgeted`: a budget has chosen it; `highest_rate`: what filters that
     more absent values pass are too small for.
@@ -72,6 +73,7 @@ class Evidence:
     is_budgeted: bool = False
     engines: tuple[str, ...] = ()
     ignoring: tuple[str, ...] = ()
+    not_for: tuple[str, ...] = ()
     sized_for: int = 0
     highest_rate: float = HIGH_FPP
 
@@ -176,14 +178,8 @@ def _reason_to_skip(evidence: Evidence) -> str:
     if counts.groups == 0:
         return NO_VALUES
     if not evidence.users:
-        if not evidence.engines:
-            return "no engine uses filters on such a column"
-        if len(evidence.ignoring) == len(evidence.engines):
-            use = "uses" if len(evidence.engines) == 1 else "use"
-            return f"{_listed(evidence.engines)} {use} no filters in such files"
-        do = "does" if len(evidence.engines) == 1 else "do"
-        return f"{_listed(evidence.engines)} {do} not use filters on such a column"
-    if evidence.engines and {*_in_dictionaries(evidence)} == {*evidence.users}:
+        return _who_uses_none(evidence)
+    if _all_search_dictionaries(evidence):
         return f"{_not_needed_for(evidence)}, which are searched instead of the filters"
     if counts.filters == 0:
         return f"the target FPP is out of reach {evidence.limit}"
@@ -201,6 +197,22 @@ def _reason_to_skip(evidence: Evidence) -> str:
     if evidence.saved < NOTHING_SAVED * reads.by_statistics:
         return f"a filter rules out next to nothing: {_comparison(evidence)}"
     return ""
+
+
+def _who_uses_none(evidence: Evidence) -> str:
+    if evidence.engines and len(evidence.ignoring) == len(evidence.engines):
+        use = "uses" if len(evidence.engines) == 1 else "use"
+        return f"{_listed(evidence.ignoring)} {use} no filters in such files"
+    what = f"such a column{': ' * bool(evidence.not_for)}{' or '.join(evidence.not_for)}"
+    if not evidence.engines:
+        return f"no engine uses filters on {what}"
+    do = "does" if len(evidence.engines) == 1 else "do"
+    return f"{_listed(evidence.engines)} {do} not use filters on {what}"
+
+
+def _all_search_dictionaries(evidence: Evidence) -> bool:
+    """All engines that are asked about, so that no filter is any use to them."""
+    return bool(evidence.engines) and {*_in_dictionaries(evidence)} == {*evidence.users}
 
 
 def _reason_to_doubt(evidence: Evidence) -> str:
@@ -272,11 +284,15 @@ def _unless_chosen(evidence: Evidence) -> str:
 
 
 def _those_for_nothing(evidence: Evidence) -> str:
-    """That there are filters, of a column that needs none."""
+    """That there are filters, of a column that needs none, or whose filters only the engines that are asked about do not
+    use."""
     already = evidence.counts.already
     have = "has a filter" if already == 1 else "have filters"
     where = number_of(already, evidence.unit)
-    return f"{where} {have}, which pbloom strip removes" if already else ""
+    is_for_others = bool(evidence.engines) and not evidence.users
+    is_for_others = is_for_others or _all_search_dictionaries(evidence)
+    what = "which other readers may use" if is_for_others else "which pbloom strip removes"
+    return f"{where} {have}, {what}" if already else ""
 
 
 def _notes(evidence: Evidence) -> Iterator[str]:

@@ -19,7 +19,6 @@ from parquet_bloom.commands.sections import Command, output_option, values_optio
 from parquet_bloom.container import UNITS, Units, number_of
 from parquet_bloom.container.in_commands import command_for
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.reading import EngineUse
 from parquet_bloom.engines.settings import as_option
 from parquet_bloom.errors import quoted_name
 from parquet_bloom.filters.rates import exact_percent, percent
@@ -352,7 +351,7 @@ def _write_details(report: AdviceReport, options: AdviseOptions, verbose: bool) 
                 f" {percent(offer.filter_share)} of all files;"
                 f" {offer.groups_filter:,.2f} {UNITS[report.format].group}s read{mark}"
             )
-        for line in _used(advice.engines):
+        for line in _used(advice):
             write_line(f"  {line}")
         for settings in advice.settings:
             write_line(f"  {settings.writer}:")
@@ -405,16 +404,21 @@ def _write_rates(judged: Sequence[_Judged], units: Units, sums_up: bool, in_full
         )
 
 
-def _used(engines: Sequence[EngineUse]) -> Iterator[str]:
+def _used(advice: ColumnAdvice) -> Iterator[str]:
     """`used by Spark, DuckDB`, and a line for each that does not."""
+    others = advice.searching_dictionaries
     users = [
         f"{each.engine} ({each.reason})" if each.reason else each.engine
-        for each in engines
-        if each.uses
+        for each in advice.engines
+        if each.uses and each.engine not in others
     ]
     if users:
         yield f"used by {', '.join(users)}"
-    yield from (f"not used by {each.engine}: {each.reason}" for each in engines if not each.uses)
+    if others:
+        yield f"not used by {', '.join(others)}: all values are in dictionaries, which are searched instead"
+    yield from (
+        f"not used by {each.engine}: {each.reason}" for each in advice.engines if not each.uses
+    )
 
 
 # ------------------------------------------------------------------------------------------------

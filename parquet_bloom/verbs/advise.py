@@ -43,7 +43,7 @@ from parquet_bloom.container.room import (
     check_room,
 )
 from parquet_bloom.dataclass import dataclass
-from parquet_bloom.engines.reading import EngineUse, engines_named
+from parquet_bloom.engines.reading import EngineUse, always_so, engines_named
 from parquet_bloom.engines.settings import WriterSettings
 from parquet_bloom.files import FORMATS, open_file
 from parquet_bloom.options import DEFAULT_FPP, AdviseOptions, BuildOptions
@@ -132,6 +132,12 @@ class ColumnAdvice:
     values_stored: int = 0
     settings: tuple[WriterSettings, ...] = ()
     rates: tuple[RateOffer, ...] | None = field(default=None, metadata=WHERE_KNOWN)
+
+    @property
+    def searching_dictionaries(self) -> tuple[str, ...]:
+        """The engines that would use the filters, but search the dictionaries instead, as these have all values."""
+        users = [use.engine for use in self.engines if use.uses]
+        return always_so("only dictionaries", users) if self.only_dictionary else ()
 
 
 def to_do(advice: ColumnAdvice, *, is_broken: bool = False) -> str:

@@ -237,6 +237,43 @@ def test_a_filter_of_a_row_group_without_values_stands_for_no_other(tmp_path):
     assert done == "build"
 
 
+def test_an_engine_that_does_not_use_filters_of_a_column_says_of_what(tmp_path):
+    """And that others may use those that are there; nobody is sent to remove them."""
+    path = tmp_path / "a.parquet"
+    values = np.random.default_rng(5).integers(0, 60_000, 6000)
+    small = pa.array(values, pa.uint16())
+    pq.write_table(pa.table({"n": small}), path, row_group_size=1000, use_dictionary=False)
+    pb.build(path, columns=["n"], in_place=True)
+    there = "6 row groups have filters, which other readers may use"
+    (found,) = advise(path, engines=["spark", "polars"]).columns
+    assert found.reason == (
+        "Spark and Polars do not use filters on such a column: not for 16-bit unsigned integers; "
+        + there
+    )
+    (found,) = advise(path, engines="Polars").columns
+    assert found.reason == (
+        "Polars (no support for filters yet, but pb.polars_source skips row groups by them) uses no filters in such"
+        f" files; {there}"
+    )
+
+
+def test_engines_that_search_dictionaries_are_not_said_to_use_the_filters(tmp_path):
+    path = tmp_path / "a.parquet"
+    values = np.random.default_rng(5).integers(0, 1 << 40, 6000)
+    pq.write_table(pa.table({"n": values}), path, row_group_size=1000)
+    lines = outcome("advise", path, "--details").stdout.splitlines()
+    assert [line.strip() for line in lines if "used by " in line][:2] == [
+        "used by DuckDB, DataFusion, ClickHouse",
+        "not used by Spark, Trino, Iceberg, Impala: all values are in dictionaries, which are searched instead",
+    ]
+    page = tmp_path / "a.html"
+    outcome("report", path, "-o", page, "--no-config")
+    assert (
+        "Used by DuckDB, DataFusion, ClickHouse. Spark, Trino, Iceberg, Impala: search the dictionaries, which have all"
+        " values; pyarrow: its readers ignore filters, but"
+    ) in Document(page.read_text()).text
+
+
 def test_one_row_group_is_optional(table, tmp_path):
     path = tmp_path / "one.parquet"
     pq.write_table(table.slice(0, ROWS).select(["random", "low_cardinality"]), path)
@@ -262,7 +299,7 @@ def test_int96_has_no_reader(tmp_path):
     pq.write_table(times, path, row_group_size=100, use_deprecated_int96_timestamps=True)
     (when,) = advise(path).columns
     assert (when.physical_type, when.verdict, when.ndv) == ("INT96", "skip", 500)
-    assert when.reason == "no engine uses filters on such a column"
+    assert when.reason == "no engine uses filters on such a column: not for INT96"
     assert when.groups_statistics == 5
 
 

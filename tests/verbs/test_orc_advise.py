@@ -200,7 +200,7 @@ def test_what_no_reader_asks():
     ):  # fmt: skip
         found = column(report, name)
         assert (found.verdict, found.reason) == (
-            "skip", "no engine uses filters on such a column"
+            "skip", f"no engine uses filters on such a column: {reason}"
         )  # fmt: skip
         assert [(use.engine, use.uses, use.reason) for use in found.engines] == [
             ("ORC Java", False, reason),
