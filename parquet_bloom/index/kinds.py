@@ -59,6 +59,14 @@ def format_of(kind: str) -> Format:
         return "orc" if json.loads(kind)["format"] == "orc" else "parquet"
 
 
+def width_of(kind: str) -> int:
+    """How many bytes each value of a column of this kind has; 0 if that differs. Raises FormatError for a kind that nobody
+    knows."""
+    with _known(kind):
+        found = json.loads(kind)
+        return int(found["length"]) if found["format"] == "orc" else _leaf(found).width or 0
+
+
 def is_agreed(kind: str, values: Sequence[Any] | Array) -> bool:
     """Whether all engines compare these values with a column of this kind by what is hashed; of ORC, this is known
     of integers and text. Raises FormatError for a kind that nobody knows."""
