@@ -21,13 +21,14 @@ _CAUSE = "Caused by: "
 
 
 @contextmanager
-def failing(what: str) -> Iterator[None]:
-    """Turn whatever Spark raises into a SparkError that says what failed, and why."""
+def failing(what: str, *known: type[Exception]) -> Iterator[None]:
+    """Turn whatever Spark raises into a SparkError that says what failed, and why. Errors of this package stay what they
+    are, and so do `known` ones, which Spark does not raise there."""
     try:
         yield
-    except ParquetBloomError:
-        raise
     except Exception as error:
+        if isinstance(error, (ParquetBloomError, *known)):
+            raise
         behind = error.__context__
         while behind is not None and not isinstance(behind, KeyboardInterrupt):
             behind = behind.__context__

@@ -19,7 +19,7 @@ import shutil
 import tempfile
 import uuid
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -30,6 +30,7 @@ from pyspark.sql import functions as f
 
 from parquet_bloom import __version__
 from parquet_bloom.arguments import PATH_OR_URL, path_given
+from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import SparkError
 from parquet_bloom.parallel import Progress
@@ -38,7 +39,7 @@ from parquet_bloom.spark.description import described
 from parquet_bloom.spark.executors import Executors
 from parquet_bloom.spark.failures import failing
 from parquet_bloom.spark.index_commit import committed
-from parquet_bloom.spark.listing import names_for_executors
+from parquet_bloom.spark.listing import STANDS_FOR_NOTHING, errors_here, names_for_executors
 from parquet_bloom.spark.meter import Meter
 from parquet_bloom.spark.outcome import Outcome, Report, Status, TableAdvice, Total
 from parquet_bloom.spark.plan import Plan
@@ -144,16 +145,26 @@ def run_job(
     progress: Progress | None = None,
 ) -> Report:
     """Do what is requested with every file; see the verbs for the others. Raises SparkError if
-    the job fails as a whole; if files may be changed by then, it says where the account is."""
+    the job fails as a whole; if files may be changed by then, it says where the account is; FileNotFoundError if no name
+    stands for a file or folder."""
     started_at, verb = datetime.now(UTC), request.verb.replace("_", "-")
     executors, run_id = Executors(spark), run_id or uuid.uuid4().hex
     if search.is_empty:
         return Report(verb, run_id, started_at, (), 0.0, audit)
+    if _is_here(spark) and search.index is None:
+        _check_names(search.names)
     place, is_kept = _account_place(spark, search, audit)
     meter = Meter(spark, progress)
     run = LakeRun(place, run_id, verb, _digest(request, search), started_at)
-    with _leaving_account(run, request, is_kept), failing("the Spark job failed"):
-        with described(spark, f"{verb}: list the files"), meter.tasks():
+    with (
+        _leaving_account(run, request, is_kept),
+        failing("the Spark job failed", FileNotFoundError),
+    ):
+        with (
+            described(spark, f"{verb}: list the files"),
+            meter.tasks(),
+            _discarding(executors, Tasks(run, Plan(), request), is_kept),
+        ):
             run, plan = _planned(executors, run, search)
         tasks = Tasks(run, plan, request, search.bounds.least_share)
         # A task that writes a huge file copies all of it once more.
@@ -163,7 +174,7 @@ def run_job(
         meter.expect(sum(parts) + sum(sheets))
         if parts:
             with (
-                described(spark, f"{verb}: {len(parts):,} parts of huge files"),
+                described(spark, f"{verb}: {number_of(len(parts), 'part')} of huge files"),
                 meter.tasks(parts),
             ):
                 executors.documents(PARTS, "build_parts", tasks, len(parts))
@@ -222,7 +233,7 @@ def _account_place(spark: SparkSession, search: Search, audit: str | None) -> tu
     place."""
     if audit is not None:
         return audit, True
-    if str(spark.conf.get("spark.master", "")).startswith("local"):
+    if _is_here(spark):
         return tempfile.mkdtemp(prefix="pbloom-run-"), False
     if search.manifest is not None:
         raise SparkError(
@@ -238,6 +249,28 @@ def _account_place(spark: SparkSession, search: Search, audit: str | None) -> tu
     if folder.endswith((".parquet", ".parq", ".pq", ".orc")):
         folder = os.path.dirname(folder)
     return f"{folder}/{TEMPORARY}{uuid.uuid4().hex[:16]}", False
+
+
+def _is_here(spark: SparkSession) -> bool:
+    """Whether executors have the files of this machine."""
+    return str(spark.conf.get("spark.master", "")).startswith("local")
+
+
+def _check_names(names: Sequence[tuple[str, str]]) -> None:
+    """Raise FileNotFoundError if all names are those of files and folders, and none is there."""
+    for error in errors_here([name for name, _ in names]):
+        raise error
+
+
+@contextmanager
+def _discarding(executors: Executors, tasks: Tasks, is_kept: bool) -> Iterator[None]:
+    """Remove the account of a run that has found nothing, unless it is kept."""
+    try:
+        yield
+    except FileNotFoundError:
+        if not is_kept:
+            _discard(executors, tasks)
+        raise
 
 
 def _discard(executors: Executors, tasks: Tasks) -> None:
@@ -269,8 +302,18 @@ def _planned(executors: Executors, run: LakeRun, search: Search) -> tuple[LakeRu
         earlier = tuple((name, account) for name, account in begun["earlier"])
         planning = Planning(run, search, plan, earlier=earlier)
         plan = _compared(executors, planning, begun["manifest_bytes"])
+    _check_found(search, plan)
     executors.documents(PLANNING, "settle", Planning(run, search, plan))
     return run, plan
+
+
+def _check_found(search: Search, plan: Plan) -> None:
+    """Raise FileNotFoundError if no name stands for a file or folder; an index has a word of its own on names that it
+    knows."""
+    nothing = [(name, said) for name, said in plan.missing if said in STANDS_FOR_NOTHING]
+    if nothing and nothing == [*plan.missing] and not plan.num_files and search.index is None:
+        (name, said), *_ = nothing
+        raise FileNotFoundError(errno.ENOENT, said, name)
 
 
 def _listed(executors: Executors, planning: Planning, plan: Plan, begun: dict[str, Any]) -> Plan:

@@ -29,7 +29,7 @@ from parquet_bloom.storage.listing import (
     match_objects,
 )
 from parquet_bloom.storage.manifest import shown
-from parquet_bloom.storage.paths import expand
+from parquet_bloom.storage.paths import NO_FILES, expand
 from parquet_bloom.storage.source import (
     has_wildcard,
     is_data_file,
@@ -58,6 +58,10 @@ _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 ENOUGH_FOLDERS: Final = 64
 # A task hands back the folders that it has not listed yet after so many files.
 MOST_FILES: Final = 500_000
+
+# What is wrong with a name that stands for no file: that of a file or folder, or of a glob or a folder that is there.
+NOT_THERE: Final = "no such file or folder"
+STANDS_FOR_NOTHING: Final = (NOT_THERE, NO_FILES)
 
 # One or more files, folders and globs.
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -103,6 +107,11 @@ def look_up(names: Sequence[tuple[str, str]]) -> Named:
     by_path = sorted(alone, key=lambda file: file.path)
     of_folders = sorted(folders.values(), key=lambda folder: folder.path)
     return Named(tuple(by_path), tuple(of_folders), tuple(nothing))
+
+
+def why_nothing(name: str) -> str:
+    """What is wrong with a name that stands for nothing."""
+    return NO_FILES if not name or _is_pattern(name) else NOT_THERE
 
 
 def errors_here(names: Sequence[str]) -> list[OSError]:

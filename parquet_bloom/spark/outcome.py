@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 import pyarrow as pa
 
+from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.spark.rows import RowFields
 from parquet_bloom.spark.schemas import OUTCOME
@@ -297,8 +298,9 @@ class Report:
     def summary(self) -> str:
         """One line."""
         return (
-            f"{self.verb}: {self.files:,} files in {self.seconds:.1f} s:"
-            f" {self.counts_in_words or 'none'}; {self.filters:,} filters, {self.bytes:,} bytes"
+            f"{self.verb}: {number_of(self.files, 'file')} in {self.seconds:.1f} s:"
+            f" {self.counts_in_words or 'none'}; {number_of(self.filters, 'filter')},"
+            f" {number_of(self.bytes, 'byte')}"
         )
 
     def to_dict(self) -> dict[str, object]:

@@ -102,8 +102,8 @@ def build(
     while files are listed, and with no bytes done until the end if Spark does not tell how far it is.
 
     Raises TypeError and ValueError for arguments that cannot be, ConfigError and EncryptionError for
-    `keys` that cannot be, or that are secrets, SparkError if the job fails as a whole. What happens to
-    single files is in the report.
+    `keys` that cannot be, or that are secrets, FileNotFoundError if no name stands for a file, SparkError if the job fails
+    as a whole. What happens to single files, and that one name among others stands for none, is in the report.
     """
     given = locals()
     if advice is None:

@@ -95,7 +95,7 @@ def test_trouble_is_named_and_the_rest_is_done(lake):
     assert lines(result)[0] == "build: 2 added, 2 error"
     assert result.stderr.splitlines() == [
         f"pbloom: {bad}: not a Parquet file: 4 bytes, expected 12 or more",
-        f"pbloom: {lake}/none: no Parquet or ORC files",
+        f"pbloom: {lake}/none: no such file or folder",
     ]
 
 

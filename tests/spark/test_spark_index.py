@@ -371,9 +371,8 @@ def test_nothing_is_made_of_no_files(tmp_path, monkeypatch):
     IndexingHere(monkeypatch)
     terms = {"audit": str(tmp_path / "audit"), "run_id": "x"}
     (tmp_path / "lake").mkdir()
-    assert (
-        lake.index(None, tmp_path / "lake", index=tmp_path / "index", columns="n", **terms) is None
-    )
+    with pytest.raises(FileNotFoundError, match="no Parquet or ORC files"):
+        lake.index(None, tmp_path / "lake", index=tmp_path / "index", columns="n", **terms)
     assert not (tmp_path / "index").exists()
     make_lake(tmp_path / "lake" / "x", 1, files=3)
     (tmp_path / "lake" / "x" / "broken.parquet").unlink()

@@ -398,7 +398,7 @@ def test_the_plan_of_a_small_lake_is_made_at_once(begun, lake):
         str(lake / name) for name in ("no suffix", "d=1/a.parquet", "d=1/b.orc", "d=2/a.parquet")
     ]
     assert (said["is_settled"], said["left"]) == (True, [])
-    assert said["plan"]["missing"] == [[str(lake / "gone"), "no Parquet or ORC files"]]
+    assert said["plan"]["missing"] == [[str(lake / "gone"), "no such file or folder"]]
 
 
 def test_a_folder_without_files_is_missing(begun, lake):
