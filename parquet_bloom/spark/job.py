@@ -41,13 +41,14 @@ from parquet_bloom.spark.failures import failing
 from parquet_bloom.spark.index_commit import committed
 from parquet_bloom.spark.listing import STANDS_FOR_NOTHING, errors_here, names_for_executors
 from parquet_bloom.spark.meter import Meter
-from parquet_bloom.spark.outcome import Outcome, Report, Status, TableAdvice, Total
+from parquet_bloom.spark.outcome import Outcome, Report, Status, TableAdvice, Total, Totals
 from parquet_bloom.spark.plan import Plan
 from parquet_bloom.spark.planning import (
     ACCOUNTS_AT_ONCE,
     COMPARED_AT_ONCE,
     Planning,
     Search,
+    outcomes_of_missing,
     without_files,
 )
 from parquet_bloom.spark.request import Request, Tasks
@@ -179,7 +180,7 @@ def run_job(
             ):
                 executors.documents(PARTS, "build_parts", tasks, len(parts))
         with described(spark, f"{verb}: {plan}"), meter.tasks(sheets):
-            totals = [*_missing(plan), *_worked(executors, tasks)]
+            totals = _worked(executors, tasks)
         with described(spark, f"{verb}: sum up"):
             advice = _judged(executors, tasks) if verb == "advise" else ()
             index = committed(executors, tasks, search) if verb == "index" else None
@@ -192,7 +193,7 @@ def run_job(
         verb,
         run.id,
         run.started_at,
-        tuple(totals),
+        totals,
         seconds,
         audit=audit and place,
         accounts=accounts,
@@ -353,16 +354,20 @@ def _compared(executors: Executors, planning: Planning, manifest_bytes: int) -> 
 # The work
 
 
-def _worked(executors: Executors, tasks: Tasks) -> list[Total]:
+def _worked(executors: Executors, tasks: Tasks) -> tuple[Total, ...]:
+    totals = Totals()
+    for outcome in outcomes_of_missing(tasks.plan):
+        totals.add(outcome)
     if not tasks.plan.num_sheets:
-        return []
+        return totals.all()
     frame = executors.frame(TASKS, "work", tasks, TOTAL, tasks.plan.num_sheets)
     sums = [
         f.sum(name).alias(name) for name in ("files", "filters", "bytes", "seconds", "requests")
     ]
     rows = frame.groupBy("status", "reason").agg(*sums, f.max("attempt").alias("attempt")).collect()
-    totals = (Total(**row.asDict()) for row in rows)
-    return sorted(totals, key=lambda total: (total.status, total.reason))
+    for row in rows:
+        totals.add_total(Total(**row.asDict()))
+    return totals.all()
 
 
 def _judged(executors: Executors, tasks: Tasks) -> tuple[TableAdvice, ...]:
@@ -375,8 +380,3 @@ def _judged(executors: Executors, tasks: Tasks) -> tuple[TableAdvice, ...]:
         TableAdvice(each["key"], tuple(map(tuple, each["columns"])), judged, each["text"])
         for each in executors.documents(ADVISING, "judge", merging)
     )
-
-
-def _missing(plan: Plan) -> list[Total]:
-    """Names are in the account like files."""
-    return [Total("error", "", len(plan.missing))] if plan.missing else []

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from parquet_bloom.container import number_of
 from parquet_bloom.dataclass import dataclass
+from parquet_bloom.errors import UnsupportedError
 from parquet_bloom.spark.rows import RowFields
 from parquet_bloom.spark.schemas import OUTCOME
 from parquet_bloom.spark.versions import arrow_schema
@@ -30,6 +31,9 @@ TROUBLE: frozenset[Status] = frozenset({"refused", "error"})
 # How the message of an outcome begins if nothing was written.
 DRY_RUN = "dry run"
 
+# The class of the error of a file whose name Spark cannot pass on.
+NOT_PASSED_ON = UnsupportedError.__name__
+
 # The reason of files whose outcome is not `ok`.
 NOT_OK = "no"
 
@@ -41,7 +45,8 @@ class Outcome:
     `status`: filters were `added` or `removed` (also if they were to be replaced, and no new one is
     allowed); the file was `read` by a verb that writes nothing; it is `unchanged`, as there was
     nothing to do; it was `skipped`, as nothing in it can have a filter, or `refused`, as it should
-    not be changed; or there was an `error`. `message` says why. `filters`: how many were added,
+    not be changed; or there was an `error`. `message` says why, and `error_class` of the latter two, which error of Python
+    it was: it is the same for many files, as no message is. `filters`: how many were added,
     removed or found, in ORC files those of all index groups; `bytes`: how much the file has grown since
     the run listed it. `seconds` on the executor, in attempt `attempt` (from 0) at the task, which Spark
     calls `task_attempt`. `document`: what the same verb on one file prints with `--json`, a line for
@@ -58,6 +63,7 @@ class Outcome:
     seconds: float = 0.0
     attempt: int = 0
     message: str | None = None
+    error_class: str | None = None
     document: str | None = None
     size_before: int | None = None
     size: int | None = None
@@ -70,8 +76,8 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """Files with the same status and, where nothing was done, the same reason; `seconds` of all
-    executors, `attempt`: the highest."""
+    """Files with the same status and, where nothing was done, the same reason: of trouble, the class of the error;
+    `seconds` of all executors, `attempt`: the highest."""
 
     status: Status
     reason: str
@@ -100,33 +106,48 @@ class Totals:
     """Adds outcomes up."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[Status, str], list[Outcome]] = {}
         self._sums: dict[tuple[Status, str], Total] = {}
 
     def add(self, outcome: Outcome) -> None:
-        key = outcome.status, _reason(outcome)
-        is_one_more = key not in self._sums and outcome.status in _UNTOUCHED
+        self.add_total(
+            Total(
+                outcome.status,
+                _reason(outcome),
+                1,
+                outcome.filters,
+                outcome.bytes,
+                outcome.seconds,
+                outcome.requests or 0,
+                outcome.attempt,
+            )
+        )
+
+    def add_total(self, total: Total) -> None:
+        key = total.status, total.reason
+        is_one_more = key not in self._sums and total.status in _UNTOUCHED
         if is_one_more and len(self._sums) >= MOST_REASONS:
-            key = outcome.status, "other reasons"
+            key = total.status, "other reasons"
         so_far = self._sums.get(key) or Total(*key)
         self._sums[key] = Total(
             *key,
-            files=so_far.files + 1,
-            filters=so_far.filters + outcome.filters,
-            bytes=so_far.bytes + outcome.bytes,
-            seconds=so_far.seconds + outcome.seconds,
-            requests=so_far.requests + (outcome.requests or 0),
-            attempt=max(so_far.attempt, outcome.attempt),
+            files=so_far.files + total.files,
+            filters=so_far.filters + total.filters,
+            bytes=so_far.bytes + total.bytes,
+            seconds=so_far.seconds + total.seconds,
+            requests=so_far.requests + total.requests,
+            attempt=max(so_far.attempt, total.attempt),
         )
 
-    def all(self) -> list[Total]:
-        return [self._sums[key] for key in sorted(self._sums)]
+    def all(self) -> tuple[Total, ...]:
+        return tuple([self._sums[key] for key in sorted(self._sums)])
 
 
 def _reason(outcome: Outcome) -> str:
     message = outcome.message or ""
     if outcome.status in _UNTOUCHED:
         return message
+    if outcome.status in TROUBLE:
+        return outcome.error_class or ""
     if outcome.ok is False:
         return NOT_OK
     return DRY_RUN if message.startswith(DRY_RUN) else ""

@@ -25,6 +25,7 @@ from parquet_bloom.spark.index_units import AS_KNOWN, known_files, known_version
 from parquet_bloom.spark.listing import (
     ENOUGH_FOLDERS,
     NOT_THERE,
+    STANDS_FOR_NOTHING,
     FolderToList,
     Named,
     as_lake_file,
@@ -40,7 +41,7 @@ from parquet_bloom.spark.manifests import (
     looked_up,
     size_of,
 )
-from parquet_bloom.spark.outcome import Outcome, Status, rows_of
+from parquet_bloom.spark.outcome import NOT_PASSED_ON, Outcome, Status, rows_of
 from parquet_bloom.spark.plan import (
     BOUNDS,
     KNOWN_AT_ONCE,
@@ -481,9 +482,17 @@ def settle(request: Planning, batches: Batches) -> Iterator[RowFields]:
 
 def _settle(account: Account, plan: Plan) -> None:
     if plan.missing:
-        missing = [Outcome(name, "error", message=f"{name}: {said}") for name, said in plan.missing]
-        account.put_outcomes("missing", rows_of(account.run, missing), arrow_schema(ACCOUNT))
+        missing = rows_of(account.run, outcomes_of_missing(plan))
+        account.put_outcomes("missing", missing, arrow_schema(ACCOUNT))
     account.put("plan.json", as_document(plan.as_fields()))
+
+
+def outcomes_of_missing(plan: Plan) -> Iterator[Outcome]:
+    """Names are in the account like files."""
+    for name, said in plan.missing:
+        is_nothing = said in STANDS_FOR_NOTHING
+        error_class = FileNotFoundError.__name__ if is_nothing else NOT_PASSED_ON
+        yield Outcome(name, "error", message=f"{name}: {said}", error_class=error_class)
 
 
 def _document(fields: Any) -> RowFields:

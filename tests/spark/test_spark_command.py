@@ -75,6 +75,16 @@ def test_what_would_be_added_is_told_from_very_many_reasons():
     assert sum(each.files for each in others) == 2 * MOST_REASONS
 
 
+def test_trouble_is_told_apart_by_the_class_of_the_error():
+    totals = Totals()
+    for number, error_class in enumerate(["ColumnError", "FooterError", "ColumnError"]):
+        message = f"{number}.parquet: {number} bytes"
+        totals.add(Outcome(f"{number}.parquet", "error", message=message, error_class=error_class))
+    assert [(each.reason, each.files) for each in totals.all()] == [
+        ("ColumnError", 2), ("FooterError", 1),
+    ]  # fmt: skip
+
+
 def test_how_far_it_is(lake, monkeypatch):
     said = []
 

@@ -7,6 +7,7 @@ import re
 import shutil
 from datetime import UTC, datetime, timedelta
 from operator import itemgetter
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,6 +34,7 @@ from parquet_bloom import spark as lake
 from parquet_bloom.files import open_file
 from parquet_bloom.rules.policy import Policy
 from parquet_bloom.spark import advising, verbs
+from parquet_bloom.spark.outcome import TROUBLE
 from parquet_bloom.spark.plan import Bounds
 from parquet_bloom.storage.temporary_files import TEMPORARY_SUFFIX
 from parquet_bloom.verbs.advise import TableAdvisor
@@ -154,6 +156,16 @@ def test_report(built):
     assert report.counts == {"added": 3, "unchanged": 1, "skipped": 2, "refused": 2, "error": 2}
     assert {each.status for each in report.troubles} == {"refused", "error"}
     assert len(report.troubles) == 4
+    classes = {Path(each.path).name: each.error_class for each in report.troubles}
+    assert classes == {
+        "damaged.parquet": "PageError", "cut.parquet": "FooterError", "other.parquet": "ColumnError",
+        "part-0.parquet": "RewriteError",
+    }  # fmt: skip
+    assert [(each.status, each.reason, each.files) for each in report.totals if each.status in TROUBLE] == [
+        ("error", "FooterError", 1), ("error", "PageError", 1),
+        ("refused", "ColumnError", 1), ("refused", "RewriteError", 1),
+    ]  # fmt: skip
+    assert not any(each.error_class for each in report.each({"added", "unchanged", "skipped"}))
     assert report.filters == 3 * GROUPS
     assert re.fullmatch(
         r"build: 10 files in \d+\.\d s: 3 added, 1 unchanged, 2 skipped, 2 refused, 2 error;"
