@@ -98,9 +98,11 @@ class Outcomes:
         num_tasks = 1 + ceil(self.tasks.plan.num_sheets / self._per_task)
         return self.executors.frame(ENDING, "read_outcomes", sent, OUTCOME, num_tasks)
 
-    def each(self, statuses: frozenset[Status] | None) -> Iterator[Outcome]:
+    def each(self, statuses: frozenset[Status] | None, ok: bool | None = None) -> Iterator[Outcome]:
+        rows = self._rows(statuses)
+        wanted = rows if ok is None else rows.where(f.col("ok") == ok)
         with failing("the account of the run is not read"):
-            for row in self._rows(statuses).toLocalIterator():
+            for row in wanted.toLocalIterator():
                 yield Outcome(**row.asDict())
 
     def here(self) -> Iterator[Outcome] | None:

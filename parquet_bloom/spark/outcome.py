@@ -192,8 +192,8 @@ class LakeIndex:
 class Accounts(Protocol):
     """What the tasks of a run have said of its files, wherever that is."""
 
-    def each(self, statuses: frozenset[Status] | None) -> Iterator[Outcome]:
-        """The outcomes of some statuses, None for all. Raises SparkError."""
+    def each(self, statuses: frozenset[Status] | None, ok: bool | None = None) -> Iterator[Outcome]:
+        """The outcomes of some statuses, None for all, and with that `ok`, None for any. Raises SparkError."""
 
     def here(self) -> Iterator[Outcome] | None:
         """All of them, read by this process; None if it does not have the account. Raises OSError."""
@@ -281,12 +281,14 @@ class Report:
         """Of executors, at work on files."""
         return sum(total.seconds for total in self.totals) / 3600
 
-    def each(self, statuses: Iterable[Status] | None = None) -> Iterator[Outcome]:
-        """The outcomes one by one, those of neighbours together; of some statuses, or of all. Raises
-        SparkError."""
+    def each(
+        self, statuses: Iterable[Status] | None = None, *, ok: bool | None = None
+    ) -> Iterator[Outcome]:
+        """The outcomes one by one, those of neighbours together; of some statuses, or of all. ok: only those that are, or
+        are not, `ok`, as validate and probe say. Raises SparkError."""
         wanted = None if statuses is None else frozenset(statuses)
         if self.accounts is not None and (wanted is None or wanted & self.counts.keys()):
-            yield from self.accounts.each(wanted)
+            yield from self.accounts.each(wanted, ok)
 
     def each_here(self) -> Iterator[Outcome]:
         """All outcomes, read by this process if it has the account: then Spark's limit of what a job
@@ -301,18 +303,19 @@ class Report:
 
     @cached_property
     def troubles(self) -> tuple[Outcome, ...]:
-        """The files that were refused or failed, sorted by path."""
+        """The files that were refused or failed, sorted by path: of which nothing is known. A file that was read and is
+        not right is none of them: see `each` and `documents` with ok=False."""
         return tuple(sorted(self.each(TROUBLE), key=lambda outcome: outcome.path))
 
-    def documents(self) -> Iterator[RowFields]:
+    def documents(self, *, ok: bool | None = None) -> Iterator[RowFields]:
         """What the same verb on one file prints with `--json`, for each file that has it; of advise, for
-        each table."""
-        yield from map(json.loads, self.lines())
+        each table. ok: as for each."""
+        yield from map(json.loads, self.lines(ok=ok))
 
-    def lines(self) -> Iterator[str]:
+    def lines(self, *, ok: bool | None = None) -> Iterator[str]:
         """The same as text; of a probe, one for each file and column."""
         yield from (each.text for each in self.advice)
-        for outcome in self.each():
+        for outcome in self.each(ok=ok):
             if outcome.document is not None:
                 yield from outcome.document.split("\n")
 

@@ -321,6 +321,11 @@ def test_what_fails_validation_is_in_the_report(spark, table):
     assert [each.ok for each in failed.outcomes] == [True, False]
     assert (failed.ok, failed.num_not_ok, failed.counts) == (False, 1, {"read": 2})
     assert [failed.to_dict()[name] for name in ("ok", "not_ok")] == [False, 1]
+    assert failed.troubles == ()
+    assert [each.path for each in failed.each(ok=False)] == [str(files[1])]
+    assert [each.path for each in failed.each(ok=True)] == [str(files[0])]
+    (document,) = failed.documents(ok=False)
+    assert (document["path"], document["ok"]) == (str(files[1]), False)
     assert failed.counts_in_words == "2 read, 1 not ok"
     assert ": 2 read, 1 not ok; " in failed.summary()
     fine = lake.validate(spark, files, require=["id"], fail_on="never", deep=False)
