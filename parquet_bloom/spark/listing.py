@@ -180,12 +180,12 @@ def alternatives(pattern: str) -> list[str]:
 
 
 def _at(given: str, path: str) -> Iterator[Found | FolderToList]:
-    """The local file or folder at a path; nothing if there is none, or it is empty."""
+    """The local file or folder at a path; nothing if there is none."""
     found = find_local(path)
-    if found is None and os.path.isdir(path):
-        yield FolderToList(path.rstrip("/") or "/", given, os.path.realpath(path))
-    elif found is not None and found.size:
+    if found is not None:
         yield found
+    elif os.path.isdir(path):
+        yield FolderToList(path.rstrip("/") or "/", given, os.path.realpath(path))
 
 
 def _in_store(given: str, url: str) -> Iterator[Found | FolderToList]:
@@ -199,10 +199,9 @@ def _in_store(given: str, url: str) -> Iterator[Found | FolderToList]:
             yield from match_objects(pattern)
         return
     found = find_file(url)
-    if found is None:
-        yield FolderToList(url.rstrip("/"), given)
-    elif found.size:
-        yield found
+    # An empty object may mark a folder.
+    is_file = found is not None and (found.size or is_data_file(found.path))
+    yield found if found is not None and is_file else FolderToList(url.rstrip("/"), given)
 
 
 def listed_below(

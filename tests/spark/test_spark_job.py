@@ -116,7 +116,7 @@ def test_what_is_not_there_is_in_the_report(spark, odd, tmp_path):
             (str(name), "error", f"{name}: {problem}")
             for name, problem in [
                 (odd / "z", "no such file or folder"),
-                (tmp_path / "empty.parquet", "no such file or folder"),
+                (tmp_path / "empty.parquet", "not a Parquet file: 0 bytes, expected 12 or more"),
                 (odd / "a", "no such file or folder"),
                 ("", "no Parquet or ORC files"),
             ]

@@ -79,6 +79,18 @@ def _without_marks(
     return [(_address(beside, meta), place) for meta, place in found if meta["path"] not in marks]
 
 
+def _is_mark(beside: Address, meta: ObjectMeta) -> bool:
+    """The same of one object, of whose neighbours nothing is known: whoever is empty is asked for, and what is below. Raises
+    OSError."""
+    if meta["size"]:
+        return False
+    if not is_data_file(meta["path"].rpartition("/")[2]):
+        return True
+    below = _listed_beside(beside, f"{meta['path']}/", Traffic())
+    has_any = bool(below["objects"] or below["common_prefixes"])
+    return has_any or found_at(beside.found(meta["path"])) is None
+
+
 def _folders_above(key: str) -> Iterator[str]:
     return (key[:at] for at, character in enumerate(key) if character == "/")
 
@@ -156,9 +168,10 @@ def found_at(address: Address) -> Found | None:
 
 
 def found_matching(pattern: Address) -> Iterator[Found]:
-    """As objects_matching, without hidden and empty ones."""
+    """As objects_matching, without hidden ones."""
     for meta, _ in _matching(pattern):
-        if meta["size"] and not is_hidden(meta["path"].rpartition("/")[2]):
+        name = meta["path"].rpartition("/")[2]
+        if not (is_hidden(name) or _is_mark(pattern, meta)):
             yield _as_found(pattern, meta)
 
 
@@ -198,7 +211,7 @@ def _found(folder: Address, prefix: str, metas: Iterable[ObjectMeta]) -> list[Fo
     return [
         _as_found(folder, meta)
         for meta in sorted(metas, key=lambda meta: meta["path"])
-        if meta["size"] and _is_wanted(meta["path"].removeprefix(prefix).split("/"))
+        if _is_wanted(meta["path"].removeprefix(prefix).split("/")) and not _is_mark(folder, meta)
     ]
 
 
