@@ -15,6 +15,7 @@ from parquet_bloom.arguments import files_given
 from parquet_bloom.dataclass import dataclass
 from parquet_bloom.errors import ParquetBloomError, RewriteError, complaint_about
 from parquet_bloom.parallel import Progress
+from parquet_bloom.spark.failures import for_executors
 from parquet_bloom.spark.job import audit_given, run_job
 from parquet_bloom.spark.listing import Paths, names_for_executors
 from parquet_bloom.spark.outcome import Outcome, Report
@@ -78,7 +79,7 @@ def _cleaned(folder: str, older_than: float) -> Iterator[Outcome]:
         found = list(leftovers_in(folder, older_than))
         journals = list(_journals(folder, older_than))
     except (OSError, ParquetBloomError) as error:
-        told = complaint_about(folder, error)
+        told = for_executors(complaint_about(folder, error))
         yield Outcome(folder, "error", message=told, error_class=type(error).__name__)
         return
     for left in found:

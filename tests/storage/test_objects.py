@@ -187,8 +187,8 @@ NO_KEY = (
     " Encryption. The correct parameters must be provided to retrieve the object.</Message></Error>"
 )
 SSE_C = (
-    "is encrypted with a customer's key (SSE-C): to read it, set the storage options"
-    " server_side_encryption=sse-c and sse_customer_key_base64=KEY (400 InvalidRequest)"
+    "is encrypted with a customer's key (SSE-C): to read it, set the storage option"
+    " server_side_encryption=sse-c and the storage option sse_customer_key_base64=KEY (400 InvalidRequest)"
 )
 
 REFUSALS = [
@@ -212,7 +212,10 @@ REFUSALS = [
         403,
         WRONG_KEY,
         PermissionError,
-        f"reading was refused (403 SignatureDoesNotMatch): {KEYS}",
+        (
+            "reading was refused (403 SignatureDoesNotMatch): the secret is not that of the access key, or the"
+            " clock of this machine is wrong"
+        ),
         1,
     ),
     (401, "", PermissionError, f"reading was refused (401 Unauthorized): {KEYS}", 1),
