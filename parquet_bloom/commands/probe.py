@@ -31,7 +31,6 @@ from parquet_bloom.render.terminal import (
 )
 from parquet_bloom.render.wording import (
     MOST_SHOWN,
-    bytes_taken,
     listed,
     place_cells,
     place_heads,
@@ -189,7 +188,7 @@ class ProbeView(SummarizedView[ProbeReport]):
         self._next_lines = next_lines
 
     def summarize(self, report: ProbeReport) -> FileSummary:
-        numbers = {"rows": 0, "bytes": bytes_taken(report), "all": report.results.num_rows}
+        numbers = {"rows": 0, "bytes": report.bytes_read, "all": report.results.num_rows}
         if report.is_absent:
             return FileSummary(
                 state="absent", line=painted("absent"), remarks=_caveats(report), numbers=numbers
@@ -222,9 +221,7 @@ class ProbeView(SummarizedView[ProbeReport]):
         """One row per value: the verdict, and the groups to read, such as `3`, or `0/3` in ORC; and
         the command that helps next."""
         to_read = f"{places_word(UNITS[report.format])} to read"
-        write_text(
-            f"{report.path}: {quoted_name(report.column)}, {bytes_taken(report):,} bytes read"
-        )
+        write_text(f"{report.path}: {quoted_name(report.column)}, {report.bytes_read:,} bytes read")
         write_table(
             ("value", "verdict", to_read, "rows to read", "reason"),
             [

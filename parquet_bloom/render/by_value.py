@@ -14,7 +14,6 @@ from parquet_bloom.filters.rates import percent
 from parquet_bloom.render.terminal import complain, write_line, write_table, write_text
 from parquet_bloom.render.wording import (
     MOST_SHOWN,
-    bytes_taken,
     files_of,
     first_files,
     shortened,
@@ -58,7 +57,7 @@ def in_all(report: ValuesReport) -> str:
         verdicts.append(f"{report.unknown:,} unknown")
     return (
         f"{quoted_name(report.column)} in {number_of(report.num_files, 'file')}: {number_of(len(report.results), 'value')},"
-        f" {', '.join(verdicts)}; {size(bytes_taken(report))} read to find out"
+        f" {', '.join(verdicts)}; {size(report.bytes_read)} read to find out"
     )
 
 

@@ -14,8 +14,6 @@ from parquet_bloom.errors import quoted_name
 if TYPE_CHECKING:
     from parquet_bloom.container import Place, Units
     from parquet_bloom.storage.traffic import Requests
-    from parquet_bloom.verbs.probe import ProbeReport
-    from parquet_bloom.verbs.values_in_files import ValuesReport
     from parquet_bloom.vocabulary import Format
 
 # So many files are named one by one.
@@ -79,11 +77,6 @@ def size(num_bytes: int) -> str:
 def as_indexed(made: float) -> str:
     """Of an index that was `made` so many seconds after 1970: `as indexed 2026-11-27 08:12 UTC`"""
     return time.strftime("as indexed %Y-%m-%d %H:%M UTC", time.gmtime(made))
-
-
-def bytes_taken(report: ProbeReport | ValuesReport) -> int:
-    """What was read to find out: of objects all that came, as requests_text says it."""
-    return report.bytes_read if report.requests is None else report.requests.bytes_down
 
 
 def requests_text(requests: Requests) -> str:

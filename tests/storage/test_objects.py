@@ -22,6 +22,7 @@ from obstore.exceptions import GenericError
 
 import parquet_bloom as pb
 from parquet_bloom import parallel
+from parquet_bloom.render.wording import size
 from parquet_bloom.storage import open_source, with_options
 from parquet_bloom.storage.address import Address
 from parquet_bloom.storage.left_out import LeftOut
@@ -565,6 +566,19 @@ def test_a_profile_of_aws(store, tmp_path, monkeypatch):
 
 # ------------------------------------------------------------------------------------------------
 # What nobody must see
+
+
+def test_what_is_read_is_not_what_is_received(store):
+    """Of all verbs alike, in text and in documents."""
+    probed = pb.probe(URL, "int64", [99], storage_options=store.options)
+    assert 0 < probed.bytes_read < probed.requests.bytes_down
+    run = outcome("probe", URL, "-c", "int64", "-v", "99", "--stats", *words(store))
+    assert run.stdout.splitlines()[0] == f"{URL}: int64, {probed.bytes_read:,} bytes read"
+    assert f", {size(probed.requests.bytes_down)} received" in run.stderr
+    run = outcome("probe", URL, "-c", "int64", "-v", "99", "--by-value", *words(store))
+    assert f"; {size(probed.bytes_read)} read to find out" in run.stdout
+    found = pb.find(URL, "int64", 99, storage_options=store.options)
+    assert 0 < found.bytes_read < probed.requests.bytes_down
 
 
 def shown_by(store) -> Iterator[str]:
