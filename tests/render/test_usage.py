@@ -40,6 +40,16 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("probe x -c", "-c: expected COLUMN after it"),
         ("probe x --table", "--table: expected auto, delta or iceberg after it"),
         ("inspect x --json=yes", "--json: expected no value"),
+        (
+            "build x -c id -o=y",
+            "-o=y: expected -o y; = is between a long option and its value only",
+        ),
+        (
+            "probe x -c=id -v 1",
+            "-c=id: expected -c id; = is between a long option and its value only",
+        ),
+        ("inspect x -c= ", "-c=: expected -c ''; = is between a long option and its value only"),
+        ("strip x -q=1", "-=: no such option; see pbloom strip --help"),
         ("inspect x --color blue", "--color: 'blue': expected auto, always or never"),
         ("build x --fpp 0.1%", "--fpp: '0.1%': expected a rate between 0 and 1, such as 0.001"),
         ("build x --fpp 100%", "--fpp: '100%': expected a rate between 0 and 1, such as 0.01"),
@@ -76,3 +86,10 @@ def test_it_is_one_line(arguments, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = outcome(*arguments.split())
     assert (result.code, result.stdout, result.complaint) == (2, "", said)
+
+
+def test_a_value_may_begin_with_an_equals_sign(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for value in ("-v =5", "-va=5", "--value==5"):
+        result = outcome(*f"probe x -c id {value}".split())
+        assert result.complaint == "x: No such file or directory"
