@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
 
-from parquet_bloom.commands.completers import leaf_columns
+from parquet_bloom.commands.completers import leaf_columns, row_columns
 from parquet_bloom.commands.file_options import (
     FilesAsked,
 )
@@ -127,6 +127,7 @@ value_columns = columns_option(
     metavar="COLUMN",
     multiple=True,
     callback=lambda ctx, param, texts: names(ctx, param, texts) or None,
+    shell_complete=row_columns,
     help="Also show these columns of the rows that are found, by their top-level names, such as user; repeatable or comma-separated.",
 )
 fpp = filters_option(
