@@ -188,7 +188,7 @@ def _tell_tables(names: Sequence[str]) -> None:
         with suppress(OSError):
             if format := table_at(name):
                 complain(
-                    f"{name}: a {format.title} table, of which --table {format.kind} takes the live files;"
+                    f"{name}: {format.table}, of which --table {format.kind} takes the live files;"
                     " this is about all files in its folder"
                 )
 
