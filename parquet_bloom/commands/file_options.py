@@ -103,7 +103,19 @@ def _listed_in(manifest: str, shard: Shard | None) -> list[Input]:
 
 def file_argument(name: str, **settings: Any) -> Decorator:
     """An argument that shells complete with the names of files."""
-    return click.argument(name, shell_complete=file_names, **settings)
+    return click.argument(name, shell_complete=file_names, callback=_whole, **settings)
+
+
+def _whole(
+    ctx: click.Context, param: click.Parameter, names: str | tuple[str, ...]
+) -> str | tuple[str, ...]:
+    """Raise BadParameter for words that are one name together."""
+    if param.nargs == -1 and len(names) > 1:
+        from parquet_bloom.render.usage import name_meant
+
+        if meant := name_meant(names):
+            raise click.BadParameter(meant)
+    return names
 
 
 since = files_option(

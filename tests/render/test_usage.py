@@ -88,6 +88,27 @@ def test_it_is_one_line(arguments, said, tmp_path, monkeypatch):
     assert (result.code, result.stdout, result.complaint) == (2, "", said)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "first", "name"),
+    [
+        ("inspect my events.parquet", "my", "my events.parquet"),
+        ("find other.parquet my events.parquet -c id -v 1", "my", "my events.parquet"),
+        ("index build in a folder -c id --index x", "in", "in a folder"),
+        ("clean-temp in a folder", "in", "in a folder"),
+    ],
+)
+def test_a_name_with_spaces_needs_quotes(arguments, first, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my events.parquet").touch()
+    (tmp_path / "in a folder").mkdir()
+    result = outcome(*arguments.split())
+    assert (result.code, result.stdout) == (2, "")
+    assert result.complaint == f"{first}: no such file; did you mean '{name}'?"
+    # A file of the first word is meant itself.
+    (tmp_path / first).touch()
+    assert "did you mean" not in outcome(*arguments.split()).stderr
+
+
 def test_a_value_may_begin_with_an_equals_sign(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for value in ("-v =5", "-va=5", "--value==5"):
