@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -127,11 +128,15 @@ def files_named(paths: Sequence[str], num_files: int) -> str:
 
 def left_out(paths: Sequence[str]) -> str:
     """That files of folders were not looked at."""
+    from parquet_bloom.storage.temporary_files import is_temporary
+
     shown = ", ".join(paths[:MOST_PATHS])
     such_as = f", such as {shown}" if len(paths) > MOST_PATHS else f": {shown}"
     names = "its name" if len(paths) == 1 else "their names"
     count = number_of(len(paths), "file")
-    return f"{count} left out because of {names}{such_as}; what is named itself is not"
+    left = any(map(is_temporary, map(os.path.basename, paths)))
+    removed = "; pbloom clean-temp removes temporary files that killed runs have left" * left
+    return f"{count} left out because of {names}{such_as}; what is named itself is not{removed}"
 
 
 @lru_cache(maxsize=4096)
