@@ -45,6 +45,9 @@ _HINTS_LIKE: Final = {
     r"the most possible: misses the target of [\d.]+ %$": (
         "a higher --fpp allows one, --force writes this one"
     ),
+    r": truncated or not an? \w+ file: (?!.*, but as )[^;]*$": (
+        "if it was one, its end is lost: take another copy"
+    ),
     # As a glob finds it.
     r"(^|/)_delta_log/[^/]+: .*no column ": (
         "what is in _delta_log is no data of the table: name its folder instead of a glob"

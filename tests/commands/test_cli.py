@@ -377,7 +377,8 @@ def test_several_files_go_to_a_folder_and_one_bad_one_does_not_stop_the_others(r
         "out/d.parquet",
     ]
     assert result.stderr == (
-        "pbloom: in/bad.parquet: truncated or not a Parquet file: does not end with PAR1\n"
+        "pbloom: in/bad.parquet: truncated or not a Parquet file: does not end with PAR1; if it was one, its end"
+        " is lost: take another copy\n"
         "pbloom: 2 files left out because of their names: in/_hidden/c.parquet, in/day=1/.b.parquet;"
         " what is named itself is not\n"
     )
