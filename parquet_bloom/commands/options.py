@@ -582,9 +582,12 @@ def destinations(command: Callback) -> Callback:
         if number != 1 and not (dry_run and number == 0):
             raise click.UsageError(_table_named(files.names) or _where_to_write(ways))
         if output is not None and (len(inputs.files) > 1 or files.shard is not None):
+            from parquet_bloom.render.usage import column_meant
+
             names = shortened([each.path for each in inputs.files])
             found = "" if files.shard else f", found {names}"
-            raise click.UsageError(f"--output takes one input{found}; use --output-dir for several")
+            several = f"--output takes one input{found}; use --output-dir for several"
+            raise click.UsageError(column_meant(files.names) or several)
         if resume and (output_dir is None or overwrite):
             raise click.UsageError("--resume: expected with --output-dir and without --overwrite")
         if resume and given.get("auto"):

@@ -77,17 +77,19 @@ class WrittenPath(LocalPath):
 
 # What names end with that are neither Parquet nor text, nor documents: text has lines to read above its tables.
 _OTHERS: Final = (
-    *(".csv", ".tsv", ".html", ".htm", ".pdf", ".xls", ".xlsx", ".orc", ".avro", ".arrow"),
+    *(".csv", ".tsv", ".pdf", ".xls", ".xlsx", ".orc", ".avro", ".arrow"),
     *(".feather", ".db", ".duckdb", ".sqlite", ".gz", ".zip"),
 )
+_PAGES: Final = (".html", ".htm")
 TABLES: Final = (".parquet", ".pq", ".parq")
 _TEXTS: Final = (".txt", ".json", ".jsonl", ".ndjson", ".xml", ".yaml", ".yml", ".md")
 
 FILE = LocalPath(is_for_folders=False)
 _AS_TEXT: Final = "text, expected STEM.txt, or --json and STEM.json"
-TEXT_FILE = WrittenPath(_AS_TEXT, *_OTHERS, *TABLES)
-VALUES_FILE = WrittenPath(f"{_AS_TEXT}, or --by-value and STEM.parquet", *_OTHERS)
-PARQUET_FILE = WrittenPath("Parquet, expected STEM.parquet", *_OTHERS, *_TEXTS)
+TEXT_FILE = WrittenPath(_AS_TEXT, *_OTHERS, *_PAGES, *TABLES)
+VALUES_FILE = WrittenPath(f"{_AS_TEXT}, or --by-value and STEM.parquet", *_OTHERS, *_PAGES)
+PARQUET_FILE = WrittenPath("Parquet, expected STEM.parquet", *_OTHERS, *_PAGES, *_TEXTS)
+PAGE_FILE = WrittenPath("HTML, expected STEM.html", *_OTHERS, *TABLES, *_TEXTS)
 FOLDER = LocalPath(is_for_folders=True)
 
 

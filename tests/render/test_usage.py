@@ -30,6 +30,7 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         ("probe", "expected --column COLUMN; see pbloom probe --help"),
         ("probe x id 42", "id: no such file; did you mean -c id?"),
         ("build x user.id", "user.id: no such file; did you mean -c user.id?"),
+        ("build x -c user_id name -o y", "name: no such file; did you mean -c name?"),
         ("strip x id --in-place", "id: no such file; did you mean -c id?"),
         ("strip x y.orc", f"{WHERE_TO_WRITE} or --in-place to change the files themselves"),
         ("inspect", "expected FILE; see pbloom inspect --help"),
@@ -70,6 +71,10 @@ WHERE_TO_WRITE = "expected where to write: -o FILE for a copy, --output-dir DIRE
         (
             "build x -o y",
             "expected --column COLUMN, or --auto for the columns that `pbloom advise` recommends",
+        ),
+        (
+            "report x -o page.pdf",
+            "--output: page.pdf: is written as HTML, expected page.html",
         ),
         ("build x -c a -o .", "--output: '.' is a folder, expected a file"),
         (

@@ -225,10 +225,12 @@ def test_what_cannot_be_read_at_all_leaves_no_page(run):
     assert run("lake/day=3")[1] is None
 
 
-def test_an_output_that_must_not_be_written_is_not_worth_the_wait(folder, monkeypatch):
+def test_an_output_that_must_not_be_written_is_not_worth_the_wait(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(folder)
-    result = outcome("report", "lake", "-o", "lake/day=1/a.parquet", "--overwrite")
-    assert result.complaint.startswith("lake/day=1/a.parquet: is the input itself")
+    page = tmp_path / "a.html"
+    page.write_bytes((folder / "lake" / "day=1" / "a.parquet").read_bytes())
+    result = outcome("report", "lake", page, "-o", page, "--overwrite")
+    assert result.complaint.startswith(f"{page}: is the input itself")
 
 
 def test_what_is_kept_does_not_grow_with_the_number_of_files(folder):
